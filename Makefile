@@ -43,7 +43,7 @@ repro: setup ## Build whatever is out of date; on GPUs: `evenruler repro`
 	@$(call together,rows,7)
 	@$(call together,ask,1)
 	@$(call together,diagnose,1)
-	@$(call together,card|card-of-others,7)
+	@$(call together,card|card-third-party,7)
 	@dvc repro
 
 fresh: setup ## Build everything, asking models instead of replaying recorded answers, and compare
@@ -55,7 +55,7 @@ paper: setup ## Build the profile of the papers in profiles/paper, write the pap
 	@python docs/papers.py profiles/paper
 
 standard: setup ## Measure with one headline instrument of each family, so much that verdicts are possible (an hour); goes on where it was
-	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries --with fixed-crows-pairs --with fixed-winogender
+	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries --with external-crows-pairs --with external-winogender
 	@evenruler measure mpnet-nli-a --with questionnaires-gad-7
 
 answers: setup ## Record what the embedded models answer, for a release: data/recorded (RELEASE=..., by default today)
@@ -67,10 +67,10 @@ answers: setup ## Record what the embedded models answer, for a release: data/re
 	@dvc commit -f data/recorded.dvc
 
 weights: setup ## Make reference weights, hold instruments against them, and record what they read (about three hours on two cores); resumes
-	@OMP_NUM_THREADS=1 evenruler weigh probes-occupation-gender fixed-winogender fixed-crows-pairs --at-once 2 --record
-	@OMP_NUM_THREADS=1 evenruler weigh questionnaires-phq-9 --form entail --plant depressive-mood --at-once 2 --record
-	@OMP_NUM_THREADS=1 evenruler weigh framing-gender --form mass --at-once 2 --record
-	@OMP_NUM_THREADS=1 evenruler weigh saged-countries --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler planted test probes-occupation-gender external-winogender external-crows-pairs --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler planted test questionnaires-phq-9 --method entail --plant depressive-mood --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler planted test framing-gender --method mass --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler planted test saged-countries --at-once 2 --record
 
 hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
 $(HUB_SERVER)/ready: requirements-hub-server.txt
@@ -110,7 +110,7 @@ $(LOWEST)/ready: pyproject.toml requirements-models.txt requirements-peers.txt
 	@$(LOWEST)/bin/pip install --disable-pip-version-check --quiet --no-deps -r requirements-peers.txt
 	@touch $(LOWEST)/ready
 
-FAMILIES := probes questionnaires framing saged fixed
+FAMILIES := probes questionnaires framing saged external
 mutants: setup ## Change 400 places of families, models/ and publish/, drawn by a seed, and say which no test notices (hours)
 	python -m tests.mutation --draw $(or $(MUTANTS),400) $(FAMILIES:%=evenruler/instruments/%) evenruler/models evenruler/publish
 

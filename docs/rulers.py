@@ -3,7 +3,7 @@ published.
 
 `python docs/rulers.py` writes the tables of `rulers.md`, `agreement.csv` beside it, and the table
 of all instruments in `index.md`. Where `EVENRULER_MIRROR` names a folder with the answers that
-authors published, it measures these first and writes `data/sources/fixed/shared/published.csv`,
+authors published, it measures these first and writes `data/sources/external/shared/published.csv`,
 which the page of the pipeline shows, too; elsewhere the file stays as it is.
 """
 
@@ -24,7 +24,7 @@ from statsmodels.stats.multitest import multipletests
 from evenruler import measure
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import agreement
-from evenruler.instruments.fixed import diagnose
+from evenruler.instruments.external import diagnose
 from evenruler.measurement.figures import dimensions_of
 from evenruler.models.sources import MIRROR
 from evenruler.report.page import Table
@@ -33,7 +33,7 @@ from evenruler.tables.schemas import WHOLE
 from stages.report import build_views
 
 ROOT = Path(__file__).parents[1]
-CSV = ROOT / "data/sources/fixed/shared/published.csv"
+CSV = ROOT / "data/sources/external/shared/published.csv"
 PAGE = ROOT / "docs/rulers.md"
 BEGIN, END = "<!-- the table: python docs/rulers.py -->", "<!-- end of the table -->"
 
@@ -53,7 +53,7 @@ STEREOSET = {
 UNIFIEDQA = {"unifiedqa-11b": "bbq#unifiedqa-t5-11b_pred_race"}
 """Of BBQ."""
 
-SCORES = {"fixed-stereoset": ("ss",), "fixed-bbq": ("s_amb", "s_dis")}
+SCORES = {"external-stereoset": ("ss",), "external-bbq": ("s_amb", "s_dis")}
 """Published scores that are shown, that of a condition by its ending; of other benchmarks `share`."""
 
 FRONT = ROOT / "docs/index.md"
@@ -133,12 +133,12 @@ def measured(mirror: Path, out: Path) -> pd.DataFrame:
     asked += [("bbq", name, file) for name, file in UNIFIEDQA.items()]
     rows = []
     for benchmark, name, file in asked:
-        folder = ROOT / f"benchmarks/fixed-{benchmark}"
+        folder = ROOT / f"benchmarks/external-{benchmark}"
         result = measure(
             f"recorded:{mirror / file}",
             folder,
             name=name,
-            size="paper",
+            size="full",
             out=out / f"{benchmark}-{name}",
         )
         for condition, figures in _by_condition(result.figures).items():
@@ -232,11 +232,11 @@ def _of_authors() -> Iterator[Ruler]:
     found = pd.read_csv(CSV)
     for (benchmark, model), own in found.groupby(["benchmark", "model"]):
         rows = [_present(row) for row in own.to_dict("records")]
-        yield from leans(f"fixed-{benchmark}", f"{model}{AUTHORS}", rows)
+        yield from leans(f"external-{benchmark}", f"{model}{AUTHORS}", rows)
 
 
 def _of_pipeline() -> Iterator[Ruler]:
-    for path in sorted((ROOT / "benchmarks").glob("fixed-*/evidence.json")):
+    for path in sorted((ROOT / "benchmarks").glob("external-*/evidence.json")):
         figures = json.loads(path.read_text(encoding="utf-8"))["figures"]
         for model, rows in group_by_key((row["model"], row) for row in figures).items():
             yield from leans(path.parent.name, model, rows)

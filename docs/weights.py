@@ -1,7 +1,7 @@
 """What instruments read of reference weights: the tables and the picture of `weights.md`, from what
 is recorded.
 
-`python docs/weights.py`, after `evenruler weigh ... --record`.
+`python docs/weights.py`, after `evenruler planted test ... --record`.
 """
 
 from collections.abc import Hashable, Iterator

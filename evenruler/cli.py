@@ -278,12 +278,14 @@ def weigh(
     ] = None,
     base: Base = BASE,
     size: Annotated[
-        Literal["trial", "standard", "paper"], typer.Option(help="How much to ask of each.")
+        Literal["trial", "standard", "full"], typer.Option(help="How much to ask of each.")
     ] = "trial",
     limit: Annotated[
         int | None, typer.Option(min=1, help="Use at most N units: a trial run.")
     ] = None,
-    form: Annotated[str | None, typer.Option(metavar="FORM", help="Ask in this form only.")] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="METHOD", help="Ask by this method only.")
+    ] = None,
     at_once: AtOnce = 1,
     record: Annotated[
         bool, typer.Option("--record", help="Record the results in data/weights.")
@@ -314,7 +316,7 @@ def weigh(
                 record=record,
                 size=size,
                 limit=limit,
-                form=form,
+                method=method,
             )
         )
 
@@ -359,7 +361,7 @@ def list_shipped(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[BENCHMARK]", help="One benchmark: its forms, requests, detectable effects."
+            metavar="[BENCHMARK]", help="One benchmark: its methods, requests, detectable effects."
         ),
     ] = None,
     output: Annotated[
@@ -373,10 +375,10 @@ def list_shipped(
 
         with open_benchmark(name) as benchmark:
             say(f"{benchmark.name} {benchmark.manifest.version}: {benchmark.title}")
-            for form, size, cost, detects in cost_by_method_and_size(benchmark):
-                method = f"{form:<10}  {size:<8}"
+            for method, size, cost, detects in cost_by_method_and_size(benchmark):
+                label = f"{method:<10}  {size:<8}"
                 amount = f"{cost.requests:>7,} questions"
-                say(f"  {method}  {amount}; {detects}")
+                say(f"  {label}  {amount}; {detects}")
         return
     from evenruler.publish import locate
 

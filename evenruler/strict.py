@@ -419,7 +419,7 @@ def validate(
     """Validate data into a model; UserError in one line: file, key, value found and value expected.
 
     `under`: the key path of the data in the file, for errors, or a function that gives it for the
-    first key; `context`: for validators, e.g. the scale in use.
+    first key; `context`: for validators, e.g. the profile in use.
     """
     if not isinstance(data, dict):
         where = str(path)

@@ -34,7 +34,7 @@ def main(family: str, name: str) -> None:
     """
     params = ParamsFile()
     door = family_module(family, "ask")
-    subject = with_method(door.FORMS, model_meta_of(name, params.catalogue))
+    subject = with_method(door.METHODS, model_meta_of(name, params.catalogue))
     tables_and_plans = asked_of(params, family, name)
     for line in unanswerable_tables(door, tables_and_plans, subject):
         print(line)
@@ -52,7 +52,7 @@ def main(family: str, name: str) -> None:
         whose = build_schema(f"{INSTRUMENT}: str", schema)
         rows = answers[table][whose.names] if table in answers else []
         write_table(rows, whose, folder / f"{table}.parquet")
-    files.write_subject(subject, folder)
+    files.write_model_meta(subject, folder)
     counted: list[str] = []
     withheld = 0
     for table, table_answers in answers.items():

@@ -34,7 +34,7 @@ def main(name: str) -> None:
     frames = {key: table.to_pandas() for key, table in tables.items()}
     card = family_module(family, "card").card(declared, frames, plan, evidence["figures"])
     configs = [Config(**vars(config), table=tables[config.name]) for config in card.configs]
-    stage = "card-of-others" if declared.settings.of_others else "card"
+    stage = "card-third-party" if declared.settings.third_party else "card"
     changelog_path = files.SOURCES / "changelogs" / f"{declared.benchmark}.yaml"
     benchmark = BenchmarkFolder(
         **{**vars(card), "configs": configs},
@@ -51,7 +51,7 @@ def main(name: str) -> None:
         models=label_origins(origins, evidence["figures"]),
         command=f"dvc repro {stage}@{name}",
         changelog=load_changelog(changelog_path),
-        of_others=declared.settings.of_others,
+        third_party=declared.settings.third_party,
         planted=files.read_planted_results(declared.benchmark),
     )
     write_benchmark(benchmark, folder)

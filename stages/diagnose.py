@@ -13,7 +13,7 @@ from evenruler.instruments.diagnosing import (
     headline_table,
     require_confirmed,
 )
-from evenruler.instruments.instrument import INSTRUMENT, Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import INSTRUMENT, ModelMeta, Plan, Record, Tables
 from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.frames import for_people
@@ -70,7 +70,7 @@ def _figure_records(params: ParamsFile, family: str) -> Iterator[Record[Plan]]:
     in_use = params.active.entry("families", family)
     built = files.read_tables_and_plans(family, in_use.instruments)
 
-    def figures(name: str, subject: Subject, answers: Tables) -> Tables:
+    def figures(name: str, subject: ModelMeta, answers: Tables) -> Tables:
         """Figures of one instrument on one model. Scores are freed on return: those of two may
         exceed memory.
         """
@@ -84,7 +84,7 @@ def _figure_records(params: ParamsFile, family: str) -> Iterator[Record[Plan]]:
 
     for model in in_use.models:
         folder = files.ANSWERS / family / model
-        subject = files.read_subject(folder)
+        subject = files.read_model_meta(folder)
         answers: dict[str, pd.DataFrame] = {}  # frees the answers of the last model
         for table in ask.ANSWERS:
             answers[table] = read_frame(folder / f"{table}.parquet")

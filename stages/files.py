@@ -17,8 +17,8 @@ from evenruler.instruments.instrument import (
     AnyDeclaration,
     Declaration,
     Evidence,
+    ModelMeta,
     Plan,
-    Subject,
     Tables,
     plan_at_size,
 )
@@ -46,7 +46,7 @@ RECORDED = Path("data/recorded/release.json")
 PLANTED = Path("data/weights/figures.csv")
 """Written by `evenruler.evaluate.weigh`."""
 
-SOURCE, PLAN, SUBJECT = "source.yaml", "plan.json", "subject.json"
+SOURCE, PLAN, SUBJECT = "source.yaml", "plan.json", "model_meta.json"
 TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "tables/plots"
 """Names in the folder of a family's diagnosis."""
 
@@ -144,7 +144,7 @@ def read_release_metadata() -> ReleaseMetadata:
 
 
 def read_planted_results(benchmark: str) -> list[dict[str, Any]]:
-    """Results on planted associations, from `evenruler weigh --record`: one record per headline and
+    """Results on planted associations, from `evenruler planted test --record`: one record per headline and
     plant.
     """
     if not PLANTED.exists():
@@ -176,13 +176,13 @@ def write_json(content: object, path: Path, sort_keys: bool = True) -> None:
     write_text_atomically(path, f"{text}\n")
 
 
-def write_subject(subject: Subject, folder: Path) -> None:
+def write_model_meta(subject: ModelMeta, folder: Path) -> None:
     """Write who was asked, next to the answers."""
     write_json({**asdict(subject), "operations": sorted(subject.operations)}, folder / SUBJECT)
 
 
-def read_subject(folder: Path) -> Subject:
+def read_model_meta(folder: Path) -> ModelMeta:
     """Read who gave the answers in a folder."""
     content = read_json(folder / SUBJECT)
     lists = {"operations": frozenset(content["operations"]), "forms": tuple(content["forms"])}
-    return Subject(**{**content, **lists})
+    return ModelMeta(**{**content, **lists})

@@ -42,7 +42,7 @@ def main(name: str, *families: str) -> None:
             collect_answers(
                 instruments_by_family[family],
                 door.requests,
-                with_method(door.FORMS, subject),
+                with_method(door.METHODS, subject),
                 answering,
             )
         except MissingAnswersError as error:

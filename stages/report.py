@@ -46,10 +46,10 @@ def build_views(params: ParamsFile) -> tuple[list[InstrumentView], dict[str, lis
 
 def _lead_text(params: ParamsFile) -> str:
     tiny = (
-        " The models of the quick scale are small and quantised: they are here for trying "
+        " The models of the quick profile are small and quantised: they are here for trying "
         "things out."
     )
-    small = tiny if params.scale == "quick" else ""
+    small = tiny if params.profile == "quick" else ""
     release = files.read_release_metadata()
     held = sum(file["rows"] for file in release["files"].values())
     models = ", ".join(release["models"])
@@ -58,7 +58,7 @@ def _lead_text(params: ParamsFile) -> str:
         "builds this page replays them, and asks a random hundredth again."
     )
     return (
-        f"Instruments of Even Ruler on language models, at the {params.scale} scale: how large a "
+        f"Instruments of Even Ruler on language models, at the {params.profile} profile: how large a "
         "bias or a score is, "
         "how sure that is, and whether the instrument measures on the model at "
         f"all.{small}{replayed if held else ''}"

@@ -30,7 +30,7 @@ MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}
 
 @dataclass(frozen=True)
 class DeclaredInstrument:
-    """An instrument of a scale with its settings and source.
+    """An instrument of a profile with its settings and source.
 
     `source` is None if it is unfinished, and `unfinished` then says what must be found, fetched,
     written or given (such as the commit of a model), and how. `beside`: additional files of its
@@ -52,11 +52,11 @@ class DeclaredInstrument:
         return SOURCES / self.family / f"{self.settings.written_as(self.name)}.yaml"
 
 
-def instruments_at(root: Path, params: Path, scale: Profile) -> list[DeclaredInstrument]:
-    """Every instrument of a scale, as declared, with settings and source; UserError at the first
+def instruments_at(root: Path, params: Path, profile: Profile) -> list[DeclaredInstrument]:
+    """Every instrument of a profile, as declared, with settings and source; UserError at the first
     error.
     """
-    declared = ParamsFile(params, scale)
+    declared = ParamsFile(params, profile)
     instruments = []
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
@@ -110,12 +110,12 @@ def mark_left_out(
     instruments: Sequence[DeclaredInstrument],
     left_out: Mapping[str, str],
     catalogue: Catalogue,
-    scale: Profile,
+    profile: Profile,
 ) -> list[DeclaredInstrument]:
     """Mark instruments as unfinished that are left out or have no model left to ask."""
     lost = {}
     for family in dict.fromkeys(instrument.family for instrument in instruments):
-        models, _ = _select_family_models(family, catalogue, scale)
+        models, _ = _select_family_models(family, catalogue, profile)
         stages = [asking_of(family, name) for name in models]
         if stages and all(stage in left_out for stage in stages):
             first = stages[0]
@@ -135,7 +135,7 @@ def mark_left_out(
 def compute_active(
     instruments: Sequence[DeclaredInstrument],
     params: Path,
-    scale: Profile,
+    profile: Profile,
     left_out: Container[str] = (),
     folder: Path = TOP,
 ) -> Active:
@@ -153,26 +153,30 @@ def compute_active(
     if not instruments:
         remedy = "declare one, e.g. with `evenruler new`"
         raise UserError(
-            f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy
+            f"no instrument of the profile {profile!r}",
+            where=f"{params}: instruments",
+            remedy=remedy,
         )
-    catalogue = ParamsFile(params, scale).catalogue
-    active = Active(profile=scale)
+    catalogue = ParamsFile(params, profile).catalogue
+    active = Active(profile=profile)
     for family in FAMILIES:
         named = [instrument.name for instrument in instruments if instrument.family == family]
         if not named:
             continue
-        asked_models, lacking = _select_family_models(family, catalogue, scale)
+        asked_models, lacking = _select_family_models(family, catalogue, profile)
         if not asked_models:
-            what = f"no model of the scale {scale!r} supports the questions of the family {family}"
+            what = (
+                f"no model of the profile {profile!r} supports the questions of the family {family}"
+            )
             remedy = (
                 catalogue.to_be_given(lacking)
-                or "add one that does, with this scale or without `scale`"
+                or "add one that does, with this profile or without `profile`"
             )
             raise UserError(what, where=f"{params}: models", remedy=remedy)
         models = [name for name in asked_models if asking_of(family, name) not in left_out]
         active.families[family] = ActiveFamily(instruments=named, models=models)
         for model in models:
-            wanted = (catalogue.models[model].instruments or {}).get(scale, named)
+            wanted = (catalogue.models[model].instruments or {}).get(profile, named)
             asking = [name for name in named if name in wanted]
             active.ask[f"{family}-{model}"] = AskEntry(
                 family=family, model=model, instruments=asking
@@ -198,15 +202,15 @@ def compute_active(
             active.evolve[instrument.name] = InstrumentEntry(
                 family=instrument.family, source=written
             )
-        cards = active.card_of_others if instrument.settings.of_others else active.card
+        cards = active.card_third_party if instrument.settings.third_party else active.card
         cards[instrument.name] = entry
     return active
 
 
 def _select_family_models(
-    family: str, catalogue: Catalogue, scale: Profile
+    family: str, catalogue: Catalogue, profile: Profile
 ) -> tuple[list[str], list[str]]:
-    """The models of a scale that a family asks, in catalogue order; and those whose commit is
+    """The models of a profile that a family asks, in catalogue order; and those whose commit is
     missing.
     """
     takes = family_module(family, "declare").takes
@@ -214,7 +218,7 @@ def _select_family_models(
     family_models = [
         name
         for name, entry in entries
-        if entry.scale in (None, scale) and family in (entry.families or [family])
+        if entry.profile in (None, profile) and family in (entry.families or [family])
     ]
     taken = [name for name in family_models if takes(catalogue, name)]
     lacking = [name for name in taken if catalogue.to_be_given([name])]
@@ -222,11 +226,11 @@ def _select_family_models(
 
 
 def models_without_commit(
-    families: Iterable[str], catalogue: Catalogue, scale: Profile
+    families: Iterable[str], catalogue: Catalogue, profile: Profile
 ) -> list[str]:
-    """The models of a scale that families would ask if their commit were given."""
+    """The models of a profile that families would ask if their commit were given."""
     names: dict[str, None] = {}
     for family in families:
-        _, lacking = _select_family_models(family, catalogue, scale)
+        _, lacking = _select_family_models(family, catalogue, profile)
         names |= dict.fromkeys(lacking)
     return list(names)

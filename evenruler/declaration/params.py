@@ -18,7 +18,7 @@ class Params(Catalogue):
     """The whole of `params.yaml`; instrument entries are validated by their families."""
 
     instruments: dict[Slug, dict[str, Any]] = Field(default_factory=dict)
-    """Instruments by name: `family`, optional `scale`, and the family's settings."""
+    """Instruments by name: `family`, optional `profile`, and the family's settings."""
     families: dict[Slug, dict[str, Any] | None] = Field(default_factory=dict)
     """Default settings for all instruments of a family."""
     diagnosis: DiagnosisSettings = Field(default_factory=DiagnosisSettings)
@@ -32,7 +32,7 @@ class Params(Catalogue):
 
     @property
     def benchmarks(self) -> dict[str, str]:
-        """Versions of all benchmarks of any scale, by name."""
+        """Versions of all benchmarks of any profile, by name."""
         versions: dict[str, str] = {}
         for name, entry in self.instruments.items():
             benchmark = f"{entry.get('family')}-{name}"

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, Profile, Size
+from evenruler.instruments.instrument import PROFILES, SIZE_AT, SIZES, Profile, Size
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.measurement.inputs import Resampling
 from evenruler.models.declarations import Catalogue
@@ -25,7 +25,7 @@ PRIVATE = "private"
 FIRST_VERSION = "0.1.0"
 """The version of an unreleased benchmark."""
 
-OF_PARAMS = ("family", "scale")
+OF_PARAMS = ("family", "profile")
 """Keys of an instrument's entry that are not part of its family's settings."""
 
 Part = TypeVar("Part", bound=StrictModel)
@@ -80,7 +80,7 @@ class Active(StrictModel):
     """Models to ask, by family and model."""
     card: dict[Slug, InstrumentEntry] = Field(default_factory=dict)
     """Instruments with our own text."""
-    card_of_others: dict[Slug, InstrumentEntry] = Field(default_factory=dict)
+    card_third_party: dict[Slug, InstrumentEntry] = Field(default_factory=dict)
     """Instruments with third-party text."""
 
     @property
@@ -96,7 +96,7 @@ class Active(StrictModel):
     def entry(self, mapping_name: Literal["scrape"], name: str) -> ScrapeEntry: ...
     @overload
     def entry(
-        self, mapping_name: Literal["instruments", "evolve", "card", "card_of_others"], name: str
+        self, mapping_name: Literal["instruments", "evolve", "card", "card_third_party"], name: str
     ) -> InstrumentEntry: ...
     def entry(self, mapping_name: str, name: str) -> StrictModel:
         """An entry of one of the mappings; UserError if the name is not in use."""
@@ -124,12 +124,12 @@ def profile_in_use(path: Path) -> Profile:
     yet.
     """
     if not path.exists():
-        return SCALES[0]
+        return PROFILES[0]
     try:
         profile = read_yaml(path)["active"]["profile"]
     except (UserError, KeyError, TypeError):
         profile = None
-    if profile not in SCALES:
+    if profile not in PROFILES:
         remedy = "delete it and run `evenruler check`, which writes it anew, or name a profile"
         raise UserError("it names no profile", where=str(path), remedy=remedy)
     return cast(Profile, profile)
@@ -156,14 +156,14 @@ class DiagnosisSettings(StrictModel):
 class ParamsFile:
     """One `params.yaml`, whose parts are validated on access."""
 
-    def __init__(self, path: Path = Path("params.yaml"), scale: Profile | None = None) -> None:
-        """Read the file for `scale`, by default the profile in use; UserError if it is missing or
+    def __init__(self, path: Path = Path("params.yaml"), profile: Profile | None = None) -> None:
+        """Read the file for `profile`, by default the profile in use; UserError if it is missing or
         not YAML.
         """
         self.path = path
         self._active = path.parent / folder_in_use() / ACTIVE
         self._data: dict[str, Any] = read_yaml(path)
-        self._scale = scale
+        self._profile = profile
 
     def part(self, key: str, model: type[Part]) -> Part:
         """One validated section, `{}` if absent; UserError if it is invalid."""
@@ -175,9 +175,9 @@ class ParamsFile:
         return load_active(self._active)
 
     @property
-    def scale(self) -> Profile:
+    def profile(self) -> Profile:
         """The profile: how much is built and asked."""
-        return self._scale or profile_in_use(self._active)
+        return self._profile or profile_in_use(self._active)
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -198,13 +198,13 @@ class ParamsFile:
 
     @cached_property
     def instruments(self) -> dict[str, str]:
-        """Instruments of the scale with their families, in declared order; UserError if one has no
+        """Instruments of the profile with their families, in declared order; UserError if one has no
         known family.
         """
         return {name: self._family(name) for name in self._entries if self._is_used(name)}
 
     def every_instrument(self) -> dict[str, str]:
-        """Instruments of all scales with their families."""
+        """Instruments of all profiles with their families."""
         return {name: self._family(name) for name in self._entries}
 
     def settings(self, name: str, family: str | None = None, size: Size | None = None) -> Any:
@@ -212,7 +212,7 @@ class ParamsFile:
         `families`.
 
         `family`: the required family, by default any; `size`: how much is asked, by default what
-        the pipeline asks. Returns the family's `Settings`, resolved by scale and size; UserError if
+        the pipeline asks. Returns the family's `Settings`, resolved by profile and size; UserError if
         there is no such instrument or a setting is invalid.
         """
         entries = [key for key in self._entries if family is None or self._family(key) == family]
@@ -228,7 +228,7 @@ class ParamsFile:
             key: value for key, value in self._entries[name].items() if key not in OF_PARAMS
         }
         model = family_module(self._family(name), "declare").Settings
-        context = {"scale": self.scale, "size": size}
+        context = {"profile": self.profile, "size": size}
         merged_settings = {**self._shared(name), **entry_settings}
         settings = validate(
             model,
@@ -237,7 +237,7 @@ class ParamsFile:
             under=lambda key: self._place(name, key),
             context=context,
         )
-        if not size and settings.size != SIZE_AT[self.scale]:
+        if not size and settings.size != SIZE_AT[self.profile]:
             return self.settings(name, family, settings.size)
         return settings.having(self.catalogue)
 
@@ -276,10 +276,12 @@ class ParamsFile:
 
     def _is_used(self, name: str) -> bool:
         entry = self._entries[name]
-        scale = entry.get("scale") if isinstance(entry, dict) else None
-        if scale not in (None, *SCALES):
-            remedy = f"name one ({' or '.join(SCALES)}), or leave it out for both"
+        profile = entry.get("profile") if isinstance(entry, dict) else None
+        if profile not in (None, *PROFILES):
+            remedy = f"name one ({' or '.join(PROFILES)}), or leave it out for both"
             raise UserError(
-                f"no scale {scale!r}", where=f"{self.path}: instruments.{name}.scale", remedy=remedy
+                f"no profile {profile!r}",
+                where=f"{self.path}: instruments.{name}.profile",
+                remedy=remedy,
             )
-        return scale in (None, self.scale)
+        return profile in (None, self.profile)

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import SCALES
+from evenruler.instruments.instrument import PROFILES
 from evenruler.repository import PROFILE
 
 TOP = Path()
@@ -19,9 +19,9 @@ PIPELINE = "dvc.yaml"
 
 def folder_of(profile: str) -> Path:
     """The folder of a profile, seen from the top; UserError if there is no such profile."""
-    if profile not in SCALES:
-        raise UserError(f"no profile {profile!r}", remedy=suggest_nearest(profile, SCALES))
-    return TOP if profile == SCALES[0] else FOLDER / profile
+    if profile not in PROFILES:
+        raise UserError(f"no profile {profile!r}", remedy=suggest_nearest(profile, PROFILES))
+    return TOP if profile == PROFILES[0] else FOLDER / profile
 
 
 def folder_in_use() -> Path:
@@ -38,7 +38,7 @@ def choose_profile(profile: str) -> None:
 
 def pipeline_folders(root: Path) -> list[Path]:
     """The top, and each folder of a profile that was made, seen from the top."""
-    folders = [folder_of(profile) for profile in SCALES[1:]]
+    folders = [folder_of(profile) for profile in PROFILES[1:]]
     return [TOP, *(folder for folder in folders if (root / folder / PIPELINE).exists())]
 
 

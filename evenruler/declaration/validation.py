@@ -7,7 +7,7 @@ from evenruler.declaration.active import DeclaredInstrument, instruments_at, mar
 from evenruler.declaration.params import Params
 from evenruler.declaration.params_file import Active
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import SCALES, Profile
+from evenruler.instruments.instrument import PROFILES, Profile
 from evenruler.instruments.registry import family_module
 from evenruler.models.loading import ADAPTERS, read_adapter
 from evenruler.repository import DECLARATION
@@ -18,7 +18,7 @@ def validate_declaration(root: Path, params: Params) -> dict[Profile, list[Decla
     """The instruments of each profile; UserError at the first mistake of the declaration, in any
     profile.
     """
-    instruments = {profile: finished_instruments(root, params, profile) for profile in SCALES}
+    instruments = {profile: finished_instruments(root, params, profile) for profile in PROFILES}
     validate_families(params, root / DECLARATION)
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
@@ -72,8 +72,8 @@ def validate_models(
             raise UserError(what, where=str(root / ADAPTERS / name), remedy=remedy)
 
 
-def finished_instruments(root: Path, params: Params, scale: Profile) -> list[DeclaredInstrument]:
+def finished_instruments(root: Path, params: Params, profile: Profile) -> list[DeclaredInstrument]:
     """Instruments of a profile; those affected by `left_out` are marked unfinished."""
     return mark_left_out(
-        instruments_at(root, root / DECLARATION, scale), params.left_out, params, scale
+        instruments_at(root, root / DECLARATION, profile), params.left_out, params, profile
     )

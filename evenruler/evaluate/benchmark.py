@@ -36,7 +36,7 @@ from evenruler.tables.frames import write_whole
 from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
-    from evenruler.instruments.fixed.declare import FixedPlan
+    from evenruler.instruments.external.declare import ExternalPlan
     from evenruler.models.model import Model
 
 SCHEME: Final = "lm_eval:"
@@ -196,7 +196,7 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
     )
     sizes = {
         size: validate(
-            declare.Settings, embedder_settings, path, context={"scale": "quick", "size": size}
+            declare.Settings, embedder_settings, path, context={"profile": "quick", "size": size}
         )
         for size in SIZES
     }
@@ -275,7 +275,7 @@ def declared_family(content: object, path: Path) -> str:
 
 
 def benchmark_of_log(model: "Model", where: str) -> str:
-    """The name of the one shipped benchmark of the family `fixed` whose texts these recorded
+    """The name of the one shipped benchmark of the family `external` whose texts these recorded
     answers cover.
     """
     from evenruler.models.answer_logs import LoggedModel
@@ -290,7 +290,7 @@ def benchmark_of_log(model: "Model", where: str) -> str:
                     benchmark.tables["texts"][column].tolist()
                     for column in ("text", "prompt", "key")
                 )
-                plan = cast("FixedPlan", benchmark.plan)
+                plan = cast("ExternalPlan", benchmark.plan)
                 if model.answers(texts, prompts, keys, plan["between"]):
                     answered_names.append(name)
     if len(answered_names) != 1:

@@ -31,7 +31,7 @@ def measure(
         typer.Option(
             "--with",
             metavar="BENCHMARK",
-            help="A name of `evenruler list` (crows-pairs is fixed-crows-pairs), a folder, "
+            help="A name of `evenruler list` (crows-pairs is external-crows-pairs), a folder, "
             "USER/REPO[@TAG], FILE.yaml "
             "(a source of your own), or lm_eval:TASK. Not needed for recorded answers, which name "
             "theirs.",
@@ -51,15 +51,15 @@ def measure(
         int | None, typer.Option(min=1, metavar="N", help="Use at most N units: a trial run.")
     ] = None,
     size: Annotated[
-        Literal["trial", "standard", "paper"],
+        Literal["trial", "standard", "full"],
         typer.Option(
             help="How much to ask: a first look, enough to detect the stated effect, or all rows."
         ),
     ] = "standard",
-    form: Annotated[
+    method: Annotated[
         str | None,
         typer.Option(
-            metavar="FORM", help="Ask in this form only: likelihood, choice, mass, sampled ..."
+            metavar="METHOD", help="Ask by this method only: likelihood, choice, mass, sampled ..."
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the model in the results.")] = None,
@@ -152,7 +152,7 @@ def measure(
     from evenruler.models.engines import set_engine
 
     set_engine(engine)
-    show: Literal["answer", "all", "json", "html"]
+    show: Literal["summary", "all", "json", "html"]
     if output != "text":
         show = output
     else:
@@ -166,7 +166,7 @@ def measure(
         device=device,
         limit=limit,
         size=size,
-        form=form,
+        method=method,
         name=name,
         kind=kind,
         dtype=dtype,

@@ -17,10 +17,10 @@ from evenruler.instruments.instrument import (
     SIZES,
     STANDARD,
     SUBJECT,
+    ModelMeta,
     Plan,
     RequestBatch,
     Size,
-    Subject,
     plan_at_size,
 )
 from evenruler.instruments.registry import family_module
@@ -109,36 +109,45 @@ def cost_of(requests: Iterable[RequestBatch]) -> Cost:
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
 
 
-def detectable_effect_text(plan: Plan, size: Size, form: str | None) -> str | None:
+def detectable_effect_text(plan: Plan, size: Size, method: str | None) -> str | None:
     """The detectable effect in words; None where no verdict is possible, as by `OPTIONS`; empty
     where it is unknown.
     """
     of_size = plan.get("sizes", {}).get(size, {})
-    effect_text: str | None = of_size.get(form or "", of_size.get("detects", ""))
-    return effect_text if form != OPTIONS else None
+    effect_text: str | None = of_size.get(method or "", of_size.get("detects", ""))
+    return effect_text if method != OPTIONS else None
 
 
 def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
-    """For each form and size: its cost for a model that can do everything, and the effect it
+    """For each method and size: its cost for a model that can do everything, and the effect it
     detects, in words.
     """
     door, able = family_module(benchmark.family, "ask"), frozenset(OPERATIONS)
-    forms = (VERBALISER, SENTENCE, OPTIONS)
-    subject = Subject("", "causal", "", able, chats=True, continues=True, forms=forms, origin="")
-    for form in door.FORMS:
+    methods = (VERBALISER, SENTENCE, OPTIONS)
+    subject = ModelMeta(
+        "", "causal", "", able, chats=True, continues=True, methods=methods, origin=""
+    )
+    for method in door.METHODS:
         for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
             plan, detects = (
                 plan_at_size(benchmark.plan, size),
-                detectable_effect_text(benchmark.plan, size, form),
+                detectable_effect_text(benchmark.plan, size, method),
             )
-            cost = cost_of(door.requests(benchmark.tables, plan, {}, replace(subject, form=form)))
+            cost = cost_of(
+                door.requests(benchmark.tables, plan, {}, replace(subject, method=method))
+            )
             if cost.requests:
                 power_text = (
                     f"80 of 100 such studies find {detects}"
                     if detects
                     else "what they find is not known"
                 )
-                yield form, size, cost, "no verdict is possible" if detects is None else power_text
+                yield (
+                    method,
+                    size,
+                    cost,
+                    "no verdict is possible" if detects is None else power_text,
+                )
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def measure(
     device: str | None = None,
     limit: int | None = None,
     size: Size = STANDARD,
-    form: str | None = None,
+    method: str | None = None,
     name: str | None = None,
     kind: str | None = None,
     dtype: Dtype = "float32",
@@ -72,8 +72,8 @@ def measure(
         device: `cpu` or `cuda`; a GPU where there is one by default.
         limit: The most units asked about (attributes, items, stimuli, root items), evenly spread.
         size: How much is asked: `trial` for a first look, `standard` to detect the stated effect,
-            `paper` for all.
-        form: The one form to ask in, of those of the family; by default the best that the model
+            `full` for all.
+        method: The one method to ask in, of those of the family; by default the best that the model
             supports.
         name: Name of the model in results; by default derived from `model`.
         kind: The backend, where the files do not say; for an endpoint `chat` (the default) or
@@ -116,7 +116,7 @@ def measure(
     )
     session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
     with request_budget(max_requests), open_benchmark(str(benchmark)) as opened_benchmark:
-        planned = session.planned(opened_benchmark, size=size, limit=limit, form=form)
+        planned = session.planned(opened_benchmark, size=size, limit=limit, method=method)
         if out is not None:
             _require_place(planned, Path(out))
         measured = session.measure(planned)
@@ -142,12 +142,12 @@ def measure_each(
     device: str | None,
     limit: int | None,
     size: Size,
-    form: str | None = None,
+    method: str | None = None,
     dtype: str,
     max_requests: int | None,
     spending: SpendingLimit,
     unit: str | None = None,
-    show: Literal["answer", "all", "json", "html"] = "answer",
+    show: Literal["summary", "all", "json", "html"] = "answer",
     **named: Unpack[ModelChoice],
 ) -> Iterator[str]:
     """Measure a model with several benchmarks, as `measure`; yields the lines to print for each.
@@ -174,7 +174,7 @@ def measure_each(
             if place not in tasks
         ]
         plans, refused = _plan_benchmarks(
-            session, opened_benchmarks, out, size=size, limit=limit, form=form
+            session, opened_benchmarks, out, size=size, limit=limit, method=method
         )
         is_hosted = subject.entry.kind in HOSTED
         left = [session.left(plan) for plan in plans] if is_hosted else []
@@ -273,7 +273,7 @@ def _plan_benchmarks(
     *,
     size: Size,
     limit: int | None,
-    form: str | None,
+    method: str | None,
 ) -> tuple[list[MeasurementPlan], list[str]]:
     """Plans for those benchmarks that can be measured, with a note on each; and why others
     cannot.
@@ -282,7 +282,7 @@ def _plan_benchmarks(
     refused: list[str] = []
     for benchmark in benchmarks:
         try:
-            plan = session.planned(benchmark, size=size, limit=limit, form=form)
+            plan = session.planned(benchmark, size=size, limit=limit, method=method)
             _require_place(plan, out)
         except UserError as error:
             refused.append(str(error))
@@ -338,7 +338,7 @@ def _print_examples(measured: Measurement) -> None:
 
 
 def _format_result(
-    result: Result, folder: Path, show: Literal["answer", "all", "json"]
+    result: Result, folder: Path, show: Literal["summary", "all", "json"]
 ) -> Iterator[str]:
     """The lines to print for a result that was written to `folder`."""
     if show == "json":
@@ -359,7 +359,7 @@ def summary_lines(result: Result) -> Iterator[str]:
     """The answer, warnings and gaps of a result, as at most 12 terminal lines."""
     yield f"{_display_name(result)}, {result.settings.size}"
     paragraphs = [
-        *result.answer,
+        *result.summary,
         *_limit_lines(result),
         *(f"warning: {line}" for line in result.warnings[:2]),
     ]
@@ -389,7 +389,7 @@ def _limit_lines(result: Result) -> Iterator[str]:
     if settings.limit is not None:
         yield f"trial run: figures are for at most {settings.limit} units (--limit)"
     elif settings.size == "trial" and any(
-        "No verdict is possible" in line for line in result.answer
+        "No verdict is possible" in line for line in result.summary
     ):
         sizes_hint = (
             f"; what other sizes find: evenruler list {benchmark.name}"
@@ -401,14 +401,14 @@ def _limit_lines(result: Result) -> Iterator[str]:
 
 def result_lines(result: Result) -> Iterator[str]:
     """The answer and all figures of a result as terminal lines: by part amounts, then the
-    instrument's fitness.
+    instrument's validity.
     """
     yield _display_name(result)
-    for paragraph in (*result.answer, *_limit_lines(result)):
+    for paragraph in (*result.summary, *_limit_lines(result)):
         yield from _wrapped(f"  {paragraph}", subsequent_indent="    ")
     for part, rows in _group_by_part(result).items():
         yield f"  {part}"
-        yield from _figure_and_fitness_lines(rows)
+        yield from _figure_and_validity_lines(rows)
     for heading in _choose_explained_headings(result):
         yield from _wrapped(
             f"  {heading.heading}: {heading.meaning}",
@@ -439,14 +439,14 @@ def _group_by_part(result: Result) -> dict[str, list[HeadedRow]]:
     return dict(sorted(rows_by_part.items()))
 
 
-def _figure_and_fitness_lines(rows: Sequence[HeadedRow]) -> list[str]:
-    """The lines of one part: amounts, then the instrument's fitness."""
-    amounts = [(heading, row) for heading, row in rows if heading.role != "fitness"]
-    fitness = [(heading, row) for heading, row in rows if heading.role == "fitness"]
+def _figure_and_validity_lines(rows: Sequence[HeadedRow]) -> list[str]:
+    """The lines of one part: amounts, then the instrument's validity."""
+    amounts = [(heading, row) for heading, row in rows if heading.figure_type != "validity"]
+    validity = [(heading, row) for heading, row in rows if heading.figure_type == "validity"]
     lines = [f"    {line}" for line in _figure_lines(amounts)]
-    if fitness:
-        fitness_lines = [f"      {line}" for line in _figure_lines(fitness)]
-        lines += ["    validity on this model", *fitness_lines]
+    if validity:
+        validity_lines = [f"      {line}" for line in _figure_lines(validity)]
+        lines += ["    validity on this model", *validity_lines]
     return lines
 
 
@@ -456,7 +456,7 @@ def _choose_explained_headings(result: Result) -> list[Heading]:
     judged: list[Heading] = []
     for rows in _group_by_part(result).values():
         for heading, row in rows:
-            if heading.role != "fitness":
+            if heading.figure_type != "validity":
                 shown.append(heading)
                 if "verdict" in row:
                     judged.append(heading)

@@ -29,11 +29,11 @@ from evenruler.instruments.instrument import (
     STANDARD,
     SUBJECT,
     FigureHeading,
+    ModelMeta,
     Plan,
     Record,
     RequestBatch,
     Size,
-    Subject,
     Tables,
     plan_at_size,
     with_method,
@@ -90,8 +90,8 @@ class MeasurementPlan:
     """What a model will be asked for a benchmark."""
 
     benchmark: Benchmark
-    subject: Subject
-    """With its form, where it is asked in one form only."""
+    subject: ModelMeta
+    """With its method, where it is asked by one method only."""
     tables: Tables
     plan: Plan
     cost: Cost
@@ -109,7 +109,7 @@ class MeasurementPlan:
             for operation, n in self.cost.questions.items()
         )
         questions_text = (
-            f"{questions_text} ({self.subject.form})" if self.subject.form else questions_text
+            f"{questions_text} ({self.subject.method})" if self.subject.method else questions_text
         )
         if self.result.settings.limit is not None or self.detects == "":  # unknown for fewer units
             return questions_text
@@ -125,11 +125,11 @@ class MeasurementPlan:
         """The detectable effect in words; None where no verdict is possible, empty where it is
         unknown.
         """
-        forms = family_module(self.benchmark.family, "ask").FORMS
-        fitting_forms = (name for name, form in forms.items() if form.fits(self.subject))
-        usual = next(fitting_forms, None)
+        methods = family_module(self.benchmark.family, "ask").METHODS
+        fitting_methods = (name for name, method in methods.items() if method.fits(self.subject))
+        usual = next(fitting_methods, None)
         return detectable_effect_text(
-            self.plan, self.result.settings.size, self.subject.form or usual
+            self.plan, self.result.settings.size, self.subject.method or usual
         )
 
 
@@ -138,7 +138,7 @@ class HowAsked(TypedDict, total=False):
 
     size: Size
     limit: int | None
-    form: str | None
+    method: str | None
 
 
 class Session:
@@ -174,16 +174,16 @@ class Session:
         *,
         size: Size = STANDARD,
         limit: int | None = None,
-        form: str | None = None,
+        method: str | None = None,
     ) -> MeasurementPlan:
         """Plan what the model will be asked, on at most `limit` units, evenly spread; loads no
         weights.
 
         UserError where the model can answer none of it, its files are missing, or it does not
-        support the form.
+        support the method.
         """
         door = family_module(benchmark.family, "ask")
-        subject = with_method(door.FORMS, self.subject, form)
+        subject = with_method(door.METHODS, self.subject, method)
         with _as_user_errors(benchmark):
             tables, plan = benchmark.tables, plan_at_size(benchmark.plan, size)
             whole = cost_of(door.requests(tables, plan, {}, subject)).questions
@@ -194,13 +194,13 @@ class Session:
             lacking = unanswerable_tables(door, {benchmark.instrument: (tables, plan)}, subject)
             headings = family_module(benchmark.family, "declare").headings(plan)
         if not questions:
-            other_forms = [
+            other_methods = [
                 name
-                for name in door.FORMS
-                if name != subject.form and self._asks(benchmark, plan, name)
+                for name in door.METHODS
+                if name != subject.method and self._asks(benchmark, plan, name)
             ]
             raise _no_questions_error(
-                benchmark, subject, lacking, other_forms, limit if whole else None
+                benchmark, subject, lacking, other_methods, limit if whole else None
             )
         manifest, entry = benchmark.manifest, self._chosen.entry
         measured_benchmark = MeasuredBenchmark(
@@ -235,7 +235,7 @@ class Session:
         settings = MeasurementSettings(
             prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
             size=size,
-            form=subject.form,
+            method=subject.method,
             limit=effective_limit,
             **asdict(RESAMPLING),
         )
@@ -251,12 +251,12 @@ class Session:
         )
         return MeasurementPlan(benchmark, subject, tables, plan, cost, headings, result)
 
-    def _asks(self, benchmark: Benchmark, plan: Plan, form: str) -> bool:
-        """Whether a benchmark has a question for the model in another form."""
+    def _asks(self, benchmark: Benchmark, plan: Plan, method: str) -> bool:
+        """Whether a benchmark has a question for the model by another method."""
         door = family_module(benchmark.family, "ask")
-        if not door.FORMS[form].fits(self.subject):
+        if not door.METHODS[method].fits(self.subject):
             return False
-        subject = replace(self.subject, form=form)
+        subject = replace(self.subject, method=method)
         return bool(cost_of(door.requests(benchmark.tables, plan, {}, subject)).questions)
 
     def left(self, planned: MeasurementPlan) -> Cost:
@@ -331,7 +331,7 @@ def compute_measurement(
         )
 
     def requests(
-        tables: Tables, plan: Plan, collected_answers: Tables, subject: Subject
+        tables: Tables, plan: Plan, collected_answers: Tables, subject: ModelMeta
     ) -> Sequence[RequestBatch]:
         return ask_room.requests(tables, plan, {**known_answers, **collected_answers}, subject)
 
@@ -384,10 +384,10 @@ def compute_measurement(
     made_of = record.found.get("headlines", pd.DataFrame(columns=headline_columns))
     result = planned.result.model_copy(update=update)
     planted = _planted_sensitivity_note(benchmark, result)
-    answer_lines = _summarise(result)
+    summary = _summarise(result)
     if planted:
-        answer_lines.append(planted)
-    result = result.model_copy(update={"answer": answer_lines})
+        summary.append(planted)
+    result = result.model_copy(update={"summary": summary})
     result = result.with_tables(
         made_of, {**result_tables, **replies_with_prompts(answer_frames, tables)}
     )
@@ -405,7 +405,7 @@ def compute_measurement(
 
 def _summarise(result: Result) -> list[str]:
     """The answer of `sentences.summarise_headlines`."""
-    headlines = [heading for heading in result.headings if heading.role == "headline"]
+    headlines = [heading for heading in result.headings if heading.figure_type == "headline"]
     return summarise_headlines(result.figures, headlines)
 
 
@@ -428,7 +428,7 @@ def _planted_sensitivity_note(benchmark: Benchmark, result: Result) -> str:
 
 
 def _example_replies(
-    door: "AskModule[Plan]", tables: Tables, plan: Plan, subject: Subject, answers: Tables
+    door: "AskModule[Plan]", tables: Tables, plan: Plan, subject: ModelMeta, answers: Tables
 ) -> list[tuple[str, str]]:
     """Three prompts, evenly spread, with the reply, or the reason why there is none."""
     for request in door.requests(tables, plan, {}, subject):
@@ -447,14 +447,14 @@ def _example_replies(
 
 def _no_questions_error(
     benchmark: Benchmark,
-    subject: Subject,
+    subject: ModelMeta,
     lacking: Sequence[str],
-    other_forms: Sequence[str],
+    other_methods: Sequence[str],
     limit: int | None,
 ) -> UserError:
     """The error where a benchmark has no question for a model.
 
-    `lacking`: by `unanswerable_tables`; `other_forms`: those that have questions for it; `limit`:
+    `lacking`: by `unanswerable_tables`; `other_methods`: those that have questions for it; `limit`:
     that which leaves none.
     """
     reasons = [line.rpartition(": ")[2] for line in lacking]
@@ -462,18 +462,18 @@ def _no_questions_error(
     why_label = f" ({why})" if why else ""
     what = f"{subject.name} (kind {subject.kind}) cannot answer it{why_label}"
     remedy = "take a model or a benchmark that fit"
-    form = family_module(benchmark.family, "ask").FORMS.get(subject.form or "")
-    if form is not None:
+    method = family_module(benchmark.family, "ask").METHODS.get(subject.method or "")
+    if method is not None:
         what = (
-            f"it has no question for {subject.name} (kind {subject.kind}) in the form "
-            f"{subject.form}"
+            f"it has no question for {subject.name} (kind {subject.kind}) by the method "
+            f"{subject.method}"
         )
-        what += f", which takes {form.takes}" if form.takes else ""
+        what += f", which takes {method.takes}" if method.takes else ""
     if limit is not None:
         what = f"the first {limit:,} units have no question for {subject.name}"
         remedy = "say a larger --limit"
-    elif other_forms:
-        remedy = f"say --form {' or '.join(other_forms)}"
+    elif other_methods:
+        remedy = f"say --method {' or '.join(other_methods)}"
     elif subject.kind == "chat":
         remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
     return UserError(what, where=benchmark.name, remedy=remedy)

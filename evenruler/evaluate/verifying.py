@@ -33,9 +33,9 @@ from evenruler.files import file_sha256
 from evenruler.instruments.asking import AnsweringModels, unanswerable_tables
 from evenruler.instruments.instrument import (
     SUBJECT,
+    ModelMeta,
     Plan,
     RequestBatch,
-    Subject,
     Tables,
     plan_at_size,
 )
@@ -77,7 +77,7 @@ def verify(
     cannot be read.
     """
     result = read_result(path)
-    if not result.tables_sha256 or result.model.subject is None:
+    if not result.tables_sha256 or result.model.meta is None:
         yield (
             OPEN,
             f"evenruler {result.evenruler} stored neither checksums nor answers: measure again",
@@ -193,7 +193,7 @@ def _compute_again(
     errors of any kind where answers or subject were changed.
     """
     settings = result.settings
-    subject = TypeAdapter(Subject).validate_python(result.model.subject)
+    subject = TypeAdapter(ModelMeta).validate_python(result.model.meta)
     tables, plan = benchmark.tables, plan_at_size(benchmark.plan, settings.size)
     if settings.limit:
         tables, plan = door.limited(tables, plan, settings.limit)
@@ -330,18 +330,18 @@ def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
         other.append("warnings")
     if _list_whys(result) != _list_whys(again):
         other.append("why")
-    stored_lines = list(map(_without_digits, result.answer))
-    computed_lines = list(map(_without_digits, again.answer))
+    stored_lines = list(map(_without_digits, result.summary))
+    computed_lines = list(map(_without_digits, again.summary))
     n = min(len(stored_lines), len(computed_lines))
     n_most = max(len(stored_lines), len(computed_lines))
     begin_alike = stored_lines[:n] == computed_lines[:n]
     # What weights of known strength gave may be known since, or here alone; it is the last line.
     if not begin_alike or n_most > n + 1 or not n:
-        other.append("answer")
+        other.append("summary")
     if other:
         outcome = DIFFERS if result.evenruler == __version__ else OPEN
         yield outcome, f"{', '.join(other)}: evenruler {__version__} says otherwise"
-    elif result.answer != again.answer:
+    elif result.summary != again.summary:
         yield OPEN, "answer: the same words with other digits, or another last line"
 
 

@@ -58,7 +58,7 @@ from evenruler.training.plants import (
 )
 
 if TYPE_CHECKING:
-    from evenruler.instruments.fixed.declare import FixedPlan
+    from evenruler.instruments.external.declare import ExternalPlan
 
 SPAN: Final = 80.0
 """Percentage points of the criterion over which a slope is stated, as for gains of the family
@@ -98,7 +98,7 @@ def contrast_weights(
             along = np.full(len(values), 1 / len(values))
             return name, _contrast_rows(values, along)
     values = _unit_contrasts(made_of)
-    axis_by_unit = real.groupby("unit")["beside"].first()
+    axis_by_unit = real.groupby("unit")["axis_position"].first()
     axis = axis_by_unit.reindex(values.index).to_numpy(dtype=np.float64)
     if (real["pole"] == -1).any() and np.ptp(axis) > 0:
         keyed = set(axis) <= {1.0, -1.0}
@@ -206,12 +206,12 @@ def _planted_parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> li
 def _lean_of_parts(
     measured: Measurement, plan: Plan, keys: Sequence[str]
 ) -> Iterator[pd.DataFrame]:
-    """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `fixed`."""
+    """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `external`."""
     if keys:
-        from evenruler.instruments.fixed.diagnose import headlines_of, split_by_dimension
+        from evenruler.instruments.external.diagnose import headlines_of, split_by_dimension
 
         items, model = measured.tables["items"], measured.result.model.name
-        for dimensions, group in split_by_dimension(items, cast("FixedPlan", plan)):
+        for dimensions, group in split_by_dimension(items, cast("ExternalPlan", plan)):
             if figure_key(dimensions) in keys:
                 lean = headlines_of(group, "preference", pd.Series(dtype=object))
                 yield lean.assign(**dimensions, model=model, figure=lean["group"])
@@ -232,7 +232,7 @@ FOLDER: Final = Path("data/weights")
 READINGS_FILE, CHECKS_FILE, FIGURES_FILE = (
     FOLDER / name for name in ("readings.parquet", "checks.csv", "figures.csv")
 )
-"""Files of `evenruler weigh --record`: readings, the strength of the weights, and figures."""
+"""Files of `evenruler planted test --record`: readings, the strength of the weights, and figures."""
 
 
 def empty_tables() -> tuple[pd.DataFrame, pd.DataFrame]:

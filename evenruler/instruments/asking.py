@@ -6,7 +6,7 @@ Inputs, settings and answer columns of a request, by operation; for each of n ro
 | operation | inputs | settings | answers |
 | --- | --- | --- | --- |
 | `loglikelihood` | `text`, opt. `before`, `key` | opt. `between`, `other_start`, `every` | `nats tokens rule replied` |
-| `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
+| `words` | `prompt`, `surface_form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
 | `generate` | `prompt`, opt. `seed`, `system` | `new_tokens`, opt. `chat`, `temperature` | `reply reason finish` |
 | `entail` | `premise`, `hypothesis`, opt. `before` | opt. `every` | `entailment`, `neutral`, `contradiction` |
 | `in_place` | `before`, `word`, `after` | | `nats` per token |
@@ -27,10 +27,10 @@ import pandas as pd
 from evenruler.instruments.instrument import (
     INSTRUMENT,
     SUBJECT,
+    ModelMeta,
     Plan,
     RequestBatch,
     State,
-    Subject,
     Tables,
 )
 from evenruler.models.declarations import OPERATIONS, SHA256, Catalogue, operations_of
@@ -47,7 +47,7 @@ TablesAndPlans = Mapping[str, tuple[Tables, Plan]]
 
 OperationInputs = Mapping[str, list[Any]]
 Columns = dict[str, Any]
-RequestFunction = Callable[[Tables, Plan, Tables, Subject], Sequence[RequestBatch]]
+RequestFunction = Callable[[Tables, Plan, Tables, ModelMeta], Sequence[RequestBatch]]
 """The function `requests` of a family."""
 _AskFunction = Callable[["Model", OperationInputs, Mapping[str, Any]], Columns]
 """Asks a model for one operation: inputs and settings -> columns of answers."""
@@ -66,7 +66,7 @@ separately and gets the same answers when measured alone: batching changes the l
 which may change a sampled word, and SLOR's unigrams are counted over all texts of the call."""
 
 
-def model_meta_of(name: str, catalogue: Catalogue) -> Subject:
+def model_meta_of(name: str, catalogue: Catalogue) -> ModelMeta:
     """Describe a model of the catalogue as a subject without loading it; UserError if its head was
     never fitted.
     """
@@ -77,14 +77,14 @@ def model_meta_of(name: str, catalogue: Catalogue) -> Subject:
         recipe = read_adapter(name).recipe
     lineage = catalogue.lineage(name)
     origin = catalogue.origins([name])[name]
-    return Subject(
+    return ModelMeta(
         name=name,
         kind=kind,
         lineage=lineage,
         operations=operations_of(kind),
         chats=entry.chats,
         continues=entry.continues,
-        forms=tuple(entry.configurations),
+        methods=tuple(entry.answering_methods),
         origin=origin,
         adapted=entry.intervention,
         recipe=recipe,
@@ -92,12 +92,12 @@ def model_meta_of(name: str, catalogue: Catalogue) -> Subject:
 
 
 def unanswerable_tables(
-    door: "AskModule[Plan]", tables_and_plans: TablesAndPlans, subject: Subject
+    door: "AskModule[Plan]", tables_and_plans: TablesAndPlans, subject: ModelMeta
 ) -> list[str]:
     """What instruments would ask but the model cannot answer: one line per answer table and
     operation.
     """
-    # Keeps the subject's form, if it is asked in only one.
+    # Keeps the subject's method, if it is asked by only one.
     able = replace(subject, operations=frozenset(OPERATIONS))
     lacking: set[tuple[str, str]] = set()
     for tables, plan in tables_and_plans.values():
@@ -190,7 +190,7 @@ class AnsweringModels:
 def collect_answers(
     instruments: TablesAndPlans,
     requests: RequestFunction,
-    subject: Subject,
+    subject: ModelMeta,
     answering: AnsweringModels,
     *,
     of_model_alone: bool = False,
@@ -219,7 +219,7 @@ def collect_answers(
 def _next_requests(
     instruments: TablesAndPlans,
     requests: RequestFunction,
-    subject: Subject,
+    subject: ModelMeta,
     answers: Mapping[str, Tables],
     of_model: bool = False,
 ) -> list[tuple[str, RequestBatch]]:
@@ -354,7 +354,7 @@ def _score_loglikelihoods(
 
 
 def _score_words(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
-    likelihoods = model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"])
+    likelihoods = model.whole_words(inputs["prompt"], inputs["surface_form"], chat=settings["chat"])
     return asdict(likelihoods)
 
 

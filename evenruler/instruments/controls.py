@@ -1,4 +1,4 @@
-"""What the forms `choice` and `written` ask besides an instrument's own rows, as plans store it."""
+"""What the methods `choice` and `written` ask besides an instrument's own rows, as plans store it."""
 
 from pathlib import Path
 

@@ -49,7 +49,7 @@ def require_confirmed(figures: pd.DataFrame, columns: Sequence[FigureHeading]) -
     """ValueError if a headline has no verdict, or another figure has one: `judge` confirms exactly
     the headlines.
     """
-    headlines = {column.figure for column in columns if column.role == "headline"}
+    headlines = {column.figure for column in columns if column.figure_type == "headline"}
     of_models = figures[figures["model"].notna()]
     confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
     bare = sorted(set(of_models["figure"][~confirmed]) & headlines)

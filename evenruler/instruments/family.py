@@ -24,6 +24,7 @@ from evenruler.instruments.instrument import (
     Declaration,
     Evidence,
     FigureHeading,
+    ModelMeta,
     Plan,
     PlanKeys,
     PlanT,
@@ -34,7 +35,6 @@ from evenruler.instruments.instrument import (
     SettingsT,
     Source,
     SourceT,
-    Subject,
     Tables,
 )
 from evenruler.measurement.inputs import Resampling
@@ -82,7 +82,7 @@ class AskModule(Protocol[PlanT]):
 
     ANSWERS: SchemasByTable
     """The columns of answers that are stored, by table."""
-    FORMS: AskingMethods
+    METHODS: AskingMethods
     """Ways of asking, the preferred first."""
     READS: ColumnsByTable
     """The columns of published tables that `ask` and `diagnose` read."""
@@ -90,11 +90,11 @@ class AskModule(Protocol[PlanT]):
     """The keys of the plan that they read."""
 
     def requests(
-        self, tables: Tables, plan: PlanT, answers: Tables, subject: Subject
+        self, tables: Tables, plan: PlanT, answers: Tables, subject: ModelMeta
     ) -> Sequence[RequestBatch]:
         """The next requests; none once all is answered."""
 
-    def scores(self, tables: Tables, plan: PlanT, answers: Tables, subject: Subject) -> Tables:
+    def scores(self, tables: Tables, plan: PlanT, answers: Tables, subject: ModelMeta) -> Tables:
         """Scores computed from answers."""
 
     def limited(self, tables: Tables, plan: PlanT, n: int) -> tuple[Tables, PlanT]:
@@ -115,7 +115,7 @@ class DiagnoseModule(Protocol[PlanT]):
         tables: Tables,
         plan: PlanT,
         scores: Tables,
-        subject: Subject,
+        subject: ModelMeta,
         resampling: Resampling,
     ) -> Tables:
         """One instrument on one model."""

@@ -29,10 +29,10 @@ from evenruler.text.english import slug_of
 Profile = Literal["quick", "paper"]
 """Which models and instruments the pipeline builds, and how much effort it spends."""
 
-Size = Literal["trial", "standard", "paper"]
+Size = Literal["trial", "standard", "full"]
 """How many rows are asked: a first look; enough to find the effect stated in the plan; all."""
 
-SCALES: tuple[Profile, ...] = get_args(Profile)
+PROFILES: tuple[Profile, ...] = get_args(Profile)
 SIZES: tuple[Size, ...] = get_args(Size)
 
 STANDARD: Size = "standard"
@@ -63,33 +63,33 @@ def _value_by_case(cases: Sequence[str], case_kind: str) -> _CaseValidator:
         value_by_case = {case: handler(case_value) for case, case_value in value.items()}
         if info.context is None:
             raise RuntimeError(f"settings by {case_kind} are read without a {case_kind}")
-        return value_by_case[info.context.get(case_kind) or SIZE_AT[info.context["scale"]]]
+        return value_by_case[info.context.get(case_kind) or SIZE_AT[info.context["profile"]]]
 
     return of_case
 
 
-SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "paper"}
-"""The size that the pipeline asks at each scale by default."""
+SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "full"}
+"""The size that the pipeline asks at each profile by default."""
 
 Value = TypeVar("Value")
 
-ByProfile = Annotated[Value, WrapValidator(_value_by_case(SCALES, "scale"))]
-"""A setting that may differ by scale; validation resolves it to the scale in use. Defaults:
+ByProfile = Annotated[Value, WrapValidator(_value_by_case(PROFILES, "profile"))]
+"""A setting that may differ by profile; validation resolves it to the profile in use. Defaults:
 `by_scale`."""
 
 BySize = Annotated[Value, WrapValidator(_value_by_case(SIZES, "size"))]
 """A setting that may differ by size. Defaults: `by_size`."""
 
 
-def by_scale(quick: Value, paper: Value) -> Value:
-    """A default that differs by scale."""
+def by_profile(quick: Value, paper: Value) -> Value:
+    """A default that differs by profile."""
     default = Field(default={"quick": quick, "paper": paper}, validate_default=True)
     return cast(Value, default)
 
 
-def by_size(trial: Value, standard: Value, paper: Value) -> Value:
+def by_size(trial: Value, standard: Value, full: Value) -> Value:
     """A default that differs by size."""
-    by_size_default = {"trial": trial, "standard": standard, "paper": paper}
+    by_size_default = {"trial": trial, "standard": standard, "full": full}
     return cast(Value, Field(default=by_size_default, validate_default=True))
 
 
@@ -109,7 +109,7 @@ class Plan(TypedDict, total=False):
     size: Size
     sizes: dict[str, dict[str, Any]]
     """By size: the keys that differ (`asks`), and the effect that it detects (`detects`, and by
-    form)."""
+    method)."""
     prefixed: int
     """Most units that are also asked after prefixes."""
     prefixes: dict[str, str]
@@ -169,7 +169,7 @@ PlanT = TypeVar("PlanT", bound=Plan)
 
 
 class BaseSettings(StrictModel, Generic[SourceT]):
-    """How an instrument is built and asked. Settings by scale or size are resolved during
+    """How an instrument is built and asked. Settings by profile or size are resolved during
     validation (`ByProfile`).
     """
 
@@ -178,7 +178,7 @@ class BaseSettings(StrictModel, Generic[SourceT]):
     _waiting: str = PrivateAttr("")
 
     @property
-    def of_others(self) -> bool:
+    def third_party(self) -> bool:
         """Whether its rows contain third-party text, which stays out of git, in DVC's cache."""
         return False
 
@@ -231,8 +231,8 @@ class BaseSettings(StrictModel, Generic[SourceT]):
         """Warnings of `evenruler check` about a `Source` of the family, one per line."""
         return []
 
-    def detects(self, source: SourceT, form: str | None = None) -> str | None:
-        """The effect found with 80% power, in words; `form`: not the usual one. None: no verdict;
+    def detects(self, source: SourceT, method: str | None = None) -> str | None:
+        """The effect found with 80% power, in words; `method`: not the usual one. None: no verdict;
         empty: unknown.
         """
         return ""
@@ -300,17 +300,17 @@ class Source(StrictModel):
 
     @model_validator(mode="after")
     def _prefixes_in_its_language(self) -> "Source":
-        framings = None if self.in_english else getattr(self, "framings", None)
-        if framings is not None:
+        prefixes = None if self.in_english else getattr(self, "prefixes", None)
+        if prefixes is not None:
             prefix_texts: list[str] = []
-            for text_or_texts in dict(framings).values():
+            for text_or_texts in dict(prefixes).values():
                 if isinstance(text_or_texts, str):
                     prefix_texts.append(text_or_texts)
                 else:
                     prefix_texts.extend(text_or_texts)
             english = english_among(prefix_texts)
             if english:
-                what = f"framings: {english!r} is English, and the texts are in {self.language!r}"
+                what = f"prefixes: {english!r} is English, and the texts are in {self.language!r}"
                 raise ValueError(f"{what}; write them in this language, or leave them out")
         return self
 
@@ -318,7 +318,7 @@ class Source(StrictModel):
 class SharedTrait(StrictModel):
     """Maps units to concepts, so that different instruments can be compared unit by unit."""
 
-    of: Slug
+    unit: Slug
     """The kind of unit: `occupation`. Two instruments share a unit if its word is the same."""
     trait: Text
     """What high values of a unit mean: `men`. Instruments with the same trait should agree; others
@@ -327,15 +327,15 @@ class SharedTrait(StrictModel):
     """Parts of the instrument in which high values mean the opposite."""
 
     @property
-    def as_planned(self) -> "PlannedConcept":
+    def as_planned(self) -> "PlannedTrait":
         """As plans hold it."""
-        return {"of": self.of, "trait": self.trait, "reversed": self.reversed}
+        return {"unit": self.unit, "trait": self.trait, "reversed": self.reversed}
 
 
-class PlannedConcept(TypedDict):
+class PlannedTrait(TypedDict):
     """A `SharedTrait`, as plans hold it."""
 
-    of: str
+    unit: str
     trait: str
     reversed: list[str]
 
@@ -360,7 +360,7 @@ class Declaration(Generic[SettingsT, SourceT]):
     name: str
     family: str
     settings: SettingsT
-    """The family's `Settings` as the pipeline uses them, resolved by scale and size."""
+    """The family's `Settings` as the pipeline uses them, resolved by profile and size."""
     source: SourceT
     made_tables: Mapping[str, pa.Table] = field(default_factory=dict)
     """The tables next to a source that a stage made."""
@@ -394,9 +394,9 @@ class BuiltInstrument:
 def plan_with_sizes(
     declaration: Declaration[SettingsT, SourceT],
     plan_of: Callable[[SettingsT], PlanT],
-    forms: Sequence[str] = (),
+    methods: Sequence[str] = (),
 ) -> PlanT:
-    """A plan with its sizes, if settings differ by size; `forms` with effect sizes of their own get
+    """A plan with its sizes, if settings differ by size; `methods` with effect sizes of their own get
     a key each.
     """
     if not declaration.sizes:
@@ -408,8 +408,10 @@ def plan_with_sizes(
         settings = declaration.sizes[size]
         asks = {key: value for key, value in size_plan.items() if value != base[key]}
         detects = settings.detects(declaration.source)
-        detects_by_form = {form: settings.detects(declaration.source, form) for form in forms}
-        sizes[size] = {"asks": asks, "detects": detects, **detects_by_form}
+        detects_by_method = {
+            method: settings.detects(declaration.source, method) for method in methods
+        }
+        sizes[size] = {"asks": asks, "detects": detects, **detects_by_method}
     return cast(PlanT, {**base, "size": declaration.settings.size, "sizes": sizes})
 
 
@@ -422,19 +424,19 @@ def plan_at_size(plan: Plan, size: Size | None = None) -> Plan:
 
 @dataclass(frozen=True)
 class AskingMethod:
-    """A way of asking. Each figure belongs to one form, which is part of its name."""
+    """A way of asking. Each figure belongs to one method, which is part of its name."""
 
     needs: tuple[Operation, ...]
     """Operations of which the model must support at least one."""
     chat: bool = False
     """Whether it needs a chat model."""
     instead: bool = False
-    """Whether it is used only if a model fits no earlier form, or on request."""
+    """Whether it is used only if a model fits no earlier method, or on request."""
     takes: str = ""
     """What rows must have to be asked in it, in words; empty where all rows can be."""
 
-    def fits(self, subject: "Subject") -> bool:
-        """Whether a model can be asked in this form."""
+    def fits(self, subject: "ModelMeta") -> bool:
+        """Whether a model can be asked by this method."""
         return any(map(subject.can, self.needs)) and (subject.chats or not self.chat)
 
 
@@ -445,7 +447,7 @@ PlanKeys = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Subject:
+class ModelMeta:
     """The measured model, as far as requests depend on it."""
 
     name: str
@@ -454,14 +456,14 @@ class Subject:
     operations: frozenset[Operation]
     chats: bool
     continues: bool
-    forms: tuple[str, ...]
+    methods: tuple[str, ...]
     """The ways in which it judges entailment."""
     origin: str
     """Its origin in words, with its licence."""
     adapted: Literal["every", "last"] | None = None
     """Whether it is also asked after adaptation to corpora: after every epoch or the last."""
-    form: str | None = None
-    """The only form of the family's `FORMS` to use; by default all that are not `instead`."""
+    method: str | None = None
+    """The only method of the family's `METHODS` to use; by default all that are not `instead`."""
     recipe: Mapping[str, Any] | None = None
     """For a model with a head fitted here: how it was fitted."""
 
@@ -469,33 +471,33 @@ class Subject:
         """Whether it supports an operation."""
         return operation in self.operations
 
-    def asked_in(self, form: str) -> bool:
-        """Whether it is to be asked in a form."""
-        return self.form in (None, form)
+    def uses_method(self, method: str) -> bool:
+        """Whether it is to be asked by a method."""
+        return self.method in (None, method)
 
 
 def with_method(
-    forms: Mapping[str, AskingMethod], subject: Subject, form: str | None = None
-) -> Subject:
-    """Set the subject's form: the given one, or a fallback if no usual form fits; UserError if it
+    methods: Mapping[str, AskingMethod], subject: ModelMeta, method: str | None = None
+) -> ModelMeta:
+    """Set the subject's method: the given one, or a fallback if no usual method fits; UserError if it
     does not fit.
     """
-    if form is not None:
-        if form not in forms:
+    if method is not None:
+        if method not in methods:
             raise UserError(
-                f"no form {form!r}",
-                where="--form",
-                remedy=f"say {' or '.join(forms)}, or leave it out",
+                f"no method {method!r}",
+                where="--method",
+                remedy=f"say {' or '.join(methods)}, or leave it out",
             )
-        if not forms[form].fits(subject):
-            able = [name for name, method in forms.items() if method.fits(subject)]
+        if not methods[method].fits(subject):
+            able = [name for name, method in methods.items() if method.fits(subject)]
             remedy = f"say {' or '.join(able)}" if able else "take another model"
             what = f"{subject.name} (kind {subject.kind}) is not asked so"
-            raise UserError(what, where=f"--form {form}", remedy=remedy)
-        return replace(subject, form=form)
-    usual = any(method.fits(subject) for method in forms.values() if not method.instead)
-    left = [name for name, method in forms.items() if method.instead and method.fits(subject)]
-    return replace(subject, form=left[0]) if left and not usual else subject
+            raise UserError(what, where=f"--method {method}", remedy=remedy)
+        return replace(subject, method=method)
+    usual = any(method.fits(subject) for method in methods.values() if not method.instead)
+    left = [name for name, method in methods.items() if method.instead and method.fits(subject)]
+    return replace(subject, method=left[0]) if left and not usual else subject
 
 
 @dataclass(frozen=True)
@@ -551,7 +553,7 @@ class Record(Generic[PlanT]):
     """The diagnosis of one instrument on one model."""
 
     instrument: str
-    subject: Subject
+    subject: ModelMeta
     tables: Tables
     plan: PlanT
     found: Tables
@@ -568,9 +570,9 @@ class FigureHeading:
     dimensions: Mapping[str, str | None] = field(default_factory=dict)
     """Dimensions that are part of the heading: it is that of rows which have these; None where a
     row must not have one."""
-    role: Literal["headline", "amount", "fitness"] = "amount"
+    figure_type: Literal["headline", "descriptive", "validity"] = "descriptive"
     """A headline is tested, with null, placebo and verdict; an amount describes the model, a
-    fitness figure how well the instrument measures on it."""
+    validity figure how well the instrument measures on it."""
     least: float | None = None
     """Values below it suggest that the instrument does not suit the model."""
     least_of: Mapping[str, float] = field(default_factory=dict)
@@ -606,16 +608,18 @@ class ReportInput(Generic[SettingsT, SourceT]):
 
 
 def entries_of_profile(entries: object, info: ValidationInfo) -> object:
-    """Validator: keep entries for the scale in use or without `scale`, and drop that key."""
+    """Validator: keep entries for the profile in use or without `profile`, and drop that key."""
     if not isinstance(entries, dict) or info.context is None:
         return entries
     profile_entries = {}
     for name, entry in entries.items():
-        scale = entry.get("scale") if isinstance(entry, dict) else None
-        if scale not in (None, *SCALES):
-            raise ValueError(f"{name}: no scale {scale!r}, there are {' and '.join(SCALES)}")
-        if scale in (None, info.context["scale"]):
+        profile = entry.get("profile") if isinstance(entry, dict) else None
+        if profile not in (None, *PROFILES):
+            raise ValueError(f"{name}: no profile {profile!r}, there are {' and '.join(PROFILES)}")
+        if profile in (None, info.context["profile"]):
             profile_entries[name] = (
-                {key: value for key, value in entry.items() if key != "scale"} if scale else entry
+                {key: value for key, value in entry.items() if key != "profile"}
+                if profile
+                else entry
             )
     return profile_entries

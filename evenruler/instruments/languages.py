@@ -1,7 +1,7 @@
 """The language of a source: asked for where its texts are not English, and no English sentence is
 put before others.
 
-Placebo sentences, known answers and the prompts of some forms are in English. They say nothing
+Placebo sentences, known answers and the prompts of some methods are in English. They say nothing
 about texts in another language, so that what takes them is refused, or left out by name.
 """
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
-from evenruler.instruments.instrument import Plan, Subject
+from evenruler.instruments.instrument import ModelMeta, Plan
 from evenruler.measurement.inputs import FEWEST_FOR_SPREAD
 from evenruler.strict import StrictModel, Word
 from evenruler.tables.frames import evenly_spread
@@ -99,14 +99,14 @@ def after_prefixes(
     return pd.concat(prefixed_frames, ignore_index=True)
 
 
-def asks_other_start(subject: Subject, plan: Plan) -> bool:
+def asks_other_start(subject: ModelMeta, plan: Plan) -> bool:
     """Whether texts are asked again after another usual start token: of a local model, unless a
     plan says not to.
     """
     return subject.kind == "causal" and bool(plan.get(OTHER_START, True))
 
 
-def no_other_start(subject: Subject, plan: Plan) -> str:
+def no_other_start(subject: ModelMeta, plan: Plan) -> str:
     """Why nothing was asked of a model after another usual start token."""
     if not plan.get(OTHER_START, True):
         return "its plan asks no text after another start token"

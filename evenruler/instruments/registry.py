@@ -23,7 +23,7 @@ FAMILIES: Final[dict[str, str]] = {
     "questionnaires": "evenruler.instruments.questionnaires",
     "framing": "evenruler.instruments.framing",
     "saged": "evenruler.instruments.saged",
-    "fixed": "evenruler.instruments.fixed",
+    "external": "evenruler.instruments.external",
 }
 """The package of each family; the name is also that of its folders and sources."""
 
@@ -39,7 +39,7 @@ COMMANDS: Final[dict[str, dict[str, str]]] = {
     "saged": {
         "refresh": "Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN.",
         "find": "Find keywords, pages and replacements, as a domain's `find` says.",
-        "plan": "Say how small a difference between concepts a domain can detect, and how many "
+        "power": "Say how small a difference between concepts a domain can detect, and how many "
         "root items it takes.",
     },
 }

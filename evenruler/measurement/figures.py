@@ -107,7 +107,7 @@ class HeadlineFigure(Figure):
     """Number of levels of each random facet: "43 attributes, 8 templates"."""
 
 
-ENDS, NAMED = ("most", "least"), 5
+ENDS, NAMED = ("highest_units", "lowest_units"), 5
 """Columns with the units that have the highest and the lowest values, and how many each names."""
 
 UNDEFINED = "undefined for these values"
@@ -158,7 +158,7 @@ TEXTS = ("levels", "reason", "verdict", "why", *ENDS)
 
 NO_DIMENSIONS = frozenset(
     {"benchmark", "figure", "model", *NUMBERS, "n", "unit", *TEXTS}
-    | {"rows", "at", "word", "group", "pole", "beside"}
+    | {"rows", "at", "word", "group", "pole", "axis_position"}
 )
 """Columns of figures and of the rows behind headlines that are no dimensions."""
 

@@ -74,7 +74,7 @@ class ReplyCounts:
     """For withheld replies that hold only thinking: the reason, with the token budget to set."""
 
 
-def fitness_of(replies: ReplyCounts) -> ValidityCheck:
+def validity_of_replies(replies: ReplyCounts) -> ValidityCheck:
     """Unfit where the replies are no answers (`unanswered`); in doubt where too few could be read
     (`not_read`).
     """
@@ -96,13 +96,13 @@ def not_read(replies: ReplyCounts) -> str | None:
     return f"{NOT_READ}: no answer is found in {share} replies{such_as(replies.examples)}"
 
 
-def mark_by_fitness(figure: Figure, fitness: ValidityCheck) -> Figure:
+def mark_by_validity(figure: Figure, validity: ValidityCheck) -> Figure:
     """A descriptive figure: invalid where the instrument is unfit, inconclusive where its replies
     were not read.
     """
-    if fitness.doubt is None or not fitness.doubt.startswith(NOT_READ):
-        return verdicts.mark_invalid(figure, fitness)
-    return replace(figure, verdict=str(Verdict.INCONCLUSIVE), why=f"{UNTOLD}: {fitness.doubt}.")
+    if validity.doubt is None or not validity.doubt.startswith(NOT_READ):
+        return verdicts.mark_invalid(figure, validity)
+    return replace(figure, verdict=str(Verdict.INCONCLUSIVE), why=f"{UNTOLD}: {validity.doubt}.")
 
 
 def such_as(replies: Iterable[str]) -> str:

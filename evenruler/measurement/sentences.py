@@ -137,7 +137,7 @@ def headline_sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
         clause = " ".join(filter(None, (direction, amount))) + ": "
     numbers = _headline_numbers(record, words.measured_in if words else "")
     sentences = [with_capital(f"{clause}{numbers}."), why]
-    names_units = verdict == Verdict.EFFECT and record.get("most")
+    names_units = verdict == Verdict.EFFECT and record.get("highest_units")
     if words is not None and words.ends and names_units:
         most = f"Most {words.ends[0]}: {record['most']}"
         least = f"most {words.ends[1]}: {record['least']}"

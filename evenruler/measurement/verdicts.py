@@ -26,7 +26,7 @@ ALPHA = 0.05
 class ValidityCheck:
     """Whether an instrument is valid on a model."""
 
-    unfit: str | None = None
+    failure: str | None = None
     """The validity check that it fails, in words; None where it fails none."""
     doubt: str | None = None
     """Why validity cannot be determined, in words."""
@@ -163,7 +163,7 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
     """Give confirmatory figures their verdicts; descriptive ones are returned unchanged.
 
     Args:
-        figures: Of one instrument on one model, each with the fitness of its instrument. P-values
+        figures: Of one instrument on one model, each with the validity of its instrument. P-values
             are Holm-adjusted over the confirmatory figures, separately for effects and for denials,
             since a figure whose effect is shown can still be denied falsely. Other models never
             change a verdict.
@@ -181,7 +181,7 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
     effects = iter(holm([p.effect for p in tested]))
     denials = iter(holm([p.denial for p in tested]))
     judged_figures: list[Figure] = []
-    for figure, fitness in figures:
+    for figure, validity in figures:
         if isinstance(figure, Figure):
             judged_figures.append(figure)
             continue
@@ -192,7 +192,7 @@ def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> lis
             none = min(1.0, p.none * times)
             unspecific = min(1.0, p.unspecific * times)
             p = PValues(effect, none, unspecific)
-        verdict, why = _decide_verdict(figure, fitness, p)
+        verdict, why = _decide_verdict(figure, validity, p)
         if figure.note:
             why = f"{why} {figure.note}"
         judged_figures.append(_headline_figure(figure, p, verdict, why))
@@ -235,13 +235,13 @@ def _headline_figure(
     )
 
 
-def mark_invalid(figure: Figure, fitness: ValidityCheck) -> Figure:
+def mark_invalid(figure: Figure, validity: ValidityCheck) -> Figure:
     """A descriptive figure with the only verdict it can have: `invalid`, where the instrument is
     unfit on a model.
     """
-    if fitness.unfit is None:
+    if validity.failure is None:
         return figure
-    return replace(figure, verdict=str(Verdict.INVALID), why=_why_unfit(fitness.unfit))
+    return replace(figure, verdict=str(Verdict.INVALID), why=_why_unfit(validity.failure))
 
 
 def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
@@ -255,22 +255,22 @@ def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
     )
 
 
-def _why_unfit(bar: str) -> str:
-    return f"Its validity check fails: {bar}."
+def _why_unfit(failure: str) -> str:
+    return f"Its validity check fails: {failure}."
 
 
 def _decide_verdict(
-    figure: HeadlineTest, fitness: ValidityCheck, p: PValues | None
+    figure: HeadlineTest, validity: ValidityCheck, p: PValues | None
 ) -> tuple[Verdict, str]:
-    """The verdict and its reason: from fitness and design first, else from the Holm-adjusted
+    """The verdict and its reason: from validity and design first, else from the Holm-adjusted
     p-values.
     """
-    if fitness.unfit is not None:
-        return Verdict.INVALID, _why_unfit(fitness.unfit)
+    if validity.failure is not None:
+        return Verdict.INVALID, _why_unfit(validity.failure)
     if figure.lacking:
         return Verdict.INCONCLUSIVE, f"No verdict is possible: {figure.lacking}."
-    if fitness.doubt:
-        return Verdict.INCONCLUSIVE, f"{UNTOLD}: {fitness.doubt}."
+    if validity.doubt:
+        return Verdict.INCONCLUSIVE, f"{UNTOLD}: {validity.doubt}."
     specific = figure.specific
     bound = f"the smallest relevant effect, {figure.smallest:.2g}"
     assert p is not None  # without a placebo `lacking` is set

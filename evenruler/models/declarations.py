@@ -132,23 +132,23 @@ class Finetune(StrictModel):
     """Accuracy below which the card flags the model."""
 
 
-VERBALISER: Final = "verbaliser"  # form: a causal model is asked in words about entailment
-SENTENCE = "sentence"  # form: a causal model tells the likelihood of a sentence
-LIKELIHOODS = (SENTENCE, "mlm")  # forms that measure likelihoods of sentences or words
-OPTIONS: Final = "options"  # form: a chat model chooses a word of the scale
+VERBALISER: Final = "verbaliser"  # method: a causal model is asked in words about entailment
+SENTENCE = "sentence"  # method: a causal model tells the likelihood of a sentence
+LIKELIHOODS = (SENTENCE, "mlm")  # methods that measure likelihoods of sentences or words
+OPTIONS: Final = "options"  # method: a chat model chooses a word of the scale
 BY_FACTS = (
     *LIKELIHOODS,
     OPTIONS,
-)  # forms validated by known answers, since they do not label pairs
+)  # methods validated by known answers, since they do not label pairs
 
 
-def label_with_method(model: str, configuration: str) -> str:
-    """Display name of a model with its form: "bert (mlm)".
+def label_with_method(model: str, method: str) -> str:
+    """Display name of a model with its method: "bert (mlm)".
 
-    With entailment by a head or verbaliser, just the catalogue name. A model asked in two forms
+    With entailment by a head or verbaliser, just the catalogue name. A model asked by two methods
     thus appears as two, of one lineage.
     """
-    return f"{model} ({configuration})" if configuration in BY_FACTS else model
+    return f"{model} ({method})" if method in BY_FACTS else model
 
 
 class SamplingSettings(StrictModel):
@@ -220,8 +220,8 @@ class ModelEntry(ChatSettings):
     them."""
     entailment: bool | None = None
     """Whether it answers questionnaires: `nli` and `masked` do; for `causal` and `completions` this
-    or `forms` decides."""
-    forms: list[Literal["verbaliser", "sentence", "options"]] | None = Field(
+    or `methods` decides."""
+    methods: list[Literal["verbaliser", "sentence", "options"]] | None = Field(
         default=None, min_length=1
     )
     """How a model that scores texts or chats is asked; by default in all ways it supports.
@@ -237,14 +237,14 @@ class ModelEntry(ChatSettings):
     """For an `encoder`: additional limitations on its card."""
     lineage: Slug | None = None
     """Shared by models with the same weights; by default the model's own name."""
-    scale: Literal["quick", "paper", "none"] | None = None
-    """The scale that uses it, by default all; `none` disables it."""
+    profile: Literal["quick", "paper", "none"] | None = None
+    """The profile that uses it, by default all; `none` disables it."""
 
     families: list[Slug] | None = Field(default=None, min_length=1)
     """Families whose instruments ask it; by default all that can."""
 
     instruments: dict[Literal["quick", "paper"], list[Slug]] | None = None
-    """By scale: the only instruments of these families that ask it; by default all."""
+    """By profile: the only instruments of these families that ask it; by default all."""
 
     @field_validator("source", mode="after")
     @classmethod
@@ -273,7 +273,7 @@ class ModelEntry(ChatSettings):
         self._check_requests()
         self._check_head()
         self._check_labels()
-        self._check_forms()
+        self._check_methods()
         self._check_weights()
         return self
 
@@ -352,14 +352,14 @@ class ModelEntry(ChatSettings):
             expected = "entailment, neutral and contradiction in the model's order"
             raise ValueError(f"labels are {self.labels}, expected {expected}")
 
-    def _check_forms(self) -> None:
-        """Ensure that it can be asked in its forms, and adapted to the questionnaires' corpora."""
+    def _check_methods(self) -> None:
+        """Ensure that it can be asked by its methods, and adapted to the questionnaires' corpora."""
         able = {VERBALISER: self.is_verbalised, SENTENCE: self.is_verbalised, OPTIONS: self.chats}
-        if self.forms is not None:
-            has_repeats = len(set(self.forms)) < len(self.forms)
-            if has_repeats or not all(map(able.get, self.forms)):
+        if self.methods is not None:
+            has_repeats = len(set(self.methods)) < len(self.methods)
+            if has_repeats or not all(map(able.get, self.methods)):
                 raise ValueError(
-                    "`forms`: each once; verbaliser and sentence of causal and completions, "
+                    "`methods`: each once; verbaliser and sentence of causal and completions, "
                     "options of chats"
                 )
         if self.kind not in ("causal", "nli", "encoder") and self.intervention is not None:
@@ -387,14 +387,14 @@ class ModelEntry(ChatSettings):
             )
 
     @property
-    def configurations(self) -> list[str]:
-        """The ways in which it answers questionnaires: its `forms`, by default all it supports;
+    def answering_methods(self) -> list[str]:
+        """The ways in which it answers questionnaires: its `methods`, by default all it supports;
         `mlm`; or `head`.
         """
         texts: list[str] = [VERBALISER, SENTENCE] if self.is_verbalised else []
         chat = [OPTIONS] if self.chats and "generate" in self.operations else []
-        if self.forms:
-            return list(self.forms)
+        if self.methods:
+            return list(self.methods)
         return [*texts, *chat] or ["mlm" if self.kind == "masked" else "head"]
 
     @property
@@ -489,7 +489,7 @@ class Catalogue(StrictModel):
         entry = self.models[name]
         if entry.entailment is not None:
             return entry.entailment
-        if entry.kind in ("nli", "masked") or entry.forms is not None:
+        if entry.kind in ("nli", "masked") or entry.methods is not None:
             return True
         return entry.kind == "encoder" and self.can(name, "entail")
 

@@ -1,1 +1,1 @@
-"""Commands that work on the whole of `params.yaml`: check, new, scale, ask, repro, release."""
+"""Commands that work on the whole of `params.yaml`: check, new, profile, ask, repro, release."""

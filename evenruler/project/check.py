@@ -124,7 +124,7 @@ def validate_outputs(folder: Path, active: Active) -> None:
     cannot be read.
     """
     # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
-    for name, entry in active.card_of_others.items():
+    for name, entry in active.card_third_party.items():
         benchmark = Path(BENCHMARKS) / f"{entry.family}-{name}"
         if tracked_files(folder, [benchmark]):
             remedy = (
@@ -337,11 +337,11 @@ def keep_out_of_git(
     """
     ignored = folder / "benchmarks/.gitignore"
     path = root / ignored
-    benchmark_names = [f"{entry.family}-{name}" for name, entry in active.card_of_others.items()]
+    benchmark_names = [f"{entry.family}-{name}" for name, entry in active.card_third_party.items()]
     benchmark_names += [
         f"{instrument.family}-{instrument.name}"
         for instrument in instruments
-        if instrument.unfinished and instrument.settings.of_others
+        if instrument.unfinished and instrument.settings.third_party
     ]
     text = ""
     if benchmark_names:
@@ -410,7 +410,7 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
     """Undeclared entries in folders of stage outputs and in `benchmarks`; relative paths, sorted.
 
     In `benchmarks`, only names that begin with a family count; others have other causes, such as
-    the old folder that a killed card stage left. `benchmarks`: all declared ones, of any scale.
+    the old folder that a killed card stage left. `benchmarks`: all declared ones, of any profile.
     UserError if an entry is unknown to git and dvc.lock, since it may be the user's own.
     """
     stale_paths: list[Path] = []

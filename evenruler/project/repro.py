@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evenruler.declaration.profiles import PIPELINE, folder_of
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import SCALES
+from evenruler.instruments.instrument import PROFILES
 from evenruler.project.check import check
 from evenruler.project.dvc import outdated_stages, run_dvc, run_stages
 from evenruler.terminal import say, say_each
@@ -19,13 +19,13 @@ TOGETHER = (
     (("rows",), 7),
     (("ask",), 1),
     (("diagnose",), 1),
-    (("card", "card-of-others"), 7),
+    (("card", "card-third-party"), 7),
 )
 """Kinds of stages that run at once, each needing only kinds before it, and how many one process of
 DVC runs."""
 
 
-def repro(root: Path, words: Sequence[str], profile: str = SCALES[0]) -> int:
+def repro(root: Path, words: Sequence[str], profile: str = PROFILES[0]) -> int:
     """Check the declaration, then build what is out of date at a profile, several rows and models
     at once.
 

@@ -75,7 +75,7 @@ class BenchmarkFolder(Card):
     command: str
     """The command that rebuilds it."""
     changelog: Changelog
-    of_others: bool = False
+    third_party: bool = False
     """Whether its rows contain third-party text, so that it is not part of the package."""
     planted: Sequence[Mapping[str, Any]] = ()
     """Results on planted associations (docs/weights.md), one record per headline and plant."""
@@ -291,7 +291,7 @@ def _markdown_quotation(text: str, name: str, n: int) -> str:
 
 def _headline_summaries(benchmark: BenchmarkFolder) -> dict[str, list[str]]:
     """The answer in sentences for each model with a verdict, in the order of the evidence."""
-    headlines = [heading for heading in benchmark.quality if heading.role == "headline"]
+    headlines = [heading for heading in benchmark.quality if heading.figure_type == "headline"]
     beyond = {heading.not_shown for heading in headlines}
     rows_by_label = group_by_key(
         (model_label(row), row) for row in rows_with_verdict(benchmark.evidence)

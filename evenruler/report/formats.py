@@ -47,12 +47,12 @@ def is_missing(value: float | None) -> bool:
 
 
 def model_labels(models: pd.DataFrame) -> list[str]:
-    """Labels of rows with `model` and `configuration`, for tables without a column `configuration`
+    """Labels of rows with `model` and `method`, for tables without a column `method`
     (`named`).
     """
     return [
-        label_with_method(str(m), str(form))
-        for m, form in zip(models["model"], models["configuration"], strict=True)
+        label_with_method(str(m), str(method))
+        for m, method in zip(models["model"], models["method"], strict=True)
     ]
 
 

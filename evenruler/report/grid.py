@@ -337,7 +337,7 @@ def validity_table(
     cell_by_key: dict[tuple[str, str, str], FigureCell] = {}
     places: dict[str, int] = {}
     for figure_cell in instrument.figures:
-        if figure_cell.model and figure_cell.word and figure_cell.word.role == "fitness":
+        if figure_cell.model and figure_cell.word and figure_cell.word.figure_type == "validity":
             key = (figure_cell.part, figure_cell.heading, figure_cell.model)
             cell_by_key[key] = figure_cell
             places[figure_cell.heading] = instrument.column_index(figure_cell)
@@ -351,12 +351,12 @@ def validity_table(
     rows: list[tuple[str, str, list[str]]] = []
     for part, heading in keys:
         cells = [cell_by_key.get((part, heading, model)) for model in models]
-        texts = [_fitness_text(cell, decimals) for cell in cells]
+        texts = [_validity_text(cell, decimals) for cell in cells]
         rows.append((heading, "" if part == WHOLE else part, texts))
     return models, rows
 
 
-def _fitness_text(figure_cell: FigureCell | None, decimals: int) -> str:
+def _validity_text(figure_cell: FigureCell | None, decimals: int) -> str:
     if figure_cell is None:
         return ""
     value, low, high, control = (

@@ -135,7 +135,7 @@ class PageSection:
     title: str
     instrument: InstrumentView | None
     sections: Sequence[Section]
-    fitness: tuple[list[str], list[tuple[str, str, list[str]]]] | None = None
+    validity: tuple[list[str], list[tuple[str, str, list[str]]]] | None = None
 
     @property
     def packed(self) -> str:

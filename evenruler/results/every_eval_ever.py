@@ -118,7 +118,7 @@ def _build_record(
     figures: list[ExportedFigure] = []
     for row in result.figures:
         heading = find_heading(row, result.headings)
-        is_amount = heading is not None and heading.role != "fitness"
+        is_amount = heading is not None and heading.figure_type != "validity"
         if "verdict" not in row and not is_amount:
             continue
         name = figure_name(row)

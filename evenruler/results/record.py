@@ -7,7 +7,7 @@
                                           tables of the benchmark's family answers-{table}.parquet
                                           the model's answers, unrounded
 
-Results of another size than `standard`, form or limit have a suffix after the version, as `+trial`
+Results of another size than `standard`, method or limit have a suffix after the version, as `+trial`
 or `+limit-N`.
 """
 
@@ -95,8 +95,8 @@ class MeasuredModel(StrictModel):
     mode."""
     heard: dict[str, list[str]] = Field(default_factory=dict)
     """What a server called itself in its replies: each `model` and `fingerprint`."""
-    subject: dict[str, Any] | None = None
-    """The fields of `instruments.instrument.Subject`, on which requests and figures depend; null in
+    meta: dict[str, Any] | None = None
+    """The fields of `instruments.instrument.ModelMeta`, on which requests and figures depend; null in
     older results."""
     fingerprint: Behaviour | None = None
     """Its fingerprint; null in older results, and for models on servers, functions and recorded
@@ -108,10 +108,10 @@ class MeasurementSettings(StrictModel):
 
     prefixes: bool
     """Whether rows were also asked after prefixes; if not, sensitivity to wording is unknown."""
-    size: Literal["trial", "standard", "paper"] = "standard"
+    size: Literal["trial", "standard", "full"] = "standard"
     """How much of the benchmark was asked."""
-    form: str | None = None
-    """The one form that was asked, where a family has several; null: all forms that the model
+    method: str | None = None
+    """The one method that was asked by, where a family has several; null: all methods that the model
     supports."""
     limit: int | None
     """The most units asked about, evenly spread; null: all that the plan asks for."""
@@ -140,8 +140,8 @@ class Heading(StrictModel):
     meaning: Text
     dimensions: dict[str, str | None] = Field(default_factory=dict)
     """Dimensions that are part of the heading; null for one that rows under it do not have."""
-    role: Literal["headline", "amount", "fitness"]
-    """A headline has a verdict; an amount describes the model; fitness says how well the instrument
+    figure_type: Literal["headline", "descriptive", "validity"]
+    """A headline has a verdict; an amount describes the model; validity says how well the instrument
     measures."""
     says: list[str] | None = None
     """Clauses that say what values above 0, and values below 0, mean for a model."""
@@ -177,7 +177,7 @@ class Result(StrictModel):
     """A row each, as in `evidence.json`: `figure`, `model`, its dimensions, `value`, `low`, `high`,
     `n`, `unit`, `reason`, `control`, `p`, and for headlines `placebo`, `specific`, `verdict`,
     `why`; rounded to three decimals."""
-    answer: list[str] = Field(default_factory=list)
+    summary: list[str] = Field(default_factory=list)
     """The headlines in sentences, from `answer`."""
     left_out: list[str]
     """What the model could not be asked, with the reason; a sentence each."""
@@ -226,7 +226,7 @@ class Result(StrictModel):
 
     def units(self) -> pd.DataFrame:
         """The value of each unit behind a headline: figure, its dimensions, unit, value, and
-        `beside` (place on an axis).
+        `axis_position` (place on an axis).
 
         Values are means over wordings and words (first group minus second where there are two), in
         the unit of the scores; sorted with the highest first. UserError where the result was read
@@ -237,8 +237,8 @@ class Result(StrictModel):
         key_columns = ["figure", *dimensions]
         rows[key_columns] = rows[key_columns].fillna("")  # a null would leave its row out
         unit_values = unit_means(rows, [*key_columns, "unit"]).rename("value").reset_index()
-        beside_by_unit = rows.groupby("unit")["beside"].first()
-        unit_values["beside"] = unit_values["unit"].map(beside_by_unit)
+        position_by_unit = rows.groupby("unit")["axis_position"].first()
+        unit_values["axis_position"] = unit_values["unit"].map(position_by_unit)
         ascending = [True] * len(key_columns)
         unit_values = unit_values.sort_values(
             [*key_columns, "value"],
@@ -323,7 +323,7 @@ class Result(StrictModel):
                 columns = [row.get("placebo", ""), row["verdict"], row.get("why", "")]
                 rows.append([figure_name(row), figure_in_words(row), *columns])
         table = pd.DataFrame(rows, columns=["figure", "value", "placebo", "verdict", "why"])
-        sentences = [*self.answer, *(f"warning: {line}" for line in self.warnings)]
+        sentences = [*self.summary, *(f"warning: {line}" for line in self.warnings)]
         lines = "".join(f"<li>{escape(line)}</li>" for line in sentences)
         table_html = table.to_html(index=False) if rows else ""
         return f"<p><b>{escape(self.folder)}</b></p><ul>{lines}</ul>{table_html}"
@@ -332,7 +332,7 @@ class Result(StrictModel):
     def folder(self) -> str:
         """Its folder, relative to the folder of results."""
         less = "" if self.settings.size == "standard" else f"+{self.settings.size}"
-        less += "" if self.settings.form is None else f"+{self.settings.form}"
+        less += "" if self.settings.method is None else f"+{self.settings.method}"
         less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
         benchmark = f"{self.benchmark.name}@{self.benchmark.version}"
         return f"{self.model.name}/{benchmark}{less}"
@@ -342,7 +342,7 @@ NUMERIC: Final = {*OF_FIGURES, "n"}
 _FIRST_NUMBERS: Final = dict.fromkeys(("value", "low", "high"), "float64")
 _COUNTED: Final = {"n": "Int64", "unit": "string"}
 _TEXTS: Final = dict.fromkeys(("levels", *ENDS, "verdict", "why", "reason"), "string")
-_SETTINGS: Final = {"prefixes": "bool", "size": "string", "form": "string", "limit": "Int64"}
+_SETTINGS: Final = {"prefixes": "bool", "size": "string", "method": "string", "limit": "Int64"}
 _NUMBERS: Final = dict.fromkeys(OF_FIGURES, "float64")
 
 BEFORE_DIMENSIONS: Final = dict.fromkeys(
@@ -358,7 +358,7 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
     dimensions: dict[str, str] = {}
     for result in results:
         benchmark, model = result.benchmark, result.model
-        settings = result.settings.model_dump(include={"prefixes", "size", "form", "limit"})
+        settings = result.settings.model_dump(include={"prefixes", "size", "method", "limit"})
         result_columns: dict[str, Any] = {
             "benchmark": benchmark.name,
             "version": benchmark.version,
@@ -368,7 +368,7 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
         }
         for row in result.figures:
             heading = find_heading(row, result.headings)
-            role = heading.role if heading else None
+            role = heading.figure_type if heading else None
             dimensions |= dict.fromkeys(dimensions_of(row), "string")
             rows.append({**row, **result_columns, "role": role})
     columns = {**BEFORE_DIMENSIONS, **dimensions, **AFTER_DIMENSIONS}

@@ -231,7 +231,7 @@ def load_results(*places: str | Path) -> pd.DataFrame:
     Returns:
         In the order of `find_results`, then of figures. The dimensions of figures (cue, task, set,
             subscale, method, ...) have a column each, null where one does not apply; `role` is
-            `headline`, `amount` or `fitness` for figures with a heading, else null. Numbers have
+            `headline`, `amount` or `validity` for figures with a heading, else null. Numbers have
             three decimals, as in `result.json`.
 
     Raises:

@@ -24,7 +24,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 IDENTITY = (
-    *("id", "model", "corpus", "fit", "epoch", "configuration", "turn"),
+    *("id", "model", "corpus", "fit", "epoch", "method", "prompt_format", "turn"),
     *("role", "template", "measure", "feature", "form", "repetition"),
 )
 """The columns that identify a row, in sort order."""

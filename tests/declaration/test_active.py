@@ -15,7 +15,7 @@ from evenruler.declaration.params_file import (
 from tests.project import told
 
 PAIRS = ["doctors", "nurses", "found", "bred"]
-KNOWN = "probes, questionnaires, framing, saged, fixed, pairs"
+KNOWN = "probes, questionnaires, framing, saged, external, pairs"
 
 
 @pytest.fixture(autouse=True)
@@ -23,12 +23,12 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     told.register(monkeypatch)
 
 
-def read(root: Path, path: Path, scale) -> Active:
-    return compute_active(instruments_at(root, path, scale), path, scale)
+def read(root: Path, path: Path, profile) -> Active:
+    return compute_active(instruments_at(root, path, profile), path, profile)
 
 
-def active_at(root: Path, scale="quick", *changes: tuple[str, str]) -> Active:
-    return read(root, told.put(root, *changes), scale)
+def active_at(root: Path, profile="quick", *changes: tuple[str, str]) -> Active:
+    return read(root, told.put(root, *changes), profile)
 
 
 class TestWhatItSays:
@@ -69,7 +69,7 @@ class TestWhatItSays:
         }
         assert list(active.card) == ["doctors", "found", "bred", "hair"]
         assert active.card["found"].source == "data/scraped/found"
-        assert active.card_of_others == {
+        assert active.card_third_party == {
             "nurses": InstrumentEntry(family="pairs", source="data/sources/pairs/nurses.yaml")
         }
 
@@ -138,10 +138,10 @@ class TestWhatIsRefused:
             (
                 [
                     ("  tiny: {kind: causal", "  tiny: {kind: nli"),
-                    ("    kind: causal # at every scale", "    kind: nli"),
+                    ("    kind: causal # at every profile", "    kind: nli"),
                 ],
-                "models: no model of the scale 'quick' supports the questions of the family pairs; "
-                "add one that does, with this scale or without `scale`",
+                "models: no model of the profile 'quick' supports the questions of the family pairs; "
+                "add one that does, with this profile or without `profile`",
             ),
         ],
         ids=[
@@ -161,7 +161,7 @@ class TestWhatIsRefused:
         first, last = text.index("  doctors: {family"), text.index("  later: {")
         path.write_text(text[:first] + text[last:])
         assert error_of(read, tmp_path, path, "quick") == (
-            f"{path}: instruments: no instrument of the scale 'quick'; declare one, e.g. with "
+            f"{path}: instruments: no instrument of the profile 'quick'; declare one, e.g. with "
             "`evenruler new`"
         )
         assert list(read(tmp_path, path, "paper").instruments) == ["later"]

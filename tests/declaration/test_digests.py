@@ -26,7 +26,7 @@ INSTRUMENTS = read_yaml(ROOT / "params.yaml")["instruments"]
 ONE_OF_EACH_FAMILY = {
     entry["family"]: name
     for name, entry in reversed(INSTRUMENTS.items())
-    if entry.get("scale", "quick") == "quick"
+    if entry.get("profile", "quick") == "quick"
 }
 LEAST_COVERED = 0.6
 """Part of the fields of a family's settings for which another value is found."""
@@ -132,7 +132,7 @@ def test_each_key_of_an_instrument_changes_its_settings_and_no_others(
     for key, field in fields.items():
         read = getattr(instrument.settings, key)
         value = declared.get(key, read)
-        if isinstance(value, dict) and not isinstance(read, dict):  # by size or scale
+        if isinstance(value, dict) and not isinstance(read, dict):  # by size or profile
             value = read
         for other in other_values(field.annotation, value, models):
             try:
@@ -218,19 +218,21 @@ class TestSettings:
     def test_those_of_the_other_scale_do_not_count(self, small: Path) -> None:
         assert changed_by(small, ("{most: 3}", "{most: {quick: 3, paper: 4}}")) == set()
         assert (
-            changed_by(small, ("scale: paper}\n\nfamilies", "scale: paper, most: 9}\n\nfamilies"))
+            changed_by(
+                small, ("profile: paper}\n\nfamilies", "profile: paper, most: 9}\n\nfamilies")
+            )
             == set()
         )
 
     def test_those_of_every_size_do(self, small: Path) -> None:
         change = (
             "hair: {family: framing}",
-            "hair: {family: framing, stimuli: {trial: 12, standard: 25, paper: 1000}}",
+            "hair: {family: framing, stimuli: {trial: 12, standard: 25, full: 1000}}",
         )
         assert changed_by(small, change) == {"settings.hair", "declared"}
 
     @pytest.mark.parametrize(
-        "setting", ["seed: 0", "stimuli: {trial: 12, standard: 24, paper: 1000}"]
+        "setting", ["seed: 0", "stimuli: {trial: 12, standard: 24, full: 1000}"]
     )
     def test_what_holds_anyway_changes_none(self, small: Path, setting: str) -> None:
         assert (
@@ -244,7 +246,7 @@ class TestModels:
         "change",
         [
             ("local:weights/parked", "local:weights/other"),
-            ("of our own, scale: none", "of others, scale: none"),
+            ("of our own, profile: none", "of others, profile: none"),
         ],
     )
     def test_the_entry_of_one_that_an_instrument_names_changes_its_tools(
@@ -286,7 +288,7 @@ class TestModels:
     def test_a_name_is_part_of_it(self, small: Path) -> None:
         same = (
             ("local:weights/parked", "local:weights/head"),
-            ("of our own, scale: none", "of our own"),
+            ("of our own, profile: none", "of our own"),
         )
         assert "tools.bred" in changed_by(small, ("judge: parked", "judge: head"), since=same)
 
@@ -305,10 +307,10 @@ class TestModels:
 
     def test_a_key_that_says_what_holds_anyway_changes_none(self, small: Path) -> None:
         """So that a new key of entries makes nothing stale."""
-        explicit = "of our own, scale: none, dtype: float32"
-        assert changed_by(small, ("of our own, scale: none", explicit)) == set()
+        explicit = "of our own, profile: none, dtype: float32"
+        assert changed_by(small, ("of our own, profile: none", explicit)) == set()
         assert changed_by(
-            small, ("of our own, scale: none", explicit.replace("float32", "bfloat16"))
+            small, ("of our own, profile: none", explicit.replace("float32", "bfloat16"))
         ) == {"tools.bred"}
 
 

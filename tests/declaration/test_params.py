@@ -14,7 +14,7 @@ models:
     licence: mit
     origin: org/tiny, quantised
     lineage: tiny-family
-    scale: quick
+    profile: quick
   minilm:
     kind: embedder
     source: package:minilm_weights/model
@@ -27,7 +27,7 @@ models:
     revision: {REVISION}
     licence: gemma
     origin: org/big
-    scale: paper
+    profile: paper
   shared:
     kind: causal
     source: local:weights/shared
@@ -39,12 +39,12 @@ models:
     sha256: {SHA256}
     licence: bsd
     origin: org/parked
-    scale: none
+    profile: none
 instruments:
   jobs:
     family: framing
     stimuli: {{quick: 3, paper: 9}}
-  later: {{family: saged, scale: paper}}
+  later: {{family: saged, profile: paper}}
 families:
   framing: {{seed: 2}}
   saged:
@@ -63,7 +63,7 @@ class TestWhatIsRead:
         assert params.models["tiny"].sha256 == SHA256
         assert params.instruments == {
             "jobs": {"family": "framing", "stimuli": {"quick": 3, "paper": 9}},
-            "later": {"family": "saged", "scale": "paper"},
+            "later": {"family": "saged", "profile": "paper"},
         }
         assert params.families == {"framing": {"seed": 2}, "saged": None}
         assert params.versions == {"framing-jobs": "1.2.3"}
@@ -165,11 +165,11 @@ REFUSED = [
         id="kind",
     ),
     pytest.param(
-        "    scale: paper",
-        "    scale: papre",
-        "models.big.scale",
+        "    profile: paper",
+        "    profile: papre",
+        "models.big.profile",
         ["'papre'", "'quick', 'paper'"],
-        id="scale",
+        id="profile",
     ),
     pytest.param(
         f"    revision: {REVISION}\n",
@@ -291,7 +291,7 @@ class TestWhatIsRefused:
     def test_active_of_an_older_version_is_an_unknown_key(self, file_with, error_of):
         """It is in a file of its own, `active.yaml`."""
         path = file_with(
-            "params.yaml", PARAMS, ("models:\n  tiny", "active:\n  scale: quick\nmodels:\n  tiny")
+            "params.yaml", PARAMS, ("models:\n  tiny", "active:\n  profile: quick\nmodels:\n  tiny")
         )
         assert error_of(load_params, path).startswith(f"{path}: active: unknown key 'active'; ")
 
@@ -299,7 +299,7 @@ class TestWhatIsRefused:
         ("old", "new", "reason"),
         [
             (
-                "  later: {family: saged, scale: paper}\n",
+                "  later: {family: saged, profile: paper}\n",
                 "  later:\n",
                 "instruments.later: found nothing",
             ),
@@ -351,14 +351,14 @@ class TestWhatIsRefused:
         for line in refusals:
             assert line.startswith(f"{path}: ")
             assert "\n" not in line
-        # Without `scale` a model is used at every one.
+        # Without `profile` a model is used at every one.
         assert needless == [
             "lineage: tiny-family",
-            "scale: quick",
-            "scale: paper",
-            "scale: none",
+            "profile: quick",
+            "profile: paper",
+            "profile: none",
             "stimuli: {quick: 3, paper: 9}",
-            "later: {family: saged, scale: paper}",
+            "later: {family: saged, profile: paper}",
             "framing: {seed: 2}",
             "saged:",
             "level: 0.9",
@@ -378,7 +378,7 @@ NLI = """\
 ANSWERING = (
     PARAMS.replace("instruments:\n", f"{NLI}instruments:\n")
     .replace(
-        "    scale: paper\n", "    entailment: true\n    intervention: last\n    scale: paper\n"
+        "    profile: paper\n", "    entailment: true\n    intervention: last\n    profile: paper\n"
     )
     .replace("    lineage: tiny-family\n", "    lineage: tiny-family\n    entailment: true\n")
 )
@@ -477,7 +477,7 @@ def random_model(other: str) -> str:
     return (
         "".join(
             f"  {name}:\n    kind: {kind}\n    source: {source}\n    licence: none\n    origin: "
-            "x\n    scale: none\n"
+            "x\n    profile: none\n"
             for name, (kind, source) in entries.items()
         )
         + "instruments:\n"

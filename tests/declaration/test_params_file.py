@@ -16,7 +16,7 @@ ACTIVE = """\
 active:
   profile: quick
   card: {ours: {family: framing, source: a.yaml}}
-  card_of_others: {theirs: {family: framing, source: b.yaml}}
+  card_third_party: {theirs: {family: framing, source: b.yaml}}
 """
 
 PARAMS = """\
@@ -26,12 +26,12 @@ training:
   nli: {source: "local:nli.csv", licence: mit, origin: o}
 instruments:
   ours: {family: framing}
-  theirs: {family: framing, stimuli: {trial: 2, standard: 8, paper: 20}, seed: 9}
+  theirs: {family: framing, stimuli: {trial: 2, standard: 8, full: 20}, seed: 9}
   couples: {family: pairs, most: 4}
-  small: {family: framing, scale: quick}
-  large: {family: framing, scale: paper, orders: 6}
+  small: {family: framing, profile: quick}
+  large: {family: framing, profile: paper, orders: 6}
 families:
-  framing: {mass: first_token, seed: 3, stimuli: 7, generations: {trial: 0, standard: 1, paper: 4}}
+  framing: {mass: first_token, seed: 3, stimuli: 7, generations: {trial: 0, standard: 1, full: 4}}
   pairs:
 diagnosis: {level: 0.9, seed: 5}
 versions: {framing-ours: 1.2.0}
@@ -44,10 +44,10 @@ def declared(file_with, monkeypatch):
     """Reads the declaration, each (old, new) replaced once in it; `active` is beside it."""
     monkeypatch.setitem(FAMILIES, "pairs", "tests.instruments.fifth.pairs")
 
-    def read(*changes: tuple[str, str], scale=None, active=ACTIVE) -> ParamsFile:
+    def read(*changes: tuple[str, str], profile=None, active=ACTIVE) -> ParamsFile:
         path = file_with("params.yaml", PARAMS, *changes)
         path.with_name("active.yaml").write_text(active)
-        return ParamsFile(path, scale)
+        return ParamsFile(path, profile)
 
     return read
 
@@ -60,13 +60,13 @@ class TestSettings:
         assert (ours.mass, ours.seed, ours.stimuli) == ("first_token", 3, 7)
         assert (ours.generations, ours.orders) == (0, 2)
         assert (theirs.mass, theirs.seed, theirs.stimuli) == ("first_token", 9, 2)
-        assert declared(scale="paper").settings("ours").orders == 1000
+        assert declared(profile="paper").settings("ours").orders == 1000
 
     def test_a_value_goes_over_another_whole(self, declared) -> None:
-        """What is by scale in the family may be one value in the entry, and the other way about."""
+        """What is by profile in the family may be one value in the entry, and the other way about."""
         change = ("  ours: {family: framing}", "  ours: {family: framing, generations: 2}")
-        assert declared(change, scale="paper").settings("ours").generations == 2
-        assert declared(scale="paper").settings("theirs").stimuli == 20
+        assert declared(change, profile="paper").settings("ours").generations == 2
+        assert declared(profile="paper").settings("theirs").stimuli == 20
 
     def test_an_entry_says_which_size_the_build_asks(self, declared) -> None:
         change = ("seed: 9}", "seed: 9, size: standard}")
@@ -84,7 +84,7 @@ class TestSettings:
         )
 
     def test_the_scale_of_an_entry_is_no_setting(self, declared) -> None:
-        assert declared(scale="paper").settings("large").orders == 6
+        assert declared(profile="paper").settings("large").orders == 6
 
     @pytest.mark.parametrize("families", ["", "families:\n"])
     def test_families_may_say_nothing(self, declared, families) -> None:
@@ -107,10 +107,10 @@ class TestSettings:
                 "it",
             ),
             (
-                ("{trial: 2, standard: 8, paper: 20}", "{trial: 2}"),
+                ("{trial: 2, standard: 8, full: 20}", "{trial: 2}"),
                 "theirs",
                 "instruments.theirs.stimuli: found {'trial': 2}, "
-                "expected one for trial and one for standard and one for paper; fix it",
+                "expected one for trial and one for standard and one for full; fix it",
             ),
             (
                 ("seed: 9", "seed: -9"),
@@ -148,14 +148,14 @@ class TestSettings:
 
 class TestInstruments:
     @pytest.mark.parametrize(
-        ("scale", "names"),
+        ("profile", "names"),
         [
             ("quick", ["ours", "theirs", "couples", "small"]),
             ("paper", ["ours", "theirs", "couples", "large"]),
         ],
     )
-    def test_of_a_scale_with_their_family_in_order(self, declared, scale, names) -> None:
-        family_by_name = declared(scale=scale).instruments
+    def test_of_a_scale_with_their_family_in_order(self, declared, profile, names) -> None:
+        family_by_name = declared(profile=profile).instruments
         assert list(family_by_name) == names
         assert family_by_name["couples"] == "pairs"
         assert {family_by_name[name] for name in names if name != "couples"} == {"framing"}
@@ -169,21 +169,21 @@ class TestInstruments:
         declaration = declared(("{family: pairs, most: 4}", entry))
         line = error_of(lambda: declaration.instruments)
         what = "no family 'gone'" if "gone" in entry else "no family"
-        families = "probes, questionnaires, framing, saged, fixed, pairs"
+        families = "probes, questionnaires, framing, saged, external, pairs"
         assert line == f"{declaration.path}: instruments.couples: {what}; name one: {families}"
 
     def test_one_of_no_scale(self, declared, error_of) -> None:
-        declaration = declared(("scale: paper,", "scale: papre,"), scale="quick")
+        declaration = declared(("profile: paper,", "profile: papre,"), profile="quick")
         assert error_of(lambda: declaration.instruments) == (
-            f"{declaration.path}: instruments.large.scale: no scale 'papre'; "
+            f"{declaration.path}: instruments.large.profile: no profile 'papre'; "
             "name one (quick or paper), or leave it out for both"
         )
 
 
 class TestOtherParts:
     def test_the_scale_is_that_in_use_unless_another_is_asked_for(self, declared) -> None:
-        assert (declared().scale, declared(scale="paper").scale) == ("quick", "paper")
-        assert declared(active="active: {profile: paper}\n").scale == "paper"
+        assert (declared().profile, declared(profile="paper").profile) == ("quick", "paper")
+        assert declared(active="active: {profile: paper}\n").profile == "paper"
 
     def test_without_the_file_the_scale_is_the_first_and_nothing_is_in_use(
         self, declared, error_of
@@ -191,7 +191,7 @@ class TestOtherParts:
         declaration = declared()
         path = declaration.path.with_name("active.yaml")
         path.unlink()
-        assert declaration.scale == "quick"
+        assert declaration.profile == "quick"
         assert (
             error_of(lambda: declaration.active)
             == f"{path}: no such file; run `evenruler check`, which writes it"
@@ -208,7 +208,7 @@ class TestOtherParts:
         assert declared().active == Active(
             profile="quick",
             card={"ours": InstrumentEntry(family="framing", source="a.yaml")},
-            card_of_others={"theirs": InstrumentEntry(family="framing", source="b.yaml")},
+            card_third_party={"theirs": InstrumentEntry(family="framing", source="b.yaml")},
         )
 
     @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_the_example_of_a_family_is_read(family: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(example.text)
     declare = family_module(family, "declare")
-    read = declare.Settings.model_validate(settings, context={"scale": "quick"})
+    read = declare.Settings.model_validate(settings, context={"profile": "quick"})
     assert declare.load(path, read, ROOT / "data/sources" / family / "shared").title
 
 
@@ -150,7 +150,7 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
     measured = measured.model_copy(update={"answer": _summarise(measured)})
     assert shown_of_measuring().splitlines() == list(result_lines(measured))
     (answer,) = re.findall(r" on smollm2, trial\n(.*?)```", text_of("docs/measure.md"), flags=re.S)
-    assert " ".join(answer.split()) == " ".join(measured.answer)
+    assert " ".join(answer.split()) == " ".join(measured.summary)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/reading.md"])

@@ -143,7 +143,7 @@ def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
     (here / "my-model").symlink_to(tiny)
     assert "on my-model, standard" in shell("console", runs["Measure"])
     assert "::warning::nothing can be told" in shell("console", runs["Gate"])
-    heading = Heading(figure="gain", heading="gain", meaning="how much", role="headline")
+    heading = Heading(figure="gain", heading="gain", meaning="how much", figure_type="headline")
     recorded = synthetic(figures=[figure_row("gain", 0.6, **CONFIRMED)])
     stored(
         here / "results",

@@ -90,7 +90,7 @@ def chat(user: User) -> Iterator[ScriptedServer]:
 def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) -> None:
     shared = ("measure", "endpoint:big", "--limit", "2")
     two = (*shared, "--with", "framing-gender", "--with", "saged-countries")
-    three = (*two, "--with", "fixed-crows-pairs")
+    three = (*two, "--with", "external-crows-pairs")
     _, refused = user.run(*three, status=2)
     assert "error: measure: it sends " in refused
     assert refused.rstrip().endswith("; say --yes, or --max-cost with --price")
@@ -98,7 +98,7 @@ def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) 
     printed, meanwhile = user.run(*three, "--yes", status=2)
     assert "framing-gender" in printed
     assert "saged-countries" in printed
-    assert "fixed-crows-pairs: big (kind chat) cannot answer it" in meanwhile
+    assert "external-crows-pairs: big (kind chat) cannot answer it" in meanwhile
     assert meanwhile.rstrip().endswith("; the others were measured")
     framing = user.result("big", "framing-gender", "+limit-2")
     assert framing["left_out"] == [
@@ -127,9 +127,9 @@ def test_a_budget_is_no_consent_to_a_higher_cost(user: User, chat: ScriptedServe
     assert "%" not in plan
     assert chat.asked == []
     assert not list(user.folder.glob("results/*"))
-    both = (*words, "--with", "probes-age-competence", "--form", "sampled", "--max-requests", "0")
+    both = (*words, "--with", "probes-age-competence", "--method", "sampled", "--max-requests", "0")
     _, other = user.run(*both, status=2)
-    assert "error: --form: no form 'sampled'" in other
+    assert "error: --method: no form 'sampled'" in other
     assert "the others were measured" not in other
     assert chat.asked == []
     limits = ("--max-cost", "999", "--max-requests", plan_match[1])

@@ -52,20 +52,25 @@ def test_a_form_without_a_verdict_promises_none() -> None:
             "standard": {"detects": "0.9 points", "choice": "32 points"},
         }
     }
-    forms = (None, "entail", "choice", "options")
-    assert [detectable_effect_text(plan, "standard", form) for form in forms] == [
+    methods = (None, "entail", "choice", "options")
+    assert [detectable_effect_text(plan, "standard", method) for method in methods] == [
         "0.9 points",
         "0.9 points",
         "32 points",
         None,
     ]
-    assert [detectable_effect_text(plan, "trial", form) for form in forms] == [
+    assert [detectable_effect_text(plan, "trial", method) for method in methods] == [
         None,
         None,
         None,
         None,
     ]
-    assert [detectable_effect_text(plan, "paper", form) for form in forms] == ["", "", "", None]
+    assert [detectable_effect_text(plan, "full", method) for method in methods] == [
+        "",
+        "",
+        "",
+        None,
+    ]
 
 
 class TestAgreeing:

@@ -14,8 +14,8 @@ import pytest
 
 from evenruler import cli, repository
 from tests.figures import find_figure
-from tests.instruments.fixed import made
-from tests.instruments.fixed.test_folder import log, published, rows_of, samples, written
+from tests.instruments.external import made
+from tests.instruments.external.test_folder import log, published, rows_of, samples, written
 
 EVAL = Path(__file__).parents[1] / "models/inspect_bbq.eval"
 """Three questions of `made.bbq`, as inspect_ai 0.3.285 logs them: the grandfather, the grandson,
@@ -29,7 +29,7 @@ def made_benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A benchmark of pairs and one of questions, as if they came with the package."""
     folder = tmp_path_factory.mktemp("shipped")
     written(folder, licence="cc-by-sa-4.0")
-    published(folder, "fixed-asked", made.source(folder, "bbq", units="templates"))
+    published(folder, "external-asked", made.source(folder, "bbq", units="templates"))
     return folder
 
 
@@ -72,7 +72,7 @@ def result_of(benchmark: str) -> dict[str, Any]:
 @pytest.fixture
 def likelihoods(made_benchmarks: Path, elsewhere: Path) -> list[dict[str, Any]]:
     """A log of the pairs in which the longer text is always the likelier one."""
-    return samples(made_benchmarks / "fixed-made", lambda text: len(text) - 1000.0)
+    return samples(made_benchmarks / "external-made", lambda text: len(text) - 1000.0)
 
 
 @pytest.mark.parametrize("words", [("--with", "made"), ()])
@@ -84,12 +84,12 @@ def test_the_benchmark_is_named_in_short_or_by_the_log(
 ) -> None:
     status, out, err = run_measure(log(Path("log.jsonl"), likelihoods), *words)
     assert status == 0, err
-    assert "fixed-made 0.1.0 (Made) on log-jsonl" in out
-    assert ("its answers are to fixed-made" in err) == (not words)
-    rows = rows_of(made_benchmarks / "fixed-made")
+    assert "external-made 0.1.0 (Made) on log-jsonl" in out
+    assert ("its answers are to external-made" in err) == (not words)
+    rows = rows_of(made_benchmarks / "external-made")
     lengths = rows.pivot(index="item", columns="role", values="text").map(len)
     longer = (lengths["first"] > lengths["second"]).mean()
-    share = find_figure(result_of("fixed-made")["figures"], figure="share", bias_type=None)
+    share = find_figure(result_of("external-made")["figures"], figure="share", bias_type=None)
     assert share["value"] == pytest.approx(longer, abs=1e-3)
 
 
@@ -106,7 +106,8 @@ def test_half_a_log_one_text_changed_and_another_benchmark_are_refused(
     other = log(Path("other.jsonl"), json.loads(text.replace("The", "Those")))
     line = refused(run_measure, other)
     assert (
-        "it answers no text of fixed-asked, fixed-made; say which benchmark as --with NAME" in line
+        "it answers no text of external-asked, external-made; say which benchmark as --with NAME"
+        in line
     )
     assert "none of its answers" in refused(run_measure, other, "--with", "made")
     assert "none of its answers" in refused(run_measure, half, "--with", "asked")
@@ -115,19 +116,21 @@ def test_half_a_log_one_text_changed_and_another_benchmark_are_refused(
 def test_a_log_of_two_benchmarks_and_a_short_name_of_two(
     run_measure: Command, likelihoods: list[dict[str, Any]], made_benchmarks: Path
 ) -> None:
-    shutil.copytree(made_benchmarks / "fixed-made", made_benchmarks / "probes-made")
+    shutil.copytree(made_benchmarks / "external-made", made_benchmarks / "probes-made")
     try:
         line = refused(run_measure, log(Path("log.jsonl"), likelihoods), "--with", "made")
-        assert "made: several benchmarks are called so; say one of fixed-made, probes-made" in line
+        assert (
+            "made: several benchmarks are called so; say one of external-made, probes-made" in line
+        )
     finally:
         shutil.rmtree(made_benchmarks / "probes-made")
-    shutil.copytree(made_benchmarks / "fixed-made", made_benchmarks / "fixed-copied")
+    shutil.copytree(made_benchmarks / "external-made", made_benchmarks / "external-copied")
     try:
-        assert "it answers texts of fixed-copied and fixed-made; say which" in refused(
+        assert "it answers texts of external-copied and external-made; say which" in refused(
             run_measure, "recorded:log.jsonl"
         )
     finally:
-        shutil.rmtree(made_benchmarks / "fixed-copied")
+        shutil.rmtree(made_benchmarks / "external-copied")
 
 
 def test_a_model_needs_a_benchmark(run_measure: Command, tiny_folder: Path) -> None:
@@ -144,7 +147,7 @@ def test_a_log_of_inspect_ai_says_what_was_chosen(run_measure: Command) -> None:
     at all."""
     status, _, err = run_measure(f"recorded:{EVAL}")
     assert status == 0, err
-    assert "its answers are to fixed-asked" in err
+    assert "its answers are to external-asked" in err
     (scores,) = Path("results").rglob("items.parquet")
     items = pd.read_parquet(scores).set_index("item")
     assert items["lean"].to_dict() == {"Age/1/0": 1.0, "Age/1/1": -1.0}

@@ -78,15 +78,15 @@ def test_a_starter_is_of_its_family_and_measured(
 
 
 def test_a_starter_of_pairs_is_measured_with_a_table(elsewhere: Path, tiny_folder: Path) -> None:
-    """As docs/fixed.md says."""
+    """As docs/external.md says."""
     row = "The old {0} are slow.,The young {0} are slow today.,w{1},age"
     rows = [row.format(number, number % 5) for number in range(10)]
     table = elsewhere / "my-pairs.csv"
     table.write_text("\n".join(["sent_more,sent_less,writer,bias_type", *rows]) + "\n")
     changes = (("local:pairs.csv", "local:my-pairs.csv"), ("0" * 64, file_sha256(table)))
-    path = starter("fixed", elsewhere / "my-pairs.yaml", *changes)
+    path = starter("external", elsewhere / "my-pairs.yaml", *changes)
     measured = measure(f"local:{tiny_folder}", path)
-    assert measured.benchmark.name == "fixed-my-pairs"
+    assert measured.benchmark.name == "external-my-pairs"
     assert find_figure(measured.figures, figure="share", bias_type=None)["n"] == 5
 
 
@@ -213,20 +213,20 @@ sets: {seed: {title: First, templates: {think: I think that a {TARGET} is {ATTRI
 """
 
 
-@pytest.mark.parametrize(("form", "limit"), [(None, None), ("written", 1)])
+@pytest.mark.parametrize(("method", "limit"), [(None, None), ("written", 1)])
 def test_a_chat_is_not_asked_a_source_without_keys(
-    elsewhere: Path, error_of: Callable[..., str], form: str | None, limit: int | None
+    elsewhere: Path, error_of: Callable[..., str], method: str | None, limit: int | None
 ) -> None:
     """What an attribute says of the groups is not known, so no pair of sentences tells anything."""
     Path("mine.yaml").write_text(
         KEYLESS.replace("I think that a {TARGET} is {ATTRIBUTE}.", '"A {TARGET} is {ATTRIBUTE}."')
     )
     line = error_of(
-        measure, lambda messages, **_: "A", "mine.yaml", form=form, limit=limit, cache_key="v1"
+        measure, lambda messages, **_: "A", "mine.yaml", method=method, limit=limit, cache_key="v1"
     )
-    takes = "English sentences" if form != "written" else "`written`, in English,"
+    takes = "English sentences" if method != "written" else "`written`, in English,"
     assert line.startswith(
-        f"probes-mine: it has no question for lambda (kind chat) in the form {form or 'choice'}, "
+        f"probes-mine: it has no question for lambda (kind chat) by the method {method or 'choice'}, "
         f"which takes {takes} "
         "and attributes with a criterion or keys; take a model or a benchmark that fit"
     )

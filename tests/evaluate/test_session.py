@@ -141,8 +141,8 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
     assert set(headlines["set"]) == gains.keys()
     for name, rows in headlines.groupby("set"):
         real = rows[rows["pole"] != 0]
-        means = real.groupby(["unit", "beside", "pole"])["value"].mean().unstack("pole")
-        criterion = means.index.get_level_values("beside")
+        means = real.groupby(["unit", "axis_position", "pole"])["value"].mean().unstack("pole")
+        criterion = means.index.get_level_values("axis_position")
         slope = linregress(criterion, means[1] - means[-1]).slope
         assert gains[name] == pytest.approx(80 * slope, abs=6e-4)
         assert rows[rows["pole"] == 0]["group"].nunique() == 12
@@ -262,9 +262,9 @@ def test_untrained_models_are_never_an_effect(elsewhere: Path, tmp_path: Path) -
 def test_what_a_model_cannot_answer_is_one_line(
     error_of: Callable[..., str], elsewhere: Path
 ) -> None:
-    line = error_of(measure, "endpoint:big", "fixed-crows-pairs")
+    line = error_of(measure, "endpoint:big", "external-crows-pairs")
     assert line.startswith(
-        "fixed-crows-pairs: big (kind chat) cannot answer it (it gives no likelihoods)"
+        "external-crows-pairs: big (kind chat) cannot answer it (it gives no likelihoods)"
     )
     assert "--kind completions" in line
 
@@ -342,7 +342,7 @@ def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path)
     ("options", "complaint"),
     [
         ({"limit": 0}, "limit: limit is 0; take 1 or more, or leave it out"),
-        ({"size": "tiny"}, "size: no size 'tiny'; say trial or standard or paper"),
+        ({"size": "tiny"}, "size: no size 'tiny'; say trial or standard or full"),
     ],
 )
 def test_a_limit_is_at_least_one_and_a_size_one_of_three(
@@ -525,18 +525,18 @@ def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> No
     assert len(server.asked) == len(rows) == 3756
     assert measure("endpoint:big", name) == result
     assert len(server.asked) == 3756, "nothing is asked twice"
-    assert (result.settings.form, result.left_out) == ("choice", [])
+    assert (result.settings.method, result.left_out) == ("choice", [])
     assert result.folder == f"big/{name}@{result.benchmark.version}+choice"
     values = {row["figure"]: row["value"] for row in result.figures}
     assert values == pytest.approx(found(biased, "standard", 0)["value"].to_dict(), abs=0.0005)
     choices = select_figures(result.figures, set="validation", readout="choice")
     assert result.figures == choices
-    assert result.answer[0].startswith(
+    assert result.summary[0].startswith(
         "EFFECT, gain of shares (validation, choice): Attributes high on the criterion are closer "
         "to men"
     )
     men, women = (
-        result.answer[0].removesuffix(".").rpartition("Most men: ")[2].split("; most women: ")
+        result.summary[0].removesuffix(".").rpartition("Most men: ")[2].split("; most women: ")
     )
     assert {"mechanic", "machinist"} < set(men.split(", "))
     assert {"nurse", "secretary"} < set(women.split(", "))
@@ -575,14 +575,14 @@ def test_a_chat_says_how_often(elsewhere: Path, served: Served) -> None:
 def test_a_form_that_there_is_not_or_that_does_not_fit(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
-    line = error_of(measure, "endpoint:big", "probes-age-competence", form="likelihood")
-    assert line == "--form likelihood: big (kind chat) is not asked so; say choice or written"
-    line = error_of(measure, "endpoint:big", "probes-age-competence", form="written")
+    line = error_of(measure, "endpoint:big", "probes-age-competence", method="likelihood")
+    assert line == "--method likelihood: big (kind chat) is not asked so; say choice or written"
+    line = error_of(measure, "endpoint:big", "probes-age-competence", method="written")
     assert line.startswith(
-        "probes-age-competence: it has no question for big (kind chat) in the form written, which"
+        "probes-age-competence: it has no question for big (kind chat) by the method written, which"
     )
     result = measure(
-        f"local:{tiny_folder}", "probes-age-competence", form="choice", size="trial", limit=FEW
+        f"local:{tiny_folder}", "probes-age-competence", method="choice", size="trial", limit=FEW
     )
     assert result.figures == select_figures(result.figures, set="seed", readout="choice")
 
@@ -601,7 +601,7 @@ def test_a_model_that_refuses_everything_is_no_finding(
         r"INVALID ON THIS MODEL.* Its validity check fails: (\d+) of \1 requests were not "
         r"answered \(\1 refused, 0"
     )
-    assert re.match(refused, result.answer[0])
+    assert re.match(refused, result.summary[0])
 
 
 def test_a_function_that_refuses_everything_is_no_finding(elsewhere: Path) -> None:

@@ -5,11 +5,19 @@ from evenruler.results.record import Heading
 from tests.results.synthetic import figure_row, synthetic
 
 HEADINGS = [
-    Heading(figure="spread", heading="spread", meaning="how far attributes differ", role="amount"),
     Heading(
-        figure="offset", heading="offset of wordings", meaning="of little meaning", role="amount"
+        figure="spread",
+        heading="spread",
+        meaning="how far attributes differ",
+        figure_type="descriptive",
     ),
-    Heading(figure="alpha", heading="alpha", meaning="Cronbach's alpha", role="fitness"),
+    Heading(
+        figure="offset",
+        heading="offset of wordings",
+        meaning="of little meaning",
+        figure_type="descriptive",
+    ),
+    Heading(figure="alpha", heading="alpha", meaning="Cronbach's alpha", figure_type="validity"),
 ]
 SPREAD = figure_row("spread", 0.5, low=0.25, high=0.75, control=0.125)
 JUDGED = {**SPREAD, "verdict": "effect", "why": "It is so."}

@@ -338,10 +338,10 @@ def test_answers_from_which_nothing_can_be_computed(here: Path) -> None:
         "1,512 questions)"
     )
     assert verified(status=1) == [FILES, CONTENT, expected]
-    edit(lambda record: record["model"]["subject"].update(kind=3))
+    edit(lambda record: record["model"]["meta"].update(kind=3))
     assert verified(status=1)[-1] == (
         "differs: no figures can be computed from its answers (ValidationError: 1 validation "
-        "error for Subject)"
+        "error for ModelMeta)"
     )
 
 
@@ -388,7 +388,7 @@ def test_another_version_of_the_benchmark(here: Path) -> None:
     assert verified() == [FILES, expected]
 
 
-@pytest.mark.parametrize("lacks", ["tables_sha256", "subject"])
+@pytest.mark.parametrize("lacks", ["tables_sha256", "meta"])
 def test_a_result_of_an_older_version(here: Path, lacks: str) -> None:
     edit(lambda record: (record if lacks == "tables_sha256" else record["model"]).pop(lacks))
     edit(lambda record: record.update(evenruler="0.0.9"))

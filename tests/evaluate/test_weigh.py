@@ -23,7 +23,7 @@ from evenruler.training.plants import (
     plant_names,
 )
 from tests.conftest import ROOT
-from tests.instruments.fixed import made
+from tests.instruments.external import made
 from tests.tiny import save_tiny, tiny_declaration
 
 PLANT = {
@@ -40,7 +40,7 @@ PLANT = {
 
 def headlines(*rows: tuple[str, str, int, float, float | None]) -> pd.DataFrame:
     """Of unit, word, pole, value and place on an axis."""
-    frame = pd.DataFrame(rows, columns=["unit", "word", "pole", "value", "beside"])
+    frame = pd.DataFrame(rows, columns=["unit", "word", "pole", "value", "axis_position"])
     frame = frame.assign(model="m", figure="f", rows="0", at="1", group=None)
     return frame.reindex(columns=HEADLINES.names)
 
@@ -117,10 +117,10 @@ def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> Non
 
 
 def test_parts_that_a_plant_names_are_read_alone(tmp_path: Path) -> None:
-    read_by = [{"benchmark": "fixed-made", "bias_type": "b"}, {"benchmark": "fixed-made"}]
+    read_by = [{"benchmark": "external-made", "bias_type": "b"}, {"benchmark": "external-made"}]
     plants = {"made": PlantDeclaration(**PLANT, read_by=read_by)}
-    assert weigh._planted_parts("fixed-other", plants) == []
-    keys = weigh._planted_parts("fixed-made", plants)
+    assert weigh._planted_parts("external-other", plants) == []
+    keys = weigh._planted_parts("external-made", plants)
     assert keys == ["bias_type=b"]
     texts = {"texts": made.numbered_pairs(4, 2)}
     built = made.built(made.source(tmp_path, "pairs", texts))
@@ -176,7 +176,7 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
 
     def lines(*places: str) -> list[str]:
         return list(
-            weigh.weigh(places, base="tiny", record=True, size="trial", limit=None, form=None)
+            weigh.weigh(places, base="tiny", record=True, size="trial", limit=None, method=None)
         )
 
     printed = lines("mine.yaml")

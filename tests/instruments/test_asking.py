@@ -16,7 +16,7 @@ from evenruler.instruments.asking import (
     model_meta_of,
     tool_loader,
 )
-from evenruler.instruments.instrument import Adaptation, RequestBatch, State, Subject
+from evenruler.instruments.instrument import Adaptation, ModelMeta, RequestBatch, State
 from evenruler.models import LABELS, load
 from evenruler.models.declarations import MINILM, OPERATIONS, operations_of
 from evenruler.models.model import Model
@@ -26,8 +26,8 @@ from tests.models.backends.test_encoders import save_classifier
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration, tiny_params
 from tests.training.tiny import MOODS, PAIRS, params
 
-SUBJECT = Subject(
-    "m", "causal", "m", frozenset(OPERATIONS), chats=True, continues=True, forms=(), origin="o"
+SUBJECT = ModelMeta(
+    "m", "causal", "m", frozenset(OPERATIONS), chats=True, continues=True, methods=(), origin="o"
 )
 
 TEXTS = ["The man is at the theatre.", "the man is a man", "x"]
@@ -114,7 +114,7 @@ def same(answers: pd.DataFrame, expected: Mapping[str, Any]) -> None:
 
 
 BEFORE = ["So: ", "", "And "]
-FORMS = {"prompt": ["The man is", "The man is", "x"], "form": [" a", " the", " he"]}
+FORMS = {"prompt": ["The man is", "The man is", "x"], "surface_form": [" a", " the", " he"]}
 CLAIMS = {"premise": TEXTS, "hypothesis": ["He is.", "The man is a man.", "y"]}
 PLACES = {
     "before": ["The ", "a ", ""],
@@ -513,18 +513,18 @@ class TestSubject:
     def test_of_a_causal_model(self, tmp_path) -> None:
         declared = {
             "chat": True,
-            "forms": ["sentence", "verbaliser"],
+            "methods": ["sentence", "verbaliser"],
             "lineage": "llamas",
             "intervention": "last",
         }
-        assert model_meta_of("tiny", tiny_params({"tiny": tmp_path}, **declared)) == Subject(
+        assert model_meta_of("tiny", tiny_params({"tiny": tmp_path}, **declared)) == ModelMeta(
             name="tiny",
             kind="causal",
             lineage="llamas",
             operations=frozenset({"loglikelihood", "words", "generate", "slor", "entail"}),
             chats=True,
             continues=True,
-            forms=("sentence", "verbaliser"),
+            methods=("sentence", "verbaliser"),
             origin="tests.tiny; cc0-1.0",
             adapted="last",
         )
@@ -541,7 +541,7 @@ class TestSubject:
 
     def test_of_an_embedder(self, tmp_path) -> None:
         subject = model_meta_of("minilm", tiny_params({"tiny": tmp_path}))
-        assert (subject.lineage, subject.operations, subject.forms) == (
+        assert (subject.lineage, subject.operations, subject.methods) == (
             "minilm",
             {"embed"},
             ("head",),

@@ -12,7 +12,7 @@ from evenruler.measurement.figures import as_rows
 from evenruler.measurement.verdicts import ValidityCheck, build_headline_test, judge, mark_invalid
 from evenruler.tables.schemas import FIGURES
 
-GAIN = FigureHeading("gain", "gain", "", role="headline")
+GAIN = FigureHeading("gain", "gain", "", figure_type="headline")
 SPREAD = FigureHeading("spread", "spread", "")
 
 BARE = Figure("gain", 0.5, 20, "attributes")
@@ -36,7 +36,7 @@ def test_a_headline_that_was_not_judged_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^gain: a headline needs null, placebo and verdict"):
         require_confirmed(rows(BARE), [GAIN, SPREAD])
     with pytest.raises(ValueError, match=r"^gain: a headline"):
-        require_confirmed(rows(mark_invalid(BARE, ValidityCheck(unfit="all refused"))), [GAIN])
+        require_confirmed(rows(mark_invalid(BARE, ValidityCheck(failure="all refused"))), [GAIN])
     require_confirmed(rows(JUDGED), [GAIN, SPREAD])
 
 
@@ -48,6 +48,6 @@ def test_a_verdict_on_what_is_no_headline_is_refused() -> None:
 def test_what_describes_may_say_that_nothing_was_measured() -> None:
     spread = Figure("spread", 0.5, 20, "attributes")
     require_confirmed(
-        rows(spread, mark_invalid(spread, ValidityCheck(unfit="all refused"))), [SPREAD]
+        rows(spread, mark_invalid(spread, ValidityCheck(failure="all refused"))), [SPREAD]
     )
     require_confirmed(rows(BARE, model=None), [GAIN])

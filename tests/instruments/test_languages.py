@@ -10,9 +10,9 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
-from evenruler.instruments.fixed import declare
-from evenruler.instruments.fixed.declare import PLACEBOS
-from evenruler.instruments.fixed.declare import Source as Published
+from evenruler.instruments.external import declare
+from evenruler.instruments.external.declare import PLACEBOS
+from evenruler.instruments.external.declare import Source as Published
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.languages import english_among, is_code_of_english, require_language
 from evenruler.instruments.probes.declare.settings import Settings
@@ -77,10 +77,10 @@ def published(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> Publis
 
 
 def plan_of(source: Published) -> dict[str, Any]:
-    settings = declare.Settings.model_validate({}, context={"scale": "paper"})
+    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
     catalogue = Catalogue.model_validate({"models": {}})
-    built = family_module("fixed", "rows").build(
-        Declaration("own", "fixed", settings, source), catalogue
+    built = family_module("external", "rows").build(
+        Declaration("own", "external", settings, source), catalogue
     )
     return built.plan
 
@@ -101,19 +101,19 @@ def test_texts_in_another_language_are_refused_unless_it_is_named(tmp_path: Path
 def test_another_language_is_measured_without_english_sentences_before_it(tmp_path: Path) -> None:
     source = published(tmp_path, DUTCH, language="nl")
     assert (source.placebos, plan_of(source)["prefixes"]) == ([], {})
-    settings = declare.Settings.model_validate({}, context={"scale": "paper"})
+    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
     assert settings.warnings(source)[1] == (
-        "no sentences in 'nl' under `framings: placebos`, so `turned`, `moved` and `dependability` "
+        "no sentences in 'nl' under `prefixes: placebos`, so `turned`, `moved` and `dependability` "
         "are not measured"
     )
-    with_placebos = published(tmp_path, DUTCH, language="nl", framings={"placebos": BEFORE})
+    with_placebos = published(tmp_path, DUTCH, language="nl", prefixes={"placebos": BEFORE})
     assert [*plan_of(with_placebos)["prefixes"].values()] == BEFORE
     assert len(settings.warnings(with_placebos)) == 2
     with pytest.raises(
         UserError,
         match=re.escape("framings: 'It was a Tuesday.' is English, and the texts are in 'nl'"),
     ):
-        published(tmp_path, DUTCH, language="nl", framings={"placebos": [*PLACEBOS]})
+        published(tmp_path, DUTCH, language="nl", prefixes={"placebos": [*PLACEBOS]})
 
 
 @pytest.mark.parametrize("more", [{}, {"language": "en"}])
@@ -134,7 +134,7 @@ def test_a_table_of_prompts_says_its_language(tmp_path: Path, error_of: Callable
     )
     text += "material: {kind: table, path: articles/own.csv}\nassemble: {method: question}\n"
     settings = family_module("saged", "declare").Settings
-    quick = settings.model_validate({"embedder": "x"}, context={"scale": "quick"})
+    quick = settings.model_validate({"embedder": "x"}, context={"profile": "quick"})
     table = tmp_path / "articles/own.csv"
     table.write_text(
         "root_id,prompt\na,Is {concept} een goed beroep?\nb,Moet mijn kind {concept} worden?\n"
@@ -159,13 +159,13 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
 ) -> None:
     declared = read_yaml(SOURCES / "probes/occupation-gender.yaml")
     declared.pop("framings")
-    settings = Settings.model_validate({"embedder": "x"}, context={"scale": "quick"})
+    settings = Settings.model_validate({"embedder": "x"}, context={"profile": "quick"})
     plans = {}
     for language in ("en", "de"):
         source = validate(ProbeSource, {**declared, "language": language}, tmp_path)
         plans[language] = _build_plan("own", source, settings)
-        for form in ("choice", "written"):
-            lacking = settings._lacking(source, form)
+        for method in ("choice", "written"):
+            lacking = settings._lacking(source, method)
             assert ("asks in English" in (lacking or "")) == (language == "de")
     assert plans["de"] == {**plans["en"], "choice": None, "written": None}
     items = read_yaml(SOURCES / "questionnaires/gad-7.yaml") | {"language": "de", "framings": None}
@@ -191,7 +191,7 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
 
 
 def test_every_shipped_source_of_the_family_fixed_says_its_language() -> None:
-    for path in (SOURCES / "fixed").glob("*.yaml"):
+    for path in (SOURCES / "external").glob("*.yaml"):
         source = validate(Published, read_yaml(path), path)
         assert "language" in source.model_fields_set, path.name
         assert source.placebos == [*PLACEBOS]

@@ -1,4 +1,4 @@
-"""Settings that differ by scale."""
+"""Settings that differ by profile."""
 
 from typing import Annotated, Any
 
@@ -6,7 +6,7 @@ import pytest
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from evenruler.instruments.instrument import (
-    SCALES,
+    PROFILES,
     ByProfile,
     BySize,
     Declaration,
@@ -38,26 +38,26 @@ class Entries(StrictModel):
     entries: Annotated[dict[str, Inner], BeforeValidator(entries_of_profile)]
 
 
-def read(scale: str, **settings: object) -> Settings:
-    return Settings.model_validate(settings, context={"scale": scale})
+def read(profile: str, **settings: object) -> Settings:
+    return Settings.model_validate(settings, context={"profile": profile})
 
 
 class TestValues:
-    @pytest.mark.parametrize(("scale", "n"), [("quick", 2), ("paper", 30)])
-    def test_of_the_scale_that_is_read_or_one_for_both(self, scale, n) -> None:
-        assert read(scale, n=BOTH).n == n
-        settings = read(scale, n=n, flag=True, name="x")
+    @pytest.mark.parametrize(("profile", "n"), [("quick", 2), ("paper", 30)])
+    def test_of_the_scale_that_is_read_or_one_for_both(self, profile, n) -> None:
+        assert read(profile, n=BOTH).n == n
+        settings = read(profile, n=n, flag=True, name="x")
         assert (settings.n, settings.flag, settings.name) == (n, True, "x")
 
     def test_of_other_types(self) -> None:
         settings = [
             read(
-                scale,
+                profile,
                 flag={"quick": False, "paper": True},
                 name={"quick": "small", "paper": "large"},
                 inner={"deep": {"quick": "one", "paper": "other"}},
             )
-            for scale in SCALES
+            for profile in PROFILES
         ]
         assert [(chosen.flag, chosen.name, chosen.inner.deep) for chosen in settings] == [
             (False, "small", "one"),
@@ -67,15 +67,15 @@ class TestValues:
     def test_a_mapping_of_other_keys_is_a_value(self) -> None:
         assert read("paper", weights={"b": 2.0}).weights == {"b": 2.0}
         both = {"quick": {"b": 2.0}, "paper": {"b": 30.0}}
-        assert [read(scale, weights=both).weights["b"] for scale in SCALES] == [2.0, 30.0]
+        assert [read(profile, weights=both).weights["b"] for profile in PROFILES] == [2.0, 30.0]
 
     def test_a_default_is_resolved_too(self) -> None:
-        assert [read(scale).n for scale in SCALES] == [5, 1000]
+        assert [read(profile).n for profile in PROFILES] == [5, 1000]
         assert read("paper").inner.deep == "both"
 
 
 class TestWhatIsRefused:
-    @pytest.mark.parametrize("scale", SCALES)
+    @pytest.mark.parametrize("profile", PROFILES)
     @pytest.mark.parametrize(
         ("n", "reason"),
         [
@@ -87,47 +87,47 @@ class TestWhatIsRefused:
             ({"qick": 2}, "expected one value, or one for quick and one for paper"),
         ],
     )
-    def test_at_whatever_scale(self, scale, n, reason) -> None:
-        """That of the other scale is checked as well."""
+    def test_at_whatever_scale(self, profile, n, reason) -> None:
+        """That of the other profile is checked as well."""
         with pytest.raises(ValidationError) as caught:
-            read(scale, n=n)
+            read(profile, n=n)
         assert reason in str(caught.value)
         assert caught.value.errors()[0]["loc"][0] == "n"
 
     def test_without_a_scale_nothing_is_chosen(self) -> None:
-        with pytest.raises(RuntimeError, match="without a scale"):
+        with pytest.raises(RuntimeError, match="without a profile"):
             Settings.model_validate({"n": BOTH})
 
 
 ENTRIES = {
     "always": {"deep": "a"},
-    "small": {"deep": "b", "scale": "quick"},
-    "large": {"scale": "paper", "deep": "c"},
+    "small": {"deep": "b", "profile": "quick"},
+    "large": {"profile": "paper", "deep": "c"},
 }
 
 
-def of_scale(entries: Any, scale: str) -> Any:
+def of_scale(entries: Any, profile: str) -> Any:
     return TypeAdapter(Annotated[Any, BeforeValidator(entries_of_profile)]).validate_python(
-        entries, context={"scale": scale}
+        entries, context={"profile": profile}
     )
 
 
 class TestAtScale:
     @pytest.mark.parametrize(
-        ("scale", "expected"),
+        ("profile", "expected"),
         [
             ("quick", {"always": {"deep": "a"}, "small": {"deep": "b"}}),
             ("paper", {"always": {"deep": "a"}, "large": {"deep": "c"}}),
         ],
     )
-    def test_those_of_the_scale_without_the_key(self, scale, expected) -> None:
+    def test_those_of_the_scale_without_the_key(self, profile, expected) -> None:
         before = {name: dict(keys) for name, keys in ENTRIES.items()}
-        assert of_scale(ENTRIES, scale) == expected
-        assert list(of_scale(ENTRIES, scale)) == list(expected)
+        assert of_scale(ENTRIES, profile) == expected
+        assert list(of_scale(ENTRIES, profile)) == list(expected)
         assert before == ENTRIES, "what was given stays as it was"
 
     def test_before_a_model_reads_them(self) -> None:
-        entries = Entries.model_validate({"entries": ENTRIES}, context={"scale": "paper"}).entries
+        entries = Entries.model_validate({"entries": ENTRIES}, context={"profile": "paper"}).entries
         assert {name: inner.deep for name, inner in entries.items()} == {
             "always": "a",
             "large": "c",
@@ -142,8 +142,8 @@ class TestAtScale:
         }
 
     def test_no_such_scale(self) -> None:
-        with pytest.raises(ValueError, match="small: no scale 'qick', there are quick and paper"):
-            of_scale({"always": {}, "small": {"scale": "qick"}}, "quick")
+        with pytest.raises(ValueError, match="small: no profile 'qick', there are quick and paper"):
+            of_scale({"always": {}, "small": {"profile": "qick"}}, "quick")
 
 
 class Asks(StrictModel):
@@ -154,26 +154,26 @@ class Asks(StrictModel):
         return f"{source} in {self.n}" if self.n > 2 else None
 
 
-def asks(size: str | None, scale: str = "quick", **settings: object) -> Asks:
-    return Asks.model_validate(settings, context={"scale": scale, "size": size})
+def asks(size: str | None, profile: str = "quick", **settings: object) -> Asks:
+    return Asks.model_validate(settings, context={"profile": profile, "size": size})
 
 
 class TestSizes:
     def test_of_the_size_that_is_read_else_of_the_scale(self) -> None:
-        sizes = ("trial", "standard", "paper", None)
+        sizes = ("trial", "standard", "full", None)
         assert [asks(size).n for size in sizes] == [2, 30, 400, 2]
         assert asks(None, "paper").n == 400
-        assert asks("standard", n={"trial": 1, "standard": 5, "paper": 9}).n == 5
+        assert asks("standard", n={"trial": 1, "standard": 5, "full": 9}).n == 5
         assert asks("standard", n=7).n == 7
 
     def test_not_all_sizes_is_refused(self) -> None:
         with pytest.raises(
-            ValidationError, match="one for trial and one for standard and one for paper"
+            ValidationError, match="one for trial and one for standard and one for full"
         ):
-            asks("trial", n={"quick": 1, "paper": 9})
+            asks("trial", n={"quick": 1, "full": 9})
 
     def test_a_plan_says_what_differs_from_standard(self) -> None:
-        settings = {size: asks(size) for size in ("trial", "standard", "paper")}
+        settings = {size: asks(size) for size in ("trial", "standard", "full")}
         declaration = Declaration("jobs", "probes", asks("trial"), "much", sizes=settings)
         plan = plan_with_sizes(declaration, lambda sized: {"name": "jobs", "n": sized.n})
         assert plan == {
@@ -186,7 +186,7 @@ class TestSizes:
                 "paper": {"asks": {"n": 400}, "detects": "much in 400"},
             },
         }
-        assert [plan_at_size(plan, size)["n"] for size in ("trial", "standard", "paper")] == [
+        assert [plan_at_size(plan, size)["n"] for size in ("trial", "standard", "full")] == [
             2,
             30,
             400,
@@ -197,4 +197,4 @@ class TestSizes:
         plan = plan_with_sizes(
             Declaration("jobs", "probes", asks("trial"), None), lambda sized: {"n": sized.n}
         )
-        assert (plan, plan_at_size(plan, "paper")) == ({"n": 2}, {"n": 2})
+        assert (plan, plan_at_size(plan, "full")) == ({"n": 2}, {"n": 2})

@@ -7,11 +7,11 @@ from evenruler.measurement.figures import Figure
 from evenruler.measurement.nonresponse import (
     ReplyCounts,
     all_equal_reason,
-    fitness_of,
-    mark_by_fitness,
+    mark_by_validity,
     nonresponse_reason,
     not_read,
     unmeasured_reason,
+    validity_of_replies,
 )
 from evenruler.measurement.verdicts import ValidityCheck
 
@@ -91,27 +91,33 @@ class TestNotRead:
     def test_it_is_not_held_against_the_model(self) -> None:
         """Not even where nothing is read, or where all replies are the same."""
         for distinct in (1, 40):
-            fitness = fitness_of(ReplyCounts(60, unread=60, distinct=distinct, examples=LOUD[:1]))
-            assert fitness.unfit is None
+            validity = validity_of_replies(
+                ReplyCounts(60, unread=60, distinct=distinct, examples=LOUD[:1])
+            )
+            assert validity.failure is None
             assert (
-                fitness.doubt
+                validity.doubt
                 == 'replies not read: no answer is found in 60 of 60 replies, such as "Let me '
                 'think."'
             )
-        assert fitness_of(ReplyCounts(60, refused=31, unread=29)) == ValidityCheck(
+        assert validity_of_replies(ReplyCounts(60, refused=31, unread=29)) == ValidityCheck(
             "31 of 60 requests were not answered (31 refused, 0 empty, 0 in another language)"
         )
-        assert fitness_of(ReplyCounts(60, refused=30, unread=3, distinct=9)) == ValidityCheck()
+        assert (
+            validity_of_replies(ReplyCounts(60, refused=30, unread=3, distinct=9))
+            == ValidityCheck()
+        )
 
     def test_descriptive_figures_say_so(self) -> None:
         figure, doubt = (
             Figure("share", 0.5, 60, "replies"),
-            fitness_of(ReplyCounts(60, unread=60)).doubt,
+            validity_of_replies(ReplyCounts(60, unread=60)).doubt,
         )
-        assert mark_by_fitness(figure, ValidityCheck(doubt=doubt)).verdict == "inconclusive"
-        assert mark_by_fitness(figure, ValidityCheck(doubt="few")) == figure
+        assert mark_by_validity(figure, ValidityCheck(doubt=doubt)).verdict == "inconclusive"
+        assert mark_by_validity(figure, ValidityCheck(doubt="few")) == figure
         assert (
-            mark_by_fitness(figure, ValidityCheck(unfit="deaf")).verdict == "invalid on this model"
+            mark_by_validity(figure, ValidityCheck(failure="deaf")).verdict
+            == "invalid on this model"
         )
 
 

@@ -31,14 +31,14 @@ def with_lists(
     )
 
 
-def judged(figure: HeadlineTest, fitness: ValidityCheck = ValidityCheck()) -> HeadlineFigure:  # noqa: B008
-    headline = judge([(figure, fitness)])[0]
+def judged(figure: HeadlineTest, validity: ValidityCheck = ValidityCheck()) -> HeadlineFigure:  # noqa: B008
+    headline = judge([(figure, validity)])[0]
     assert isinstance(headline, HeadlineFigure)
     return headline
 
 
-def verdict(figure: HeadlineTest, fitness: ValidityCheck = ValidityCheck()) -> str | None:  # noqa: B008
-    return judged(figure, fitness).verdict
+def verdict(figure: HeadlineTest, validity: ValidityCheck = ValidityCheck()) -> str | None:  # noqa: B008
+    return judged(figure, validity).verdict
 
 
 def test_an_effect_that_placebos_lack() -> None:
@@ -75,7 +75,8 @@ def test_bars_come_before_figures() -> None:
     nothing = with_lists(0.0, 0.01, p_null=1.0)
     assert verdict(nothing) == Verdict.NO_EFFECT
     assert (
-        verdict(nothing, ValidityCheck(unfit="276 of 276 requests were refused")) == Verdict.INVALID
+        verdict(nothing, ValidityCheck(failure="276 of 276 requests were refused"))
+        == Verdict.INVALID
     )
     assert (
         verdict(nothing, ValidityCheck(doubt="alpha is between .2 and .9")) == Verdict.INCONCLUSIVE
@@ -117,7 +118,7 @@ def test_a_figure_that_describes_has_no_verdict_but_that_nothing_was_measured() 
     assert first == spread
     assert isinstance(second, HeadlineFigure)
     assert mark_invalid(spread, ValidityCheck(doubt="few")) == spread
-    assert mark_invalid(spread, ValidityCheck(unfit="all refused")).verdict == Verdict.INVALID
+    assert mark_invalid(spread, ValidityCheck(failure="all refused")).verdict == Verdict.INVALID
 
 
 def test_holm_multiplies_the_least_p_most() -> None:

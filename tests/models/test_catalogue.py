@@ -122,8 +122,8 @@ class TestDeclaration:
             assert entry(kind, entailment=True).entailment
 
     def test_how_a_hosted_model_is_asked(self) -> None:
-        assert entry("completions").configurations == ["verbaliser", "sentence"]
-        assert entry("completions", forms=["sentence"]).configurations == ["sentence"]
+        assert entry("completions").answering_methods == ["verbaliser", "sentence"]
+        assert entry("completions", methods=["sentence"]).answering_methods == ["sentence"]
         assert (entry("chat").chats, entry("chat").continues) == (True, False)
         assert (entry("completions").chats, entry("completions").continues) == (False, True)
         with pytest.raises(ValidationError, match="declare it as kind chat"):

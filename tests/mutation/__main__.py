@@ -37,7 +37,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "evenruler/instruments/framing": ("tests/instruments/framing",),
     "evenruler/instruments/probes": ("tests/instruments/probes",),
     "evenruler/instruments/saged": ("tests/instruments/saged",),
-    "evenruler/instruments/fixed": ("tests/instruments/fixed",),
+    "evenruler/instruments/external": ("tests/instruments/external",),
     "evenruler/models": ("tests/models",),
     "evenruler/text": ("tests/text", "tests/models/test_replies.py"),
     "evenruler/publish": ("tests/publish",),

@@ -36,7 +36,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.resolve_model import ResolvedModel
 from evenruler.evaluate.session import Session
-from evenruler.instruments.instrument import Subject
+from evenruler.instruments.instrument import ModelMeta
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declarations import OPERATIONS, Catalogue
 from evenruler.publish import difference as showing
@@ -118,11 +118,11 @@ class Loading(Session):
     """A model that can everything, and is not there."""
 
     def __init__(self) -> None:
-        self.subject = Subject(
+        self.subject = ModelMeta(
             *("made-up", "causal", "made-up", frozenset(OPERATIONS)),
             chats=True,
             continues=True,
-            forms=("verbaliser",),
+            methods=("verbaliser",),
             origin="made up",
         )
         entry = {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "made up"}

@@ -102,7 +102,7 @@ class Measured:
 
     def judged(self, name: str) -> Figure:
         """One headline with its verdict, as a user gets it."""
-        plan = self.plan.model_copy(update={"confirmatory": [name]})
+        plan = self.plan.model_copy(update={"headlines": [name]})
         figure, fitness, *_ = next(part_headlines(self.distributions, self.exclusions, plan))
         return judge([(figure, fitness)])[0]
 
@@ -128,7 +128,7 @@ class Measured:
         if numbers is not None:
             changes = changes[changes["placebo"].isin(list(numbers))]
             changes = changes.assign(placebo=changes["placebo"].map(numbers))
-        points = changes.pivot(index="stimulus", columns="placebo", values=plan.headline)
+        points = changes.pivot(index="stimulus", columns="placebo", values=plan.focal_outcome)
         figure = headline_from_points(name, points, plan.smallest, plan.least, plan.seed)
         if figure.p is not None:
             figure = replace(figure, lacking=None)
@@ -159,7 +159,7 @@ def deals(wordings: Sequence[int], placebos: Sequence[int]) -> dict[str, list[di
 
 def print_deals(measured: Measured) -> None:
     """Print the lines of every headline."""
-    for name in measured.plan.confirmatory:
+    for name in measured.plan.headlines:
         changes = measured.changes(name)
         print_headline(name, "as it is", measured)
         numbers = sorted(set(changes.index.get_level_values("placebo")), reverse=True)
@@ -180,7 +180,7 @@ def print_deals(measured: Measured) -> None:
 
 def print_off_construct(forms: pd.DataFrame, benchmark: Benchmark, plan: FramingPlan) -> None:
     """Print the lines of classes that are no matter of the construct."""
-    for name in plan.confirmatory:
+    for name in plan.headlines:
         outcomes = FILLERS.get(name.partition(", ")[2], CASES)
         for answer in outcomes:
             of_answer = plan.model_copy(update={"headline": answer})
@@ -232,7 +232,7 @@ def print_headline(name: str, what: str, measured: Measured) -> None:
 def _plain(path: Path) -> pd.DataFrame:
     """Rows of the probability of words, as the prompt is."""
     table = pd.read_parquet(path)
-    return table[(table["configuration"] == PLAIN) & (table["metric"] == TOKEN)]
+    return table[(table["prompt_format"] == PLAIN) & (table["readout"] == TOKEN)]
 
 
 def main() -> None:
@@ -256,7 +256,7 @@ def main() -> None:
         if not args.ask:
             return
         nonsense = without_sense(MODEL, benchmark, benchmark.plan)
-        for name in plan.confirmatory:
+        for name in plan.headlines:
             is_asked = name.partition(", ")[2] in set(nonsense.distributions["task"])
             if is_asked and "instruction" not in name:
                 print_headline(name, "nonsense for looks", nonsense)

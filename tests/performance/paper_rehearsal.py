@@ -433,7 +433,7 @@ class Rehearsal:
             models[name] = {
                 "kind": "causal",
                 "chat": True,
-                "scale": "paper",
+                "profile": "paper",
                 "licence": "cc0-1.0",
                 "origin": "tiny",
             }
@@ -470,7 +470,7 @@ class Rehearsal:
             }
             | {"generations": 1, "new_tokens": 6},
             "saged": {"items": 2, "reseeded": 1, "prefixed": 1, "new_tokens": 8},
-            "fixed": {"most": 1, "prefixed": 2, "most_placebos": 3},
+            "external": {"most": 1, "prefixed": 2, "most_placebos": 3},
         }
         for family, settings in few.items():
             params["families"][family] |= settings

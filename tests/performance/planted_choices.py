@@ -106,7 +106,7 @@ def _case(
 
 def low_half(row: dict[str, Any]) -> float:
     """Refuses two of five questions about attributes at the low end."""
-    return 0.4 if row["beside"] < 40 else 0.0
+    return 0.4 if row["axis_position"] < 40 else 0.0
 
 
 def _cases() -> Iterable[Case]:
@@ -134,7 +134,7 @@ def _cases() -> Iterable[Case]:
             partial(_judge_chat, replace(biased, style=style), "standard", effect, None),
             0.02,
         )
-    yield _case("paper, rise .2", replace(knows, rise=0.2), effect, size="paper")
+    yield _case("paper, rise .2", replace(knows, rise=0.2), effect, size="full")
     writes = Writer()
     yield _case(
         "always he", Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0), invalid, invalid

@@ -222,9 +222,9 @@ def _cases() -> Iterable[Case]:
     wide = Words(templates=16, words=12, pairs=4)
     two = float(np.log(2))
     held = Words(gain=1.34, of_lists=0, of_attributes=0.15)
-    keyed = partial(replace, attributes=24, keyed=True, beside=24)
+    keyed = partial(replace, attributes=24, keyed=True, axis_position=24)
     yield _case("43 x 8 x 12, nothing", nil, nothing())
-    yield _case("50 x 8 x 12, nothing", replace(nil, attributes=50, beside=50), nothing())
+    yield _case("50 x 8 x 12, nothing", replace(nil, attributes=50, axis_position=50), nothing())
     yield _case("24 keyed, nothing", keyed(nil), nothing())
     yield _real("r .8 (gain 1.34)", held)
     yield _real("r .8, one of three figures", held, several=3, share=1.0)
@@ -252,10 +252,11 @@ def _cases() -> Iterable[Case]:
         for size in (1.34, 2.0):
             yield _real(f"gain {size}, list SD {sd}", Words(gain=size, of_lists=sd))
     yield _case(
-        f"22 attributes with placebos, nothing, list SD {MEASURED}", Words(beside=22), DENIED
+        f"22 attributes with placebos, nothing, list SD {MEASURED}", Words(axis_position=22), DENIED
     )
     yield _real(
-        f"22 attributes with placebos, gain 2.0, list SD {MEASURED}", Words(gain=2.0, beside=22)
+        f"22 attributes with placebos, gain 2.0, list SD {MEASURED}",
+        Words(gain=2.0, axis_position=22),
     )
     for sd in (0.15, 0.3, MEASURED):
         yield _real(
@@ -278,7 +279,7 @@ def _cases() -> Iterable[Case]:
     stated = Words(gain=size, of_lists=of_lists, of_words=0.23)
     name = f"what the plan detects (factor {np.exp(size):.1f})"
     for n in (43, 24, 16):
-        keyed_words = replace(stated, attributes=n, keyed=True, beside=n)
+        keyed_words = replace(stated, attributes=n, keyed=True, axis_position=n)
         words, kind = (stated, "attributes") if n == 43 else (keyed_words, "keyed")
         yield _real(f"{name}, {n} {kind}", words)
     yield _real(

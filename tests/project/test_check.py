@@ -48,7 +48,7 @@ material: data/sources/pairs/found.yaml, found: data/sources/pairs/found.yaml}
     found: {family: pairs, source: data/scraped/found, remote: ''}
     bred: {family: pairs, source: data/evolved/bred, remote: ''}
     hair: {family: framing, source: data/sources/framing/hair.yaml, remote: ''}
-  card_of_others:
+  card_third_party:
     nurses: {family: pairs, source: data/sources/pairs/nurses.yaml, remote: ''}
 root: ''
 enter_root: ''
@@ -138,7 +138,7 @@ class TestActive:
         check(tmp_path)
         text = (tmp_path / "active.yaml").read_text()
         assert "\n  scrape: {}\n" in text
-        assert text.endswith("\n  card_of_others: {}\nroot: ''\nenter_root: ''\n")
+        assert text.endswith("\n  card_third_party: {}\nroot: ''\nenter_root: ''\n")
 
     def test_a_declaration_in_json_is_read_and_stays(self, tmp_path) -> None:
         path = told.put(tmp_path)
@@ -184,7 +184,7 @@ class TestActive:
             *(f"ask@pairs-{model}" for model in ("tiny", "shared")),
             *(f"diagnose@{family}" for family in ("framing", "pairs")),
             *(f"card@{name}" for name in ("doctors", "found", "bred", "hair")),
-            "card-of-others@nurses",
+            "card-third-party@nurses",
             "agree",
             "report",
         }
@@ -247,9 +247,9 @@ class TestProfile:
                 "paper",
                 [
                     ("  big: {kind: causal", "  big: {kind: nli"),
-                    ("    kind: causal # at every scale", "    kind: nli"),
+                    ("    kind: causal # at every profile", "    kind: nli"),
                 ],
-                "no model of the scale 'paper' supports the questions of the family pairs",
+                "no model of the profile 'paper' supports the questions of the family pairs",
             ),
         ],
         ids=["unknown", "the top", "without a model"],
@@ -359,13 +359,13 @@ class TestPruning:
         "change",
         [
             (
-                "later: {family: pairs, scale: paper}",
-                "later: {family: pairs, scale: paper, most: three}",
+                "later: {family: pairs, profile: paper}",
+                "later: {family: pairs, profile: paper, most: three}",
             ),
             ("judge: parked", "judge: nobody"),
             ("1.2.0}", "1.2}"),
         ],
-        ids=["other-scale", "tool", "version"],
+        ids=["other-profile", "tool", "version"],
     )
     def test_a_mistake_anywhere_writes_and_removes_nothing(
         self, tmp_path, error_of, change
@@ -586,7 +586,7 @@ class TestCommits:
         path = told.put(tmp_path, self.ASKED)
         before = path.read_bytes()
         assert error_of(check, tmp_path) == (
-            f"{path}: models: no model of the scale 'quick' supports the questions of the family "
+            f"{path}: models: no model of the profile 'quick' supports the questions of the family "
             "pairs; "
             f"{self.line('tiny')}"
         )
@@ -646,7 +646,7 @@ class TestAdapters:
         )
 
     def test_what_is_not_in_use_need_not_be(self, tmp_path) -> None:
-        other_scale = ("of: doctors, judge: parked", "of: doctors, judge: parked, scale: paper")
+        other_scale = ("of: doctors, judge: parked", "of: doctors, judge: parked, profile: paper")
         shutil.rmtree(self.put(tmp_path, other_scale))
         assert check(tmp_path)[-1].startswith("checked: profile quick")
 
@@ -661,7 +661,7 @@ class TestAdapters:
         )
         path = told.put(tmp_path, fitted, DATA)
         assert "fitted has no adapter yet" in error_of(check, tmp_path)
-        edit(path, ("{kind: encoder, ", "{kind: encoder, scale: none, "))
+        edit(path, ("{kind: encoder, ", "{kind: encoder, profile: none, "))
         assert check(tmp_path)[-1].startswith("checked: profile quick")
 
 

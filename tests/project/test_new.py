@@ -34,14 +34,14 @@ def files_of(root: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("family", STARTED)
-@pytest.mark.parametrize("scale", ["quick", "paper"])
-def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, scale) -> None:
+@pytest.mark.parametrize("profile", ["quick", "paper"])
+def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, profile) -> None:
     """With the settings that the repository itself declares."""
     shutil.copy(ROOT / "params.yaml", tmp_path)
     shutil.copytree(ROOT / "data/sources", tmp_path / "data/sources")
     before = files_of(tmp_path)
     create_instrument(tmp_path, family, "brand-new")
-    declared, door = ParamsFile(tmp_path / "params.yaml", scale), family_module(family, "declare")
+    declared, door = ParamsFile(tmp_path / "params.yaml", profile), family_module(family, "declare")
     assert declared.instruments["brand-new"] == family
     settings, folder = declared.settings("brand-new"), tmp_path / "data/sources" / family
     source = door.load(
@@ -81,7 +81,7 @@ def test_the_source_and_one_line_in_params(tmp_path) -> None:
         "`evenruler repro rows@sailors` for its rows, `make repro` for everything",
         "params.yaml: instruments now holds sailors",
     ]
-    last = "  later: {family: pairs, scale: paper}\n"
+    last = "  later: {family: pairs, profile: paper}\n"
     assert path.read_text() == told.PARAMS.replace(last, f"{last}  sailors: {{family: pairs}}\n")
     assert (tmp_path / "data/sources/pairs/sailors.yaml").read_text().splitlines()[0] == (
         "title: Pairs sailors"

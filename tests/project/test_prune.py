@@ -12,7 +12,7 @@ from evenruler.project import check, dvc
 GONE = ["benchmarks/probes-old", "data/answers/probes/old"]
 
 BENCHMARKS = ["probes-jobs", "saged-later"]
-"""What is declared; the second at another scale."""
+"""What is declared; the second at another profile."""
 
 
 @pytest.fixture

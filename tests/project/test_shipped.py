@@ -46,20 +46,20 @@ def params():
 
 @pytest.fixture(scope="module")
 def instruments() -> dict[str, dict[str, DeclaredInstrument]]:
-    """By scale and name, settings and sources read and checked."""
+    """By profile and name, settings and sources read and checked."""
     by_scale = {}
-    for scale in ("quick", "paper"):
-        declared = instruments_at(ROOT, ROOT / "params.yaml", scale)
-        by_scale[scale] = {instrument.name: instrument for instrument in declared}
+    for profile in ("quick", "paper"):
+        declared = instruments_at(ROOT, ROOT / "params.yaml", profile)
+        by_scale[profile] = {instrument.name: instrument for instrument in declared}
     return by_scale
 
 
 @pytest.fixture(scope="module")
 def at_scale(instruments):
-    """What is in use at each scale."""
+    """What is in use at each profile."""
     return {
-        scale: compute_active([*declared.values()], ROOT / "params.yaml", scale)
-        for scale, declared in instruments.items()
+        profile: compute_active([*declared.values()], ROOT / "params.yaml", profile)
+        for profile, declared in instruments.items()
     }
 
 
@@ -89,8 +89,8 @@ class TestParams:
 
     def test_every_model_is_pinned(self, params):
         for name, model in params.models.items():
-            if model.lacks_commit:  # left out at the scale of the paper, and asked for
-                assert model.scale == "paper", name
+            if model.lacks_commit:  # left out at the profile of the paper, and asked for
+                assert model.profile == "paper", name
             elif model.scheme == "hub":
                 assert re.fullmatch("[0-9a-f]{40}", model.revision), name
             elif model.is_file:
@@ -106,12 +106,13 @@ class TestParams:
         assert written == {path.name for path in (SOURCES / family).glob("*.yaml")}
 
     def test_the_scale_of_the_paper_has_the_classifiers_of_saged(self, params, tmp_path):
-        """Table 2: what a text scores that is all of one label; at the quick scale none of them is
+        """Table 2: what a text scores that is all of one label; at the quick profile none of them is
         there."""
         pinned = tmp_path / "params.yaml"
         pinned.write_text((ROOT / "params.yaml").read_text().replace("to be given", "a" * 40))
         quick, paper = (
-            ParamsFile(pinned, scale).settings("countries").features for scale in ("quick", "paper")
+            ParamsFile(pinned, profile).settings("countries").features
+            for profile in ("quick", "paper")
         )
         open_commits = {name for name, model in params.models.items() if model.lacks_commit}
         of_table = {
@@ -135,8 +136,8 @@ class TestParams:
         assert set(lowest.values()) == {0}
 
     def test_text_of_others_is_that_of_one_domain_and_of_published_benchmarks(self, at_scale):
-        published = [path.stem for path in (SOURCES / "fixed").glob("*.yaml")]
-        assert set(at_scale["quick"].card_of_others) == {"ideologies", *published}
+        published = [path.stem for path in (SOURCES / "external").glob("*.yaml")]
+        assert set(at_scale["quick"].card_third_party) == {"ideologies", *published}
 
     def test_the_repository_is_in_step(self, params, at_scale):
         """`evenruler check` has been run: what is in use, and what DVC knows as artifacts."""
@@ -195,14 +196,14 @@ class TestSimulatedChoices:
 class TestEvolution:
     @pytest.fixture
     def evolving(self, instruments):
-        """By scale, the instruments of probes that evolve."""
+        """By profile, the instruments of probes that evolve."""
         return {
-            scale: [
+            profile: [
                 instrument
                 for instrument in declared.values()
                 if instrument.family == "probes" and instrument.settings.evolve
             ]
-            for scale, declared in instruments.items()
+            for profile, declared in instruments.items()
         }
 
     def test_the_quick_scale_evolves_one_domain(self, evolving):
@@ -224,13 +225,13 @@ class TestEvolution:
             )
 
     def test_it_asks_models_of_its_scale(self, at_scale, evolving):
-        for scale, evolving_here in evolving.items():
+        for profile, evolving_here in evolving.items():
             for instrument in evolving_here:
                 models_asked = {
                     instrument.settings.evolve.model,
                     instrument.settings.evolve.operator,
                 }
-                assert models_asked <= set(at_scale[scale].families["probes"].models)
+                assert models_asked <= set(at_scale[profile].families["probes"].models)
 
     def test_it_evolves_as_the_paper_does(self, evolving):
         """PMPO, table 5."""

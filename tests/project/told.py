@@ -19,16 +19,16 @@ PARAMS = """\
 
 # Whom we ask.
 models: # the catalogue
-  tiny: {kind: causal, source: "local:weights/tiny", licence: mit, origin: of our own, scale: quick}
-  big: {kind: causal, source: "local:weights/big", licence: mit, origin: of our own, scale: paper}
+  tiny: {kind: causal, source: "local:weights/tiny", licence: mit, origin: of our own, profile: quick}
+  big: {kind: causal, source: "local:weights/big", licence: mit, origin: of our own, profile: paper}
   shared:
-    kind: causal # at every scale
+    kind: causal # at every profile
     source: local:weights/shared
     licence: mit
     origin: of our own
   writer: {kind: chat, source: "endpoint:writer", licence: none, origin: of a server}
   head: {kind: nli, source: "local:weights/head", licence: mit, origin: of our own}
-  parked: {kind: nli, source: "local:weights/parked", licence: mit, origin: of our own, scale: none}
+  parked: {kind: nli, source: "local:weights/parked", licence: mit, origin: of our own, profile: none}
 
 instruments: # what is built
   doctors: {family: pairs} # the first
@@ -36,7 +36,7 @@ instruments: # what is built
   found: {family: pairs, made: scrape}
   bred: {family: pairs, made: evolve, of: doctors, judge: parked}
   hair: {family: framing}
-  later: {family: pairs, scale: paper}
+  later: {family: pairs, profile: paper}
 
 families:
   pairs: {most: 3}
@@ -67,7 +67,7 @@ class Settings(declare.Settings):
     also: Slug | None = None
 
     @property
-    def of_others(self) -> bool:
+    def third_party(self) -> bool:
         """As it was said."""
         return self.others
 

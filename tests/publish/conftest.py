@@ -84,7 +84,7 @@ def benchmark() -> BenchmarkFolder:
                 "r",
                 "r",
                 "correlation with the criterion",
-                role="headline",
+                figure_type="headline",
                 not_shown="It shows no harm.",
             ),
             FigureHeading("r_exact", "r, exact", "the same over exact matches"),

@@ -383,7 +383,7 @@ class TestMeasuring:
         )
 
     def test_from_its_folder_where_no_package_brings_it(self, benchmark):
-        theirs = replace(benchmark, of_others=True, withheld="Ask them.")
+        theirs = replace(benchmark, third_party=True, withheld="Ask them.")
         matter, body = front_matter(render_card(theirs))
         assert matter["source_datasets"] == ["extended"]
         measuring = section(body, "Measure your model")

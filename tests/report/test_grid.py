@@ -58,7 +58,7 @@ def test_what_is_null_is_not_there() -> None:
 
 
 def test_fitness_that_has_no_value_has_a_reason() -> None:
-    columns = [FigureHeading("alpha", "alpha", "", role="fitness")]
+    columns = [FigureHeading("alpha", "alpha", "", figure_type="validity")]
     rows = [
         {"model": "a", "value": None, "reason": "one template"},
         {"model": "b", "value": 0.8, "low": 0.7, "high": 0.9, "control": 0.1},

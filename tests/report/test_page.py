@@ -44,7 +44,7 @@ TABLE = Table(
 )
 COLUMNS = [
     FigureHeading("spread", "spread", "how far attributes differ, in nats"),
-    FigureHeading("alpha", "alpha", "how far templates agree", role="fitness"),
+    FigureHeading("alpha", "alpha", "how far templates agree", figure_type="validity"),
 ]
 
 SEEN = (

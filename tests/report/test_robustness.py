@@ -10,8 +10,8 @@ from evenruler.report.page import Cell
 from evenruler.report.robustness import HEAD, overview_section
 from evenruler.tables.schemas import AGREEMENT
 
-GAIN = FigureHeading("gain", "gain", "how much", role="headline", measured_in="nats")
-SHIFT = FigureHeading("level_shift", "level shift", "how far", role="fitness")
+GAIN = FigureHeading("gain", "gain", "how much", figure_type="headline", measured_in="nats")
+SHIFT = FigureHeading("level_shift", "level shift", "how far", figure_type="validity")
 
 
 def cell_of(model: str, amount: float | None, verdict: str, **more: Any) -> FigureCell:

@@ -93,10 +93,13 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
                 figure="spread",
                 heading="Spread",
                 meaning="how far attributes differ, in nats",
-                role="amount",
+                figure_type="descriptive",
             ),
             Heading(
-                figure="alpha", heading="Alpha", meaning="how far wordings agree", role="fitness"
+                figure="alpha",
+                heading="Alpha",
+                meaning="how far wordings agree",
+                figure_type="validity",
             ),
         ],
         figures=figures,
@@ -136,7 +139,9 @@ def gain_of(
                 along = (axis - 50) / 80 * lean
                 value = sharper * (along + common + random.normal(0, 0.02))
                 rows.append((unit, f"template-{template}", word, group, pole, axis, value))
-    frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
+    frame = pd.DataFrame(
+        rows, columns=["unit", "at", "word", "group", "pole", "axis_position", "value"]
+    )
     return frame.assign(set="seed", model=label, figure=figure, rows="rows of " + frame["unit"])
 
 

@@ -17,7 +17,7 @@ from tests.results.synthetic import synthetic
 def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
     random, results = np.random.default_rng(2), []
     true = random.normal(size=30)
-    for name in ("probes-jobs", "fixed-jobs"):
+    for name in ("probes-jobs", "external-jobs"):
         values = true[:, None] + random.normal(0, 0.3, (30, 4))
         rows = pd.DataFrame(
             {
@@ -35,12 +35,12 @@ def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
         )
         results.append(read_stored_result(written / "result.json"))
     value_by_figure = result_agreement(results).groupby(["benchmark", "figure"])["value"].first()
-    assert 0.9 < value_by_figure["fixed-jobs@1.0.0", "reliability"] < 1
-    assert 0.85 < value_by_figure["fixed-jobs@1.0.0", "r"] < 1
+    assert 0.9 < value_by_figure["external-jobs@1.0.0", "reliability"] < 1
+    assert 0.85 < value_by_figure["external-jobs@1.0.0", "r"] < 1
     comparisons = compare(results)
     assert comparisons.empty, "nothing is compared, and that is no error"
     assert "# Agreement across benchmarks" in as_markdown(results, comparisons)
-    assert "| one | fixed-jobs@1.0.0 | probes-jobs@1.0.0 | same trait | 30 |" in as_markdown(
+    assert "| one | external-jobs@1.0.0 | probes-jobs@1.0.0 | same trait | 30 |" in as_markdown(
         results, comparisons
     )
     assert "Do the rulers agree?" in render(results, comparisons)

@@ -137,7 +137,7 @@ FIGURES = [
     figure_row("spread", 0.6, **CONFIRMED),
     figure_row("spread", None, set="validation", reason="fewer than two attributes", smallest=0.1),
 ]
-"""Two confirmatory figures, one of fitness that stays here, and an amount without a value."""
+"""Two confirmatory figures, one of validity that stays here, and an amount without a value."""
 
 
 @pytest.fixture

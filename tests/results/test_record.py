@@ -31,7 +31,7 @@ MADE_OF = pd.DataFrame(
         ("smith", "t", "man", "g", 1, 90.0, 2.0),
         ("smith", "t", "woman", "h", -1, 90.0, 0.5),
     ],
-    columns=["unit", "at", "word", "group", "pole", "beside", "value"],
+    columns=["unit", "at", "word", "group", "pole", "axis_position", "value"],
 ).assign(set="s", readout=math.nan, model="one", figure="spread", rows="r")
 
 
@@ -41,8 +41,8 @@ def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> Non
     units = synthetic().with_tables(MADE_OF, {}).units()
     place = {"figure": "spread", "set": "s"}
     assert units.to_dict("records") == [
-        {**place, "unit": "smith", "value": 1.5, "beside": 90.0},
-        {**place, "unit": "nurse", "value": -3.0, "beside": 10.0},
+        {**place, "unit": "smith", "value": 1.5, "axis_position": 90.0},
+        {**place, "unit": "nurse", "value": -3.0, "axis_position": 10.0},
     ]
 
 
@@ -80,10 +80,10 @@ def test_verdicts_by_figure_and_dimensions() -> None:
 def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
     base = synthetic()
     settings = base.settings.model_copy(
-        update={"size": "trial", "form": "choice", "limit": 5, "prefixes": False}
+        update={"size": "trial", "method": "choice", "limit": 5, "prefixes": False}
     )
     row = base.model_copy(update={"settings": settings}).frame().iloc[0]
-    assert row[["size", "form", "limit", "prefixes"]].tolist() == ["trial", "choice", 5, False]
+    assert row[["size", "method", "limit", "prefixes"]].tolist() == ["trial", "choice", 5, False]
 
 
 def test_replies_stand_beside_their_prompts() -> None:

@@ -145,7 +145,7 @@ class TestLoading:
         columns = {**BEFORE_DIMENSIONS, "set": "string", **AFTER_DIMENSIONS}
         assert {name: str(kind) for name, kind in frame.dtypes.items()} == columns
         assert frame[["figure", "role"]].to_numpy().tolist() == [
-            ["alpha", "fitness"],
+            ["alpha", "validity"],
             ["spread", "amount"],
         ]
         alpha, spread = frame.iloc[0], frame.iloc[1]

@@ -185,7 +185,7 @@ def test_a_probe_measured(both: Both, say: Say) -> None:
 def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
     """Every word of a decision point after its prompt, and which of them is the likeliest."""
     (request, *_) = requests_of(FRAMING, both.chosen("completions"), "words", "trial", STIMULI)
-    prompts_and_words = zip(request.inputs["prompt"], request.inputs["form"], strict=True)
+    prompts_and_words = zip(request.inputs["prompt"], request.inputs["surface_form"], strict=True)
     pairs = list(dict.fromkeys(prompts_and_words))
     words_by_prompt: dict[str, list[str]] = {}
     for prompt, word in pairs:

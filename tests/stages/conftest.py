@@ -216,15 +216,15 @@ TWO_SETS = {"article": {"validation": "literal"}}
 """What params.yaml says of occupations where `shorten` leaves two sets."""
 
 FEW = {
-    "stimuli": {"trial": 2, "standard": 4, "paper": 1000},
-    "new_tokens": {"trial": 4, "standard": 4, "paper": 50},
+    "stimuli": {"trial": 2, "standard": 4, "full": 1000},
+    "new_tokens": {"trial": 4, "standard": 4, "full": 50},
     "choices": "every",
 }
 """How a contrast is asked of tiny models."""
 
 FRUIT = {
-    "items": {"trial": 6, "standard": 8, "paper": 1000},
-    "new_tokens": {"trial": 4, "standard": 4, "paper": 50},
+    "items": {"trial": 6, "standard": 8, "full": 1000},
+    "new_tokens": {"trial": 4, "standard": 4, "full": 50},
 }
 """How a domain is asked of tiny models."""
 

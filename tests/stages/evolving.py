@@ -154,7 +154,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
             "licence": "by its terms",
             "origin": "made by the test",
         }
-        reworder["scale"] = "none"  # it rewords, and is not measured
+        reworder["profile"] = "none"  # it rewords, and is not measured
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"] |= {"all-minilm-l6-v2": embedder, "reworder": reworder}
         params["instruments"] = {

@@ -20,7 +20,7 @@ from evenruler.models import Reply, Sampling
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
 from stages import rows as rows_stage
-from stages.files import plan_of, read_subject, read_tables
+from stages.files import plan_of, read_model_meta, read_tables
 from tests.profiles import set_profile
 from tests.stages.conftest import edit_yaml, evidence_in
 from tests.tiny import tiny_declaration
@@ -67,10 +67,10 @@ class Scripted:
 class Workplace:
     """A folder with one domain of this repository and the scripted model."""
 
-    def __init__(self, folder: Path, domain: str, scale: str = "quick", **settings: Any) -> None:
+    def __init__(self, folder: Path, domain: str, profile: str = "quick", **settings: Any) -> None:
         """Declare them; the settings are of all domains, of which nothing is asked again unless
         they say so."""
-        self.folder, self.domain, self.scale = folder, domain, scale
+        self.folder, self.domain, self.profile = folder, domain, profile
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copytree(ROOT / "data/sources/saged", folder / "data/sources/saged")
         declared = tiny_declaration({MODEL: Path("nowhere")})
@@ -91,7 +91,7 @@ class Workplace:
     def declare(self) -> None:
         """Bring `active` in step, as `evenruler check` does."""
         with self._inside():
-            set_profile(Path(), self.scale)
+            set_profile(Path(), self.profile)
 
     def scrape(self) -> None:
         with self._inside():
@@ -138,7 +138,7 @@ class Workplace:
         with self._inside():
             answers = {table: read_frame(folder / f"{table}.parquet") for table in ANSWERS}
             tables, plan = read_tables("saged", self.domain), plan_of("saged", self.domain)
-            return scores(tables, plan, answers, read_subject(folder))["features"]
+            return scores(tables, plan, answers, read_model_meta(folder))["features"]
 
     def diagnosis(self, table: str) -> pd.DataFrame:
         return read_frame(self.folder / f"data/diagnosis/saged/tables/{table}.parquet")

@@ -91,8 +91,8 @@ def test_refuses_a_mistyped_key_of_the_other_profile(root: Path, error_of) -> No
     before = (root / declared.DECLARED).read_bytes()
     edit(
         root / "params.yaml",
-        "scale: paper}\n\nfamilies",
-        "scale: paper, mots: 1}\n\nfamilies",
+        "profile: paper}\n\nfamilies",
+        "profile: paper, mots: 1}\n\nfamilies",
     )
     assert error_of(declared.main).startswith("params.yaml: instruments.later.mots: unknown key")
     assert (root / declared.DECLARED).read_bytes() == before

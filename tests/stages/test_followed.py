@@ -20,7 +20,7 @@ from tests.tiny import save_tiny
 
 BUILT = {
     "docs/adding-a-probe-domain.md": "probes-my-domain",
-    "docs/adding-a-questionnaire.md": "questionnaires-my-scale",
+    "docs/adding-a-questionnaire.md": "questionnaires-my-profile",
     "docs/adding-a-contrast.md": "framing-my-contrast",
     "docs/adding-a-saged-domain.md": "saged-my-trades",
     "docs/adding-a-model.md": None,
@@ -31,7 +31,7 @@ DECLARED = (
     "docs/adding-evolved-templates.md",
     "docs/adding-a-corpus.md",
     "docs/models.md",
-    "docs/paper-scale.md",
+    "docs/paper-profile.md",
 )
 """Pages that only declare something: with the models that ship, and nothing built."""
 

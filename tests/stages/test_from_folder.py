@@ -12,12 +12,12 @@ from evenruler.instruments import diagnosing
 from evenruler.instruments.instrument import INSTRUMENT, Record, plan_at_size
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.tables.frames import for_people
-from stages.files import read_subject
+from stages.files import read_model_meta
 from tests.stages.conftest import Clone
 
 ROOT = Path(__file__).parents[2]
-BUILT = [family for family in FAMILIES if family != "fixed"]
-"""Of `fixed` nothing is in params.yaml yet; `test_fixed_stages.py` has a clone of its own."""
+BUILT = [family for family in FAMILIES if family != "external"]
+"""Of `external` nothing is in params.yaml yet; `test_external_stages.py` has a clone of its own."""
 
 
 def published(folder: Path) -> tuple[dict[str, pd.DataFrame], dict]:
@@ -37,7 +37,7 @@ def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:
     records = []
     for model in in_use.models:
         folder = root / "data/answers" / family / model
-        subject = read_subject(folder)
+        subject = read_model_meta(folder)
         answers = {table: pd.read_parquet(folder / f"{table}.parquet") for table in ask.ANSWERS}
         for name, (tables, plan) in folders.items():
             answers_to_it = {

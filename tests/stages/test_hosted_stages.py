@@ -46,8 +46,8 @@ CHAT, COMPLETIONS, LOCAL = "hosted-chat", "hosted-completions", "tiny"
 CLOSE = 1e-3
 """Nats between a model and itself behind a server."""
 FRUIT = {
-    "items": {"trial": 2, "standard": 2, "paper": 1000},
-    "new_tokens": {"trial": 4, "standard": 4, "paper": 50},
+    "items": {"trial": 2, "standard": 2, "full": 1000},
+    "new_tokens": {"trial": 4, "standard": 4, "full": 50},
 }
 
 MEASURED = {
@@ -72,7 +72,7 @@ class Hosted:
     def table(self, path: str) -> pd.DataFrame:
         return read_frame(self.clone.folder / f"data/{path}.parquet")
 
-    def metrics(self, family: str) -> dict[str, Any]:
+    def readouts(self, family: str) -> dict[str, Any]:
         return evidence_in(self.clone.folder, family)
 
     def stage(self, name: str, status: int = 0) -> str:
@@ -107,7 +107,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
         }
         params["families"]["saged"]["features"] = {
             "vader": {"kind": "lexicon"},
-            "distance": {"kind": "distance", "metric": "cosine"},
+            "distance": {"kind": "distance", "readout": "cosine"},
         }
         params["diagnosis"] |= {"resamples": 100}
 
@@ -194,11 +194,11 @@ class TestBuilt:
         assert replies["reply"].str.isupper().all()
 
     def test_who_cannot_has_no_figures(self, built: Hosted) -> None:
-        of_probes = built.metrics("probes")["occupation-gender"]
+        of_probes = built.readouts("probes")["occupation-gender"]
         of_chat = [row for row in of_probes if row["model"] == CHAT]
         assert {(row["set"], row["readout"]) for row in of_chat} == {("validation", "choice")}
-        assert CHAT not in json.dumps(built.metrics("questionnaires"))
-        rows = built.metrics("framing")["age"]
+        assert CHAT not in json.dumps(built.readouts("questionnaires"))
+        rows = built.readouts("framing")["age"]
         assert {(row["prompt_format"], row["readout"], row["model"]) for row in rows} == {
             ("plain", "choice", COMPLETIONS),
             ("plain", "choice", LOCAL),
@@ -303,7 +303,7 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
     def change(params: dict) -> None:
         params["models"] = {name: params["models"][name] for name in (CHAT, "all-minilm-l6-v2")}
         params["models"]["masked"] = {**entry(tmp_path / "masked"), "kind": "masked"}
-        params["instruments"]["age"]["generations"] = {"trial": 0, "standard": 0, "paper": 1}
+        params["instruments"]["age"]["generations"] = {"trial": 0, "standard": 0, "full": 1}
         del (
             params["instruments"]["gad-7"]["acceptability"],
             params["families"]["questionnaires"]["acceptability"],
@@ -314,10 +314,10 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
         hosted.clone.run("evenruler", "check")
         output = hosted.clone.run("dvc", "repro")
         assert "Traceback" not in output
-        of_probes = hosted.metrics("probes")["occupation-gender"]
+        of_probes = hosted.readouts("probes")["occupation-gender"]
         assert {row["model"] for row in of_probes} == {None, CHAT}
         verdicts = {row["verdict"] for row in of_probes if "verdict" in row}
         # It says words of the question in capitals.
         assert verdicts == {"invalid on this model"}
-        assert hosted.metrics("framing") == {}
-        assert {row["model"] for row in hosted.metrics("saged")["fruit"]} == {CHAT}
+        assert hosted.readouts("framing") == {}
+        assert {row["model"] for row in hosted.readouts("saged")["fruit"]} == {CHAT}

@@ -18,7 +18,7 @@ from evenruler.models import LABELS
 from evenruler.tables import read_frame
 from stages import ask, diagnose
 from stages import rows as rows_stage
-from stages.files import plan_of, read_subject, read_tables
+from stages.files import plan_of, read_model_meta, read_tables
 from tests.profiles import set_profile
 from tests.stages.conftest import ROOT
 from tests.tiny import save_tiny, tiny_declaration
@@ -52,7 +52,7 @@ def workshop(folder: Path) -> None:
         entailment=True,
         intervention="last",
         chat=True,
-        forms=["verbaliser"],
+        methods=["verbaliser"],
     )
     declared["models"]["head"] = {
         "kind": "nli",
@@ -66,7 +66,7 @@ def workshop(folder: Path) -> None:
         "accuracy": 0.01,  # what a random model reaches
         "accuracy_pairs": PAIRS,
         "acceptability": "talker",
-        "prefixed": {"trial": 2, "standard": 2, "paper": 9},
+        "prefixed": {"trial": 2, "standard": 2, "full": 9},
         "fits": {"quick": 2, "paper": 9},
         "corpora": {
             "gloom": {"epochs": {"quick": 2, "paper": 9}, "learning_rate": 0.001},
@@ -85,7 +85,7 @@ def workshop(folder: Path) -> None:
         path = folder / SOURCES / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content))
-    for shared in ("scales", "pairs"):
+    for shared in ("profiles", "pairs"):
         path = SOURCES / "shared" / shared
         (folder / path).symlink_to(ROOT / path)
 
@@ -120,7 +120,7 @@ def answers(model: str) -> pd.DataFrame:
 def course(model: str) -> pd.DataFrame:
     """What the scores of a model say of its way."""
     answer_tables = {table: read_frame(ASKED / model / f"{table}.parquet") for table in ANSWERS}
-    plan, subject = plan_of("questionnaires", "gad-7"), read_subject(ASKED / model)
+    plan, subject = plan_of("questionnaires", "gad-7"), read_model_meta(ASKED / model)
     return scores(read_tables("questionnaires", "gad-7"), plan, answer_tables, subject)["course"]
 
 
@@ -212,12 +212,12 @@ class TestDiagnosis:
         trajectories = diagnosed("trajectories")
         assert set(trajectories["model"]) == set(STATES)
         assert set(trajectories["n"]) == {2}
-        scales = diagnosed("scales").set_index(["model", "subscale"])["score"]
+        profiles = diagnosed("profiles").set_index(["model", "subscale"])["score"]
         for model, states in STATES.items():
             rows = trajectories[trajectories["model"] == model].set_index(STAGE)
             assert set(rows.index) == states
             starts = rows["answer"].xs(0, level="epoch")
-            expected = 8 * scales[model, "all"]
+            expected = 8 * profiles[model, "all"]
             assert starts.tolist() == pytest.approx([expected] * 4, abs=1e-12)
 
     def test_changes_are_from_the_first_state_to_the_last_beside_the_control(self) -> None:

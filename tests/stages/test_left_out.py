@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.asking import CALLED, model_meta_of
-from evenruler.instruments.instrument import Subject
+from evenruler.instruments.instrument import ModelMeta
 from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
@@ -64,7 +64,7 @@ def inside(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def chat() -> Subject:
+def chat() -> ModelMeta:
     return model_meta_of("big", ParamsFile().catalogue)
 
 
@@ -73,7 +73,7 @@ def read_instruments(family: str) -> dict[str, Any]:
     return {name: (read_tables(family, name), plan_of(family, name)) for name in named}
 
 
-def test_nothing_is_said_where_a_model_can(chat: Subject) -> None:
+def test_nothing_is_said_where_a_model_can(chat: ModelMeta) -> None:
     assert (
         ask.unanswerable_tables(family_module("saged", "ask"), read_instruments("saged"), chat)
         == []
@@ -114,7 +114,7 @@ def test_it_has_no_figures() -> None:
     assert '"big"' not in (folder / "evidence.json").read_text()
 
 
-def test_a_chat_is_asked_in_no_other_way(chat: Subject) -> None:
+def test_a_chat_is_asked_in_no_other_way(chat: ModelMeta) -> None:
     ((tables, plan),) = read_instruments("framing").values()
     requests = family_module("framing", "ask").requests(
         tables, {**plan, "generations": 1}, {}, chat

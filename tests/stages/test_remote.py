@@ -77,7 +77,7 @@ def test_a_stranger_gets_all_but_text_that_may_not_be_passed_on(tmp_path: Path) 
         stranger.run("dvc", "pull", "--allow-missing")
     models = [path.name for path in (ROOT / "data/answers/saged").iterdir()]
     behind = {"diagnose@saged", "report", *(f"ask@saged-{model}" for model in models)}
-    not_pushed = {f"{stage}@{PRIVATE}" for stage in ("scrape", "rows", "card-of-others")}
+    not_pushed = {f"{stage}@{PRIVATE}" for stage in ("scrape", "rows", "card-third-party")}
     assert set(json.loads(stranger.run("dvc", "status", "--json"))) == not_pushed | behind
 
     before = read_stages(stranger)

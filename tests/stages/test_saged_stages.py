@@ -25,7 +25,7 @@ DISPARITIES = {
     "headline_permutations": {"quick": 19, "paper": 19},
 }
 SETTINGS: dict[str, Any] = {
-    "items": {"trial": 1000, "standard": 1000, "paper": 1000},
+    "items": {"trial": 1000, "standard": 1000, "full": 1000},
     "disparities": DISPARITIES,
 }
 
@@ -112,7 +112,7 @@ class TestALine:
     def test_what_is_not_made_yet(self, workplace: Workplace) -> None:
         for stage, file in (
             (workplace.card, "data/diagnosis/saged/evidence/fruit.json"),
-            (workplace.diagnose, "data/answers/saged/scripted/subject.json"),
+            (workplace.diagnose, "data/answers/saged/scripted/model_meta.json"),
         ):
             assert workplace.refused(stage) == f"{file}: not built yet; run `make repro`"
         for folder in ("built", "scraped"):

@@ -1,4 +1,4 @@
-"""The form `choice`: a chat model says which of two sentences is more likely to be written, in both
+"""The method `choice`: a chat model says which of two sentences is more likely to be written, in both
 orders.
 
 Stated judgements are not likelihoods (Hu and Levy 2023), so figures from choices are never pooled
@@ -14,7 +14,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.measurement.inputs import wilson
-from evenruler.measurement.nonresponse import EXAMPLES, ReplyCounts, fitness_of, not_read
+from evenruler.measurement.nonresponse import EXAMPLES, ReplyCounts, not_read, validity_of_replies
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.models.questions import cut_of
 from evenruler.tables.ids import content_sha256
@@ -36,7 +36,7 @@ sentence is A. `framing` names the kind of pair; control pairs have `KNOWN`."""
 SENTENCES: Final = "sentences"
 
 WROTE: Final = build_schema("id framing: str; reply reason: str?")
-"""For the form `written` (`instruments.methods.writing`): one row per requested sentence."""
+"""For the method `written` (`instruments.methods.writing`): one row per requested sentence."""
 
 KNOWN: Final = "known answer"
 """The framing of control pairs, of which only one sentence makes sense."""
@@ -176,7 +176,7 @@ def check_known_answers(
     """
     control = parsed_replies[parsed_replies["framing"] == KNOWN]
     other_replies = parsed_replies[parsed_replies["framing"] != KNOWN]
-    answered = fitness_of(count_replies(other_replies))
+    answered = validity_of_replies(count_replies(other_replies))
     if answered != ValidityCheck():
         return answered
     if control.empty:
@@ -190,7 +190,7 @@ def check_known_answers(
     unread = control.loc[control["rule"] == "none", "id"].nunique()
     unread_label = f" (no answer is found in replies to {unread})" if unread else ""
     score_text = f"{right} of {n} {control_label}{unread_label}"
-    return ValidityCheck(unfit=f"{score_text}; the lower 95% bound must exceed {LEAST:.0%}")
+    return ValidityCheck(failure=f"{score_text}; the lower 95% bound must exceed {LEAST:.0%}")
 
 
 def known_right(choices: pd.DataFrame) -> tuple[int, int]:

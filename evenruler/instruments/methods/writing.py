@@ -1,4 +1,4 @@
-"""The form `written`: a chat model freely writes a sentence about somebody, and its first pronoun
+"""The method `written`: a chat model freely writes a sentence about somebody, and its first pronoun
 is read.
 
 No options are offered, so none are suggested. The pronoun may refer to somebody else in the

@@ -1,4 +1,4 @@
-"""Power analysis of `evenruler plan`: the minimum detectable difference of a domain, and root items
+"""Power analysis of `evenruler power`: the minimum detectable difference of a domain, and root items
 for a wanted one.
 
 No model is asked. Numbers come from the rows of the built benchmark, or from the declaration where
@@ -55,7 +55,7 @@ class Design:
     branched: bool  # whether some root items are asked about several concepts
     of_roots: int  # root items available, before `items` limits them
     built: bool  # whether the numbers come from built rows, not from the declaration
-    asked: bool  # whether models are asked at this scale
+    asked: bool  # whether models are asked at this profile
     figures: int
     """With a verdict, over which p is Holm-adjusted: silence, favour by feature, favour by role."""
 
@@ -83,7 +83,7 @@ class Design:
 
 
 def design_of(root: Path, name: str, settings: Settings) -> Design:
-    """The design of a domain at the scale of its settings.
+    """The design of a domain at the profile of its settings.
 
     UserError where its source is missing or wrong, or fewer than two concepts are asked about.
     """
@@ -146,7 +146,7 @@ def _fewest_roots(prompts: pd.DataFrame) -> int:
 def plan_lines(
     root: Path, name: str, params: "ParamsFile", wanted: Sequence[float] = WANTED
 ) -> Iterator[str]:
-    """Lines about what a domain (or its benchmark) can detect at the scale in use, and the root
+    """Lines about what a domain (or its benchmark) can detect at the profile in use, and the root
     items needed.
 
     `wanted`: in SD of a reply. UserError: no such domain, one of another family, or a wrong
@@ -158,9 +158,9 @@ def plan_lines(
     environment.filters["wrapped"] = lambda text: "\n".join(
         [*wrap(text, WIDTH, subsequent_indent="  "), ""]
     )
-    plan_text = environment.get_template("plan.txt.j2").render(
+    plan_text = environment.get_template("power.txt.j2").render(
         name=name,
-        scale=params.scale,
+        profile=params.profile,
         own=design,
         table="\n".join(_table_lines(design, wanted)),
         count=_count_text,

@@ -24,7 +24,7 @@ class MadeUp(AnsweringModels):
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         self.requests.append((request, inputs))
         if request.operation == "words":
-            nats = [NATS.get(form, REST) for form in inputs["form"]]
+            nats = [NATS.get(form, REST) for form in inputs["surface_form"]]
             certain = [0.0] * n
             return {
                 "nats": nats,

@@ -7,7 +7,7 @@ import pandas as pd
 
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.instruments.framing.rows import build
-from evenruler.instruments.instrument import Declaration, Plan, Profile, Subject
+from evenruler.instruments.instrument import Declaration, ModelMeta, Plan, Profile
 from evenruler.models.declarations import Catalogue, Kind, operations_of
 
 
@@ -117,16 +117,16 @@ def with_placebos(
     )
 
 
-def settings(scale: Profile = "quick", **changes: Any) -> Settings:
-    """Settings at a scale, with some keys changed."""
-    return Settings.model_validate(changes, context={"scale": scale})
+def settings(profile: Profile = "quick", **changes: Any) -> Settings:
+    """Settings at a profile, with some keys changed."""
+    return Settings.model_validate(changes, context={"profile": profile})
 
 
 def declaration(
-    source: ContrastSource | None = None, scale: Profile = "quick", **changes: Any
+    source: ContrastSource | None = None, profile: Profile = "quick", **changes: Any
 ) -> Declaration:
     """The entry of a contrast, by default of that about hair, with some settings changed."""
-    return Declaration("hair", "framing", settings(scale, **changes), source or hair())
+    return Declaration("hair", "framing", settings(profile, **changes), source or hair())
 
 
 def built(declared: Declaration) -> tuple[dict[str, pd.DataFrame], Plan]:
@@ -137,10 +137,10 @@ def built(declared: Declaration) -> tuple[dict[str, pd.DataFrame], Plan]:
     }, benchmark.plan
 
 
-def subject(kind: Kind = "causal", chats: bool = True, name: str = "m") -> Subject:
+def subject(kind: Kind = "causal", chats: bool = True, name: str = "m") -> ModelMeta:
     """A model that is asked."""
     operations = operations_of(kind)
-    return Subject(
+    return ModelMeta(
         name,
         kind,
         f"{name}-family",

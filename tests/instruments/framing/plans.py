@@ -11,7 +11,7 @@ from evenruler.instruments.framing.diagnose.distributions import (
     without_excluded,
 )
 from evenruler.instruments.framing.diagnose.effects import compute_effects, compute_shifts
-from evenruler.instruments.instrument import Subject
+from evenruler.instruments.instrument import ModelMeta
 from tests.instruments.framing.hair import subject
 
 FACTORS = ["salience", "instruction"]
@@ -34,26 +34,26 @@ def plan(**changes: Any) -> FramingPlan:
         "orders": 2,
         "mass": "words",
         "calibrated": True,
-        "configurations": "own",
+        "prompt_formats": "own",
         "generations": 1,
         "new_tokens": 20,
         "choices": "chat",
         "most_wordings": 9,
         "most_placebos": 99,
-        "headline": "he",
+        "focal_outcome": "he",
         "confirmed": "token",
         "least_coverage": 0.1,
         "smallest": 10.0,
         "least": 10,
         "seed": 0,
     }
-    declared["confirmatory"] = changes.get("factors", FACTORS)
+    declared["headlines"] = changes.get("factors", FACTORS)
     return FramingPlan.model_validate(declared | changes)
 
 
 def figures_of(
     measured: pd.DataFrame,
-    whom: Subject | None = None,
+    whom: ModelMeta | None = None,
     level: float = 0.9,
     replications: pd.DataFrame | None = None,
     continuations: pd.DataFrame | None = None,

@@ -34,7 +34,7 @@ class Published:
 
     def __init__(self, contrast: str, folder: Path, variant: str = "balanced") -> None:
         """Build it and write what a benchmark publishes."""
-        settings = Settings.model_validate({"variant": variant}, context={"scale": "quick"})
+        settings = Settings.model_validate({"variant": variant}, context={"profile": "quick"})
         source = load(ROOT / f"data/sources/framing/{contrast}.yaml", settings, Path())
         self.declaration = Declaration(contrast, "framing", settings, source, version="1.2.3")
         self.contrast, self.folder = contrast, folder

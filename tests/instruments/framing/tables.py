@@ -25,6 +25,6 @@ def distributions(
                 for outcome, share in zip(classes, shares, strict=True)
             ]
     frame = pd.DataFrame(rows)
-    same = {"model": "m0", "configuration": "plain", "metric": "token", **more}
+    same = {"model": "m0", "prompt_format": "plain", "readout": "token", **more}
     same.setdefault("lineage", same["model"])
     return frame.assign(benchmark=benchmark, mass=frame["share"] / 2, coverage=0.5, n=1, **same)

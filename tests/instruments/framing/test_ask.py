@@ -49,7 +49,7 @@ FORMS = 2 * (4 * 12 + 3 * 16) + 6 * 6
 
 
 def test_both_are_asked_in_both_where_every_configuration_is() -> None:
-    _, plan = built(declaration(configurations="every"))
+    _, plan = built(declaration(prompt_formats="every"))
     assert outline(requests(TABLES, plan, {}, subject())) == [
         ("forms", "words", {"chat": False}, FORMS),
         ("forms", "words", {"chat": True}, FORMS),
@@ -62,7 +62,7 @@ def test_prompts_without_content_are_asked_where_letters_are_calibrated() -> Non
     rows = requests(TABLES, PLAN, {}, subject())[0].rows
     free = rows[rows["id"].isin(TABLES["content-free"]["id"])]
     assert free["id"].nunique() == 6
-    assert sorted(set(free["form"])) == [" A", " B", " C", "A", "B", "C"]
+    assert sorted(set(free["surface_form"])) == [" A", " B", " C", "A", "B", "C"]
     _, plan = built(declaration(calibrated=False))
     (forms, _) = requests(TABLES, plan, {}, subject())
     assert len(forms.rows) == FORMS - 6 * 6
@@ -124,7 +124,7 @@ def test_only_the_stimuli_and_orders_of_the_scale_are_asked() -> None:
 def test_a_reply_that_was_refused_is_a_row_with_its_reason() -> None:
     replies = collect_answers({"hair": (TABLES, PLAN)}, requests, subject(), MadeUp())["replies"]
     withheld = replies[replies["reply"].isna()]
-    assert withheld["configuration"].tolist() == ["chat"]
+    assert withheld["prompt_format"].tolist() == ["chat"]
     assert withheld["reason"].tolist() == ["too rude"]
     assert replies["reason"].isna().sum() == len(replies) - 1
 
@@ -187,7 +187,7 @@ def test_orders_are_counted_as_they_are_made(options: int) -> None:
 def test_letters_are_asked_alone_and_with_the_first_word_of_their_option() -> None:
     def forms(texts: list[str], after: str) -> list[str]:
         prompts = pd.DataFrame({"id": ["a"], "prompt": [after]})
-        return asked_forms(prompts, OUTCOMES, {"a": texts}, "plain")["form"].tolist()
+        return asked_forms(prompts, OUTCOMES, {"a": texts}, "plain")["surface_form"].tolist()
 
     assert forms(["He is walking", "She", ""], "The answer is:") == [
         *[" A", "A", " B", "B", " C", "C"],

@@ -73,7 +73,7 @@ def test_the_example_is_a_prompt_with_a_cue() -> None:
 
 
 def test_the_card_holds_the_limits_of_the_contrast() -> None:
-    assert list(card_with(scale="paper").limits) == limits(hair(), settings("paper"))
+    assert list(card_with(profile="paper").limits) == limits(hair(), settings("paper"))
 
 
 def test_a_score_is_read_with_its_direction_in_words() -> None:
@@ -81,7 +81,7 @@ def test_a_score_is_read_with_its_direction_in_words() -> None:
 
 
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
-    _, plan = built(declaration(with_placebos(confirmatory=["salience, choice", "instruction"])))
+    _, plan = built(declaration(with_placebos(headlines=["salience, choice", "instruction"])))
     columns = headings(plan)
     *of_cues, probability, coverage = columns
     cues = [(column.figure, column.dimensions["cue"]) for column in of_cues]
@@ -97,7 +97,7 @@ def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
 def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     _, plan = built(declaration(least_coverage=0.25))
     coverage = headings(plan)[-1]
-    assert (coverage.role, coverage.least) == ("fitness", None)
+    assert (coverage.figure_type, coverage.least) == ("fitness", None)
     parts = product(("token", "choice"), ("plain", "chat"))
     figures: list[dict[str, object]] = []
     for (readout, prompt_format), share in zip(parts, (0.24, 0.26, 0.39, 0.41), strict=True):
@@ -142,10 +142,10 @@ def test_where_words_and_replies_are_asked_for_in_two_ways_the_card_says_that_as
         return [text for text in texts if text.startswith("AS of all three measures")]
 
     (limit,) = as_limits()
-    assert "`configurations: every`" in limit
+    assert "`prompt_formats: every`" in limit
     assert "`AS of GLD and ADD`" in limit
-    assert as_limits(scale="paper") == []
-    assert len(as_limits(scale="paper", generations=0)) == 1
+    assert as_limits(profile="paper") == []
+    assert len(as_limits(profile="paper", generations=0)) == 1
 
 
 def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
@@ -225,7 +225,7 @@ TOKEN = (
 )
 NEEDS = (
     "A verdict needs 3 wordings of a cue and 12 placebos; {wordings} and {placebos} are asked at "
-    "most at this scale, "
+    "most at this profile, "
     "so every verdict is `inconclusive`."
 )
 NO_CONTROL = "No placebos for gender-salience and instruction: no control and no verdict."

@@ -43,8 +43,8 @@ def simulated(
     frame = pd.DataFrame(rows)
     same = {
         "benchmark": "pronouns",
-        "configuration": "plain",
-        "metric": "token",
+        "prompt_format": "plain",
+        "readout": "token",
         "task": "association",
     }
     return frame.assign(lineage=frame["model"], factor="salience", **same)
@@ -311,13 +311,13 @@ def test_benchmarks_configurations_and_metrics_go_their_own_ways() -> None:
     parts = [
         shifts,
         other.assign(benchmark="other"),
-        other.assign(configuration="chat"),
-        other.assign(metric="choice"),
+        other.assign(prompt_format="chat"),
+        other.assign(readout="choice"),
     ]
     comparisons = compare_classes(pd.concat(parts), RESAMPLING).query(
         "method == 'jackknife' and outcome == 'they'"
     )
-    signs = comparisons.groupby(["benchmark", "configuration", "metric"])["difference"].agg(
+    signs = comparisons.groupby(["benchmark", "prompt_format", "readout"])["difference"].agg(
         lambda rows: np.sign(rows).sum()
     )
     assert signs.to_dict() == {

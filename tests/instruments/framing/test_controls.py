@@ -53,7 +53,7 @@ class Scripted(AnsweringModels):
 
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         assert request.operation == "words"
-        questions = zip(inputs["prompt"], inputs["form"], strict=True)
+        questions = zip(inputs["prompt"], inputs["surface_form"], strict=True)
         masses = [self.rule(prompt, form) for prompt, form in questions]
         nats = [math.log(mass) if mass else -math.inf for mass in masses]
         certain = [0.0] * n
@@ -121,7 +121,7 @@ EFFECTS = [
 
 def measured(rule: Rule, **changes: Any) -> dict[str, pd.DataFrame]:
     """A contrast about hair of twelve colours on a scripted model, by table."""
-    source = with_placebos(confirmatory=CONFIRMATORY)
+    source = with_placebos(headlines=CONFIRMATORY)
     tables, plan = built(declaration(source, generations=0, **changes))
     whom = subject(name="scripted")
     answered = collect_answers({"hair": (tables, plan)}, requests, whom, Scripted(rule))
@@ -182,7 +182,7 @@ class Replying(Scripted):
 
 def replied(reply: Callable[[str], str]) -> pd.DataFrame:
     """Figures of replies."""
-    source = with_placebos(confirmatory=CONFIRMATORY)
+    source = with_placebos(headlines=CONFIRMATORY)
     tables, plan = built(declaration(source, generations=2, confirmed="choice"))
     whom = subject(name="scripted")
     answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))

@@ -29,7 +29,7 @@ def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
     assert find_figure(token, "effect", cue="instruction", task="completion")["value"] == 0
     distributions = record().found["distributions"]
     he = distributions[(distributions["task"] == "completion") & (distributions["outcome"] == "he")]
-    shares = he.loc[he["metric"] == "token", "share"]
+    shares = he.loc[he["readout"] == "token", "share"]
     assert shares.tolist() == pytest.approx([0.37 / 0.54] * 6)
 
 
@@ -109,9 +109,9 @@ def _arguments(
     return seen
 
 
-@pytest.mark.parametrize(("generations", "metrics"), [(1, {"token"}), (2, {"token", "choice"})])
-def test_one_reply_to_a_question_has_no_shifts(generations: int, metrics: set[str]) -> None:
-    assert set(record(generations=generations).found["shifts"]["metric"]) == metrics
+@pytest.mark.parametrize(("generations", "readouts"), [(1, {"token"}), (2, {"token", "choice"})])
+def test_one_reply_to_a_question_has_no_shifts(generations: int, readouts: set[str]) -> None:
+    assert set(record(generations=generations).found["shifts"]["readout"]) == readouts
 
 
 def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> None:

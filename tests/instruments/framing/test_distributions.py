@@ -51,9 +51,9 @@ def form(
         "id": id_,
         "model": "m",
         "lineage": "m",
-        "configuration": "plain",
+        "prompt_format": "plain",
         "framing": "bare",
-        "form": form,
+        "surface_form": form,
         "nats": math.log(p),
         "ends": math.log(ends),
         "alone": math.log(alone),
@@ -172,7 +172,7 @@ class TestCalibration:
             + letters_after("m", 0.1, 0.3)
         )
         chat = [
-            row | {"configuration": "chat"}
+            row | {"prompt_format": "chat"}
             for row in [*letters_after("a", 0.2, 0.2), *letters_after("n", 0.1, 0.1)]
         ]
         prompts = pd.DataFrame(
@@ -184,7 +184,7 @@ class TestCalibration:
         )
         of_he = (
             distribution[distribution["outcome"] == "he"]
-            .set_index(["configuration", "framing"])["mass"]
+            .set_index(["prompt_format", "framing"])["mass"]
             .to_dict()
         )
         assert of_he == {
@@ -234,7 +234,7 @@ def test_without_any_mass_there_is_no_share() -> None:
 def test_first_tokens_count_once_and_only_for_a_class_of_their_own() -> None:
     forms = [
         form("a", " he", 0.1, first=0.3, token=7),
-        form("a", " he", 0.1, first=0.3, token=7) | {"form": " He"},
+        form("a", " he", 0.1, first=0.3, token=7) | {"surface_form": " He"},
         form("a", " his", 0.1, first=0.2, token=8),
         form("a", " her", 0.1, first=0.2, token=8),
         form("a", " she", 0.1, first=0.1, token=9),
@@ -256,7 +256,7 @@ def test_a_class_without_a_first_token_of_its_own_is_said() -> None:
 
 
 PRONOUNS = {"he": ["he"], "she": ["she"], "they": ["they", "their"]}
-CELL = {"benchmark": "hair", "model": "m", "lineage": "l", "configuration": "chat"}
+CELL = {"benchmark": "hair", "model": "m", "lineage": "l", "prompt_format": "chat"}
 
 PROMPTS = pd.DataFrame(
     {
@@ -304,7 +304,7 @@ class TestRead:
                 for number, text in enumerate(texts)
             ]
         frame = pd.DataFrame(rows, columns=REPLIES.names)
-        return frame.assign(model="m", lineage="l", configuration="chat")
+        return frame.assign(model="m", lineage="l", prompt_format="chat")
 
     def test_what_was_withheld_is_invalid_with_its_reason(self) -> None:
         replies = self.replies(p0=["They sing.", None]).assign(reason=[None, "content_filter"])
@@ -371,7 +371,7 @@ class TestDistributions:
         assert distribution["share"].tolist() == [0.75, 0.25, 0.0]
         assert distribution["coverage"].tolist() == [0.5] * 3
         assert distribution["n"].tolist() == [8] * 3
-        assert set(distribution["metric"]) == {"choice"}
+        assert set(distribution["readout"]) == {"choice"}
 
     def test_orders_of_options_are_put_together_and_cells_and_stimuli_are_not(self) -> None:
         parts = [
@@ -381,11 +381,11 @@ class TestDistributions:
             chosen("they", framing="salience+instruction"),
             chosen("they", "he", task="association"),
             chosen("she", model="n"),
-            chosen("they", configuration="plain"),
+            chosen("they", prompt_format="plain"),
         ]
         distribution = choice_distributions(pd.concat(parts), PRONOUNS)
 
-        key = ["model", "configuration", "task", "framing", "stimulus"]
+        key = ["model", "prompt_format", "task", "framing", "stimulus"]
         shares = {cell: rows["share"].tolist() for cell, rows in distribution.groupby(key)}
         assert shares == {
             ("m", "chat", "completion", "bare", "short"): [0.5, 0.25, 0.25],
@@ -486,14 +486,14 @@ SAME = {
     "benchmark": "hair",
     "model": "m",
     "lineage": "m",
-    "configuration": "plain",
+    "prompt_format": "plain",
     "task": "say",
     "framing": "bare",
 }
 
 
 def cell(
-    coverage: dict[str, float], n: int | dict[str, int] = 1, metric: str = "token", **where: str
+    coverage: dict[str, float], n: int | dict[str, int] = 1, readout: str = "token", **where: str
 ) -> pd.DataFrame:
     """By stimulus the share of the answers that is of any class, half of it each of two, and how
     many there are."""
@@ -501,7 +501,7 @@ def cell(
     for stimulus, covered in coverage.items():
         row = {
             **SAME,
-            "metric": metric,
+            "readout": readout,
             **where,
             "stimulus": stimulus,
             "mass": covered / 2,
@@ -558,10 +558,10 @@ def test_tasks_configurations_and_metrics_are_judged_on_their_own() -> None:
     exclusions = judged(
         cell({"a": 0.05}),
         cell({"a": 0.2}, task="choose"),
-        cell({"a": 0.2}, configuration="chat"),
-        cell({"a": 0.2}, metric="choice"),
+        cell({"a": 0.2}, prompt_format="chat"),
+        cell({"a": 0.2}, readout="choice"),
     )
-    assert exclusions.set_index(["configuration", "metric", "task"])["excluded"].to_dict() == {
+    assert exclusions.set_index(["prompt_format", "readout", "task"])["excluded"].to_dict() == {
         ("plain", "token", "say"): True,
         ("plain", "token", "choose"): False,
         ("chat", "token", "say"): False,
@@ -573,13 +573,13 @@ def test_cells_of_choices_leave_and_those_of_words_stay() -> None:
     every = pd.concat(
         [
             cell({"a": 0.01}),
-            cell({"a": 0.1}, metric="choice"),
-            cell({"a": 0.9}, metric="choice", task="choose"),
-            cell({"a": 0.9}, metric="choice", framing="salience~1"),
+            cell({"a": 0.1}, readout="choice"),
+            cell({"a": 0.9}, readout="choice", task="choose"),
+            cell({"a": 0.9}, readout="choice", framing="salience~1"),
         ]
     )
     rest = without_excluded(every, compute_exclusions(every, 0.1), ["choice"])
-    left = rest[["metric", "task", "framing"]].drop_duplicates()
+    left = rest[["readout", "task", "framing"]].drop_duplicates()
     assert sorted(left.itertuples(index=False, name=None)) == [
         ("choice", "choose", "bare"),
         ("choice", "say", "salience~1"),

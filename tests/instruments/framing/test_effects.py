@@ -134,7 +134,7 @@ def test_no_feasible_pair_is_null_and_names_the_factor() -> None:
 
 
 def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> None:
-    measured = rows(metric="choice").assign(n=10)
+    measured = rows(readout="choice").assign(n=10)
     gone = (measured["task"] == "association") & (measured["framing"] == "salience")
     figures = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)))
     lost = find_figure(figures, "effect", cue="salience", task="association")
@@ -149,7 +149,7 @@ def test_where_placebos_alone_are_left_of_choices_there_is_no_effect_and_no_shif
     cells = {
         ("say", framing): {"bald": [0.5, 0.5]} for framing in ("bare", "salience", "salience~1")
     }
-    measured = rows(cells, metric="choice").assign(n=10)
+    measured = rows(cells, readout="choice").assign(n=10)
     gone = measured["framing"] == "salience"
     figures = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)))
     assert "shift" not in set(figures["figure"])
@@ -157,7 +157,7 @@ def test_where_placebos_alone_are_left_of_choices_there_is_no_effect_and_no_shif
 
 
 def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
-    measured = rows(metric="choice").assign(share=np.nan, mass=0.0, coverage=0.0, n=10)
+    measured = rows(readout="choice").assign(share=np.nan, mass=0.0, coverage=0.0, n=10)
     figures = figures_of(measured)
     effects = figures[figures["figure"] == "effect"]
     assert effects["value"].isna().all()
@@ -297,7 +297,7 @@ class TestCoverageBelowTheFloor:
 
     def figures(self, *low: tuple[str, str]) -> pd.DataFrame:
         names = ["salience", "salience, say", "salience, hear"]
-        return figures_of(self.measured(*low), factors=["salience"], confirmatory=names)
+        return figures_of(self.measured(*low), factors=["salience"], headlines=names)
 
     def test_a_task_with_a_cell_of_too_little_is_unfit_and_no_part_of_the_mean(self) -> None:
         figures = self.figures(("say", "bare"))
@@ -322,13 +322,13 @@ class TestCoverageBelowTheFloor:
 
 
 def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_placebos() -> None:
-    identity = {"benchmark": "pronouns", "configuration": "plain", "model": "m0", "n": 12}
-    numbers = {"metric": "token", "before": 0.9, "after": 0.6, "change": -0.3}
+    identity = {"benchmark": "pronouns", "prompt_format": "plain", "model": "m0", "n": 12}
+    numbers = {"readout": "token", "before": 0.9, "after": 0.6, "change": -0.3}
     measures = [
         {"measure": "S", **numbers, "low": -0.4, "high": -0.2, "control": -0.1},
         {"measure": "H", **numbers, "before_low": 0.8, "before_high": 0.95},
-        {"measure": "AS of GLD and ADD", "metric": "token", "change": 0.3},
-        {"measure": "AS", "metric": "all", "reason": "GAS is null: no replies"},
+        {"measure": "AS of GLD and ADD", "readout": "token", "change": 0.3},
+        {"measure": "AS", "readout": "all", "reason": "GAS is null: no replies"},
     ]
     figures = figures_of(rows(), replications=pd.DataFrame([identity | row for row in measures]))
     names = ["value", "low", "high", "n", "unit"]
@@ -358,7 +358,7 @@ def test_the_continuation_check_is_a_share_of_all_neutral_replies() -> None:
         ("five", "all", 5, 1),
         ("none", "all", 0, 0),
     ]
-    table = pd.DataFrame(counts, columns=["configuration", "factor", "n", "named"])
+    table = pd.DataFrame(counts, columns=["prompt_format", "factor", "n", "named"])
     shares = [named / n if n else None for *_, n, named in counts]
     table = table.assign(share=shares)
     neutral = {"outcome": "he", "keywords": ["she"]}

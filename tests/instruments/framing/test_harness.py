@@ -73,7 +73,7 @@ class Scripted(AnsweringModels):
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         nats = [
             self._nats(prompt, form)
-            for prompt, form in zip(inputs["prompt"], inputs["form"], strict=True)
+            for prompt, form in zip(inputs["prompt"], inputs["surface_form"], strict=True)
         ]
         one = [-1.0] * n
         return {"nats": nats, "ends": one, "alone": one, "first_nats": one, "first_token": [0] * n}
@@ -116,7 +116,7 @@ class TestRows:
         own = published.planned()
         (asked,) = requests(own.tables, {**own.plan, "generations": 0}, {}, subject(chats=False))
         expected: dict[str, list[str]] = {}
-        for id_, form in zip(asked.rows["id"], asked.rows["form"], strict=True):
+        for id_, form in zip(asked.rows["id"], asked.rows["surface_form"], strict=True):
             expected.setdefault(id_, []).append(form)
         docs = list(ContrastTask(own.folder).load_docs()["test"])
         # A letter before the first word of its option counts only where what follows is known.

@@ -65,7 +65,7 @@ def diagnosed(
 ) -> dict[str, pd.DataFrame]:
     """What is found of the replies of a hosted chat model: one reply a question, placebos
     included."""
-    changes.setdefault("confirmatory", ["salience, completion", "salience, choice"])
+    changes.setdefault("headlines", ["salience, completion", "salience, choice"])
     source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS, **changes)
     sizes = {
         "generations": 1,
@@ -281,13 +281,13 @@ def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None
 
 
 def test_without_a_class_there_is_no_headline() -> None:
-    rows = shares(CUE, STILL, headline=None, confirmatory=[])
+    rows = shares(CUE, STILL, focal_outcome=None, headlines=[])
     assert "change" not in set(rows["figure"])
 
 
 def test_another_class_gives_what_the_first_loses() -> None:
     he, she = (
-        find_change(shares(CUE + SPREAD, STILL, headline=name), outcome=name)
+        find_change(shares(CUE + SPREAD, STILL, focal_outcome=name), outcome=name)
         for name in ("he", "she")
     )
     assert (he["value"], he["specific_low"]) == pytest.approx(

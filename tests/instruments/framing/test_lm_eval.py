@@ -45,6 +45,6 @@ def test_its_numbers_are_ours(
     assert run["versions"] == {"framing_register": "1.2.3"}
     found = run["results"]["framing_register"]
     expected = ours(own, AnsweringModels(smollm2, no_tool))
-    assert {metric: found[f"{metric},none"] for metric in expected} == pytest.approx(
+    assert {readout: found[f"{readout},none"] for readout in expected} == pytest.approx(
         expected, abs=2e-5
     )

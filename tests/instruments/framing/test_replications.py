@@ -45,7 +45,7 @@ def shares_of(cells: Cells, **more: str) -> pd.DataFrame:
 
 
 def replies(
-    texts: dict[str, dict[str, list[str]]], model: str = "m0", configuration: str = "plain"
+    texts: dict[str, dict[str, list[str]]], model: str = "m0", prompt_format: str = "plain"
 ) -> pd.DataFrame:
     """By framing and stimulus."""
     rows = []
@@ -65,7 +65,7 @@ def replies(
         "reason": None,
     }
     frame = pd.DataFrame(rows or None, columns=["framing", "stimulus", "repetition", "reply"])
-    return frame.assign(model=model, lineage=model, configuration=configuration, **same)[
+    return frame.assign(model=model, lineage=model, prompt_format=prompt_format, **same)[
         schemas.CHOICES.names
     ]
 
@@ -90,7 +90,7 @@ def probed(rows: pd.DataFrame, choices: pd.DataFrame) -> pd.DataFrame:
 
 def associated(rows: pd.DataFrame, choices: pd.DataFrame = NOTHING_SAID) -> pd.DataFrame:
     measures = compute_replications(rows, choices, CLASSES, GROUPS, "p-at", LEVEL)
-    return measures.set_index(["metric", "measure"])
+    return measures.set_index(["readout", "measure"])
 
 
 def ends(row: pd.Series, prefix: str = "") -> tuple[float, float]:
@@ -112,7 +112,7 @@ class TestIndirectProbing:
         # heroine is none.
         row = probed(shares_of(PROBED), replies(SAID)).loc["GAS"]
         assert row[["before", "after", "change"]].tolist() == [0.25, 0.75, 0.5]
-        assert (row["metric"], row["n"]) == ("choice", 2)
+        assert (row["readout"], row["n"]) == ("choice", 2)
 
     def test_what_was_withheld_is_no_reply(self) -> None:
         choices = replies(SAID)
@@ -132,7 +132,7 @@ class TestIndirectProbing:
         assert row[["before", "after", "change"]].tolist() == pytest.approx(
             [0.4, 0.05, -0.35], abs=1e-12
         )
-        assert (row["metric"], row["n"]) == ("token", 2)
+        assert (row["readout"], row["n"]) == ("token", 2)
 
     def test_add_is_the_jensen_shannon_distance_over_stimuli(self) -> None:
         # Means over tasks: male .8 and .4, female .2 and .6 before; male .55 and .5, female .45 and
@@ -185,7 +185,7 @@ class TestIndirectProbing:
         assert row["change"] == pytest.approx(
             (0.5 + 0.35 + abs(measures.loc["ADD", "change"])) / 3, abs=1e-12
         )
-        assert (row["metric"], row["n"], row["study"]) == ("all", 2, "indirect-probing")
+        assert (row["readout"], row["n"], row["study"]) == ("all", 2, "indirect-probing")
 
     def test_a_model_that_was_not_sampled_has_no_gas_and_no_as(self) -> None:
         measures = probed(shares_of(PROBED), NOTHING_SAID)
@@ -212,18 +212,18 @@ class TestIndirectProbing:
         # As chat models are at the quick scale.
         measures = compute_replications(
             shares_of(PROBED),
-            replies(SAID, configuration="chat"),
+            replies(SAID, prompt_format="chat"),
             CLASSES,
             {},
             "indirect-probing",
             LEVEL,
-        ).set_index(["configuration", "measure"])
+        ).set_index(["prompt_format", "measure"])
         row = measures.loc[("plain", "AS of GLD and ADD")]
         change = (0.35 + abs(measures.loc[("plain", "ADD"), "change"])) / 2
         assert row["change"] == pytest.approx(change, abs=1e-12)
-        assert (row["metric"], row["n"]) == ("token", 2)
+        assert (row["readout"], row["n"]) == ("token", 2)
         assert row[["before", "after", "low", "high"]].isna().all()
-        remedy = "`configurations: every` asks both in both ways"
+        remedy = "`prompt_formats: every` asks both in both ways"
         whole = measures.xs("AS", level="measure")
         assert whole["change"].isna().all()
         assert whole["reason"].to_dict() == {
@@ -271,7 +271,7 @@ class TestIndirectProbing:
 class TestAssociation:
     def test_on_paper(self) -> None:
         measures = associated(shares_of(ASSOCIATED))
-        assert set(measures.index.get_level_values("metric")) == {"token"}
+        assert set(measures.index.get_level_values("readout")) == {"token"}
         # Preference for the first class: .8 and .4 against -.6 and -.6; then 0 and 0 against -.4
         # and 0.
         row = measures.loc[("token", "S")]
@@ -319,7 +319,7 @@ class TestAssociation:
         chosen = {}
         for cell, stimuli in ASSOCIATED.items():
             chosen[cell] = {name: shares[::-1] for name, shares in stimuli.items()}
-        rows = pd.concat([shares_of(ASSOCIATED), shares_of(chosen, metric="choice")])
+        rows = pd.concat([shares_of(ASSOCIATED), shares_of(chosen, readout="choice")])
         choices = replies({"bare": {"algebra": ["?"]}})
         assert associated(rows, choices).loc[("choice", "S"), "before"] == pytest.approx(
             -0.6, abs=1e-12

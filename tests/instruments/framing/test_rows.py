@@ -125,9 +125,9 @@ def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> Non
     she = {"forms": ["she"], "terms": ["woman"], "not": ["she-wolf"]}
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
     composed = compose_tables("hair", declared.source, SETTINGS)
-    assert list(map(itemgetter("outcome", "form", "use"), composed["outcomes"])) == [
-        ("he", "he", "form"),
-        ("she", "she", "form"),
+    assert list(map(itemgetter("outcome", "surface_form", "use"), composed["outcomes"])) == [
+        ("he", "he", "surface_form"),
+        ("she", "she", "surface_form"),
         ("she", "woman", "term"),
         ("she", "she-wolf", "not"),
     ]
@@ -371,7 +371,7 @@ class TestWhatIsAsked:
         assert set(placebos.groupby(["task", "framing", "group"]).size()) == {2}
 
     def test_at_full_size_everything_is_asked(self) -> None:
-        tables, plan = built(declaration(with_placebos(), scale="paper"))
+        tables, plan = built(declaration(with_placebos(), profile="paper"))
         assert len(asked_prompts(tables["prompts"], FramingPlan.read(plan))) == len(
             tables["prompts"]
         )

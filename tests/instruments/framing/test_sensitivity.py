@@ -146,12 +146,12 @@ class TestEffects:
         parts = [
             distributions(COMPLETION),
             distributions(still, model="m1"),
-            distributions(still, configuration="chat"),
-            distributions(still, metric="choice"),
+            distributions(still, prompt_format="chat"),
+            distributions(still, readout="choice"),
             distributions(still, "other"),
         ]
         effects = compute_effects(pd.concat(parts), FACTORS)
-        identity = ["benchmark", "model", "configuration", "metric", "stimulus"]
+        identity = ["benchmark", "model", "prompt_format", "readout", "stimulus"]
         of_salience = effects[effects["factor"] == "salience"].set_index(identity)
         salience = of_salience["apd"].round(12).to_dict()
         assert salience == {

@@ -1,4 +1,4 @@
-"""What an entry of a contrast may say, which numbers hold at which scale, and whom it asks."""
+"""What an entry of a contrast may say, which numbers hold at which profile, and whom it asks."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.instruments.framing.hair import WORDINGS, settings, with_placebos
 PARAMS = """\
 families: {framing: {new_tokens: 7}}
 instruments:
-  drinks: {family: framing, generations: {trial: 0, standard: 1, paper: 3}, stimuli: 4}
+  drinks: {family: framing, generations: {trial: 0, standard: 1, full: 3}, stimuli: 4}
 """
 
 
@@ -22,9 +22,9 @@ def test_what_verdicts_are_by_is_the_same_at_every_scale() -> None:
         assert getattr(quick, name) == getattr(paper, name), name
 
 
-@pytest.mark.parametrize(("scale", "generations"), [("quick", 0), ("paper", 3)])
-def test_an_entry_is_merged_over_what_its_family_says(file_with, scale, generations) -> None:
-    drinks = ParamsFile(file_with("params.yaml", PARAMS), scale=scale).settings("drinks")
+@pytest.mark.parametrize(("profile", "generations"), [("quick", 0), ("paper", 3)])
+def test_an_entry_is_merged_over_what_its_family_says(file_with, profile, generations) -> None:
+    drinks = ParamsFile(file_with("params.yaml", PARAMS), profile=profile).settings("drinks")
     assert (drinks.generations, drinks.stimuli, drinks.new_tokens) == (generations, 4, 7)
 
 
@@ -55,17 +55,22 @@ def test_what_it_finds_takes_three_wordings_and_twelve_placebos() -> None:
     """By hand, of two: 3.403 x sqrt(67 (1/3 + 1/12) + (36 + 1875/10 (1 + 1/3))/12) points; paper
     judges ten replies."""
     texts = [f"It rained on day {day}." for day in range(12)]
-    source = with_placebos(texts, WORDINGS, headline="he")
+    source = with_placebos(texts, WORDINGS, focal_outcome="he")
     assert settings("paper").detects(source) == "24 points (salience)"
     assert settings("quick").detects(source) is None, "one wording and six placebos"
-    assert settings("paper").detects(with_placebos(texts, ["A second cue."], headline="he")) is None
-    assert settings("paper").detects(with_placebos(texts[:11], WORDINGS, headline="he")) is None
+    assert (
+        settings("paper").detects(with_placebos(texts, ["A second cue."], focal_outcome="he"))
+        is None
+    )
+    assert (
+        settings("paper").detects(with_placebos(texts[:11], WORDINGS, focal_outcome="he")) is None
+    )
 
 
 def test_what_can_have_no_verdict_at_any_size_is_warned_of() -> None:
     texts = [f"It rained on day {day}." for day in range(12)]
     few = "fewer than 3 wordings or 12 placebos of salience: its verdict will be inconclusive"
-    headline = {"headline": "he", "confirmatory": ["salience"]}
+    headline = {"focal_outcome": "he", "headlines": ["salience"]}
     assert settings("quick").warnings(with_placebos(texts, WORDINGS, **headline)) == [], (
         "`measure` asks all"
     )
@@ -76,7 +81,7 @@ def test_what_can_have_no_verdict_at_any_size_is_warned_of() -> None:
 
 def test_fewer_stimuli_than_a_verdict_needs_are_warned_of_and_find_nothing() -> None:
     texts = [f"It rained on day {day}." for day in range(12)]
-    source = with_placebos(texts, WORDINGS, headline="he", confirmatory=["salience"])
+    source = with_placebos(texts, WORDINGS, focal_outcome="he", headlines=["salience"])
     first = dict(list(source.stimuli.items())[:9])
     few = source.model_copy(update={"stimuli": first})
     warning = "fewer than 10 stimuli of salience: its verdict will be inconclusive"

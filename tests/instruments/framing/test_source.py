@@ -408,9 +408,11 @@ class TestConfirmatory:
         assert self.named(read, "[]") == [("salience", None), ("instruction", None)]
 
     def test_plans_hold_them_as_they_are_written(self, read) -> None:
-        written = 'title: Tea\nheadline: she\nconfirmatory: ["salience, choose", instruction]\n'
+        written = (
+            'title: Tea\nfocal_outcome: she\nconfirmatory: ["salience, choose", instruction]\n'
+        )
         dumped = read(("title: Tea\n", written)).model_dump()
-        assert dumped["confirmatory"] == ["salience, choose", "instruction"]
+        assert dumped["headlines"] == ["salience, choose", "instruction"]
 
     def test_none_without_the_class_that_they_are_about(self, read, error_of) -> None:
         assert read().confirmed == []
@@ -424,10 +426,10 @@ class TestConfirmatory:
     @pytest.mark.parametrize(
         ("names", "line"),
         [
-            ("[saliense]", "confirmatory names the factor 'saliense'; did you mean 'salience'?"),
+            ("[saliense]", "headlines names the factor 'saliense'; did you mean 'salience'?"),
             (
                 '["salience, say"]',
-                "confirmatory names 'say' for salience, which is measured in choose",
+                "headlines names 'say' for salience, which is measured in choose",
             ),
         ],
     )

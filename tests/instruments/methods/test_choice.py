@@ -98,11 +98,11 @@ def fitted(choices: pd.DataFrame) -> ValidityCheck:
 def test_known_answers_are_a_bar() -> None:
     """Wilson's lower end of 26 of 30 is .703, of 25 it is .664."""
     assert choice.known_right(of_known(26)) == (26, 30)
-    assert fitted(of_known(26)).unfit is None
-    assert fitted(of_known(25)).unfit == (
+    assert fitted(of_known(26)).failure is None
+    assert fitted(of_known(25)).failure == (
         "25 of 30 control pairs are right in both orders; the lower 95% bound must exceed 70%"
     )
-    assert fitted(of_known(24, "Neither of them")).unfit == (
+    assert fitted(of_known(24, "Neither of them")).failure == (
         "24 of 30 control pairs are right in both orders (no answer is found in replies to 6); "
         "the lower 95% bound must exceed 70%"
     )
@@ -125,7 +125,7 @@ def test_who_thinks_aloud_is_not_read_and_not_invalid() -> None:
     turns = [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
     replied = [(*turn, reply) for turn, reply in zip(turns, aloud, strict=True)]
     check = fitted(parse_choices(answers(*replied), PAIRS))
-    assert check.unfit is None
+    assert check.failure is None
     assert check.doubt == (
         'replies not read: no answer is found in 4 of 4 replies, such as "Okay, let me look at '
         'both of them", '

@@ -40,9 +40,9 @@ SOURCE: dict[str, Any] = {
 }
 
 
-def settings_of(scale: str = "quick", **keys: Any) -> Settings:
-    """Settings as they are read for a scale."""
-    return Settings.model_validate({"embedder": "minilm", **keys}, context={"scale": scale})
+def settings_of(profile: str = "quick", **keys: Any) -> Settings:
+    """Settings as they are read for a profile."""
+    return Settings.model_validate({"embedder": "minilm", **keys}, context={"profile": profile})
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def scores_of(probes: pd.DataFrame, values: Sequence[float], model: str = "m") -
             "id": probes["id"].to_numpy(),
             "model": model,
             "lineage": model,
-            "configuration": "bare",
+            "method": "bare",
             "framing": "bare",
             "measure": "loglikelihood",
             "value": np.asarray(values, dtype=np.float64),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.diagnose.gain import check_validity as fitness_of
+from evenruler.instruments.probes.diagnose.gain import check_validity as validity_of_replies
 from evenruler.instruments.probes.diagnose.quality import (
     ScoreCube,
     alpha_of_halvings,
@@ -216,7 +216,7 @@ def fitness(
 ) -> ValidityCheck:
     """Of a set whose first two targets are of one group, and the last two of the other."""
     cube = cube_of(np.zeros((1, 1, 4)), words=words.split())
-    return fitness_of(cube, rows, reliability, floor)
+    return validity_of_replies(cube, rows, reliability, floor)
 
 
 FINE = items(first=0.9, last=0.2)
@@ -225,12 +225,12 @@ FINE = items(first=0.9, last=0.2)
 class TestAlpha:
     def test_below_the_floor(self) -> None:
         check = fitness(FINE, alpha(0.21, 0.5949), 0.6)
-        assert (check.unfit, check.doubt) == ("alpha is between 0.21 and 0.59, below 0.6", None)
+        assert (check.failure, check.doubt) == ("alpha is between 0.21 and 0.59, below 0.6", None)
 
     @pytest.mark.parametrize("high", [0.6, 0.8])
     def test_astride(self, high) -> None:
         check = fitness(FINE, alpha(0.5, high), 0.6)
-        assert (check.unfit, check.doubt) == (
+        assert (check.failure, check.doubt) == (
             None,
             f"alpha is between 0.50 and {high:.2f}, required is 0.6",
         )
@@ -238,33 +238,33 @@ class TestAlpha:
     @pytest.mark.parametrize("low", [0.6, 0.85])
     def test_above(self, low) -> None:
         check = fitness(FINE, alpha(low, 0.95), 0.6)
-        assert (check.unfit, check.doubt) == (None, None)
+        assert (check.failure, check.doubt) == (None, None)
 
     @pytest.mark.parametrize("ends", [(None, None), (None, 0.5)])
     def test_null_or_without_an_interval(self, ends) -> None:
         check = fitness(FINE, alpha(*ends), 0.6)
-        assert (check.unfit, check.doubt) == (None, None)
+        assert (check.failure, check.doubt) == (None, None)
 
 
 class TestReversed:
     def test_is_named(self) -> None:
         rows = items(first=0.9, odd=-0.1, last=0.2, no=-0.5)
         check = fitness(rows, alpha(0.8, 0.9), 0.6)
-        assert (check.unfit, check.doubt) == (
+        assert (check.failure, check.doubt) == (
             "templates say the opposite of the others (odd, no)",
             None,
         )
 
     def test_before_alpha_is_looked_at(self) -> None:
-        assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).unfit == REVERSED
-        assert fitness(items(odd=-0.1), alpha(None, None), 0.6).unfit == REVERSED
+        assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).failure == REVERSED
+        assert fitness(items(odd=-0.1), alpha(None, None), 0.6).failure == REVERSED
 
     def test_a_control_may_be(self) -> None:
-        assert fitness(items(first=0.9, control=-0.8), alpha(0.8, 0.9), 0.6).unfit is None
+        assert fitness(items(first=0.9, control=-0.8), alpha(0.8, 0.9), 0.6).failure is None
 
     @pytest.mark.parametrize("high", [0.0, math.nan])
     def test_only_for_sure(self, high) -> None:
-        assert fitness(items(first=0.9, odd=high), alpha(0.8, 0.9), 0.6).unfit is None
+        assert fitness(items(first=0.9, odd=high), alpha(0.8, 0.9), 0.6).failure is None
 
 
 class TestSharedWords:
@@ -279,7 +279,7 @@ class TestSharedWords:
     )
     def test_leave_a_doubt(self, words, shared) -> None:
         check = fitness(FINE, alpha(0.8, 0.9), 0.6, words)
-        assert check.unfit is None
+        assert check.failure is None
         assert (
             check.doubt
             == f"targets of one group share a word ({shared}), so they are not independent"
@@ -299,5 +299,5 @@ class TestSharedWords:
 
     def test_a_reversed_item_goes_first_alpha_last(self) -> None:
         words = "young-man young-woman old-man old-woman"
-        assert fitness(items(odd=-0.1), alpha(0.8, 0.9), 0.6, words).unfit == REVERSED
-        assert fitness(FINE, alpha(0.1, 0.2), 0.6, words).unfit is None
+        assert fitness(items(odd=-0.1), alpha(0.8, 0.9), 0.6, words).failure == REVERSED
+        assert fitness(FINE, alpha(0.1, 0.2), 0.6, words).failure is None

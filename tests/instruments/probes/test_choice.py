@@ -111,8 +111,8 @@ def pairs(rise: float, group: str = "words", n: int = 6, noise: float = 0.0) -> 
     for unit, template, pair in product(range(11), range(4), range(n)):
         name = f"{group} {pair // 2}" if group != "words" else group
         rows.append((f"unit {unit}", f"at {template}", f"pair {pair}", name, unit * 8.0 + 10))
-    frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "beside"])
-    share = 100 * rise * (frame["beside"] - 50) / 80
+    frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "axis_position"])
+    share = 100 * rise * (frame["axis_position"] - 50) / 80
     share += random.normal(0, noise, len(frame))
     return frame.assign(value=share, pole=int(group == "words"), figure=SHARE_GAIN)
 
@@ -121,7 +121,7 @@ def test_a_gain_of_shares_by_hand() -> None:
     """From 10 to 90 the share rises by .4; each of six placebo groups by .02 times its number."""
     nouns = pairs(0.0, "nouns", 12)
     number = nouns["group"].str.removeprefix("nouns ").astype(int)
-    nouns["value"] = 2 * number * (nouns["beside"] - 50) / 80
+    nouns["value"] = 2 * number * (nouns["axis_position"] - 50) / 80
     figure = gain_of(pairs(0.4), nouns, figure=SHARE_GAIN)
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(40)

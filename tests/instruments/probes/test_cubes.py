@@ -249,7 +249,7 @@ def prefixed_of(built: dict[str, list[Any]], **plan: Any) -> pd.DataFrame:
 
 class TestDeriving:
     def test_every_sentence_stands_after_each_cue_and_after_both(self, compiled) -> None:
-        built = compiled(framings=FRAMINGS)
+        built = compiled(prefixes=FRAMINGS)
 
         prefixed = prefixed_of(built)
 
@@ -267,7 +267,7 @@ class TestDeriving:
         assert n_by_framing == dict.fromkeys([*CUES, *PLACEBOS], 24)
 
     def test_a_row_after_a_prefix_is_another_than_the_bare_one(self, compiled) -> None:
-        built = compiled(framings=FRAMINGS)
+        built = compiled(prefixes=FRAMINGS)
 
         prefixed = prefixed_of(built)
 
@@ -348,7 +348,7 @@ Diagnosed = Callable[..., dict[str, pd.DataFrame]]
 @pytest.fixture
 def trades(compiled) -> dict[str, list[Any]]:
     sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
-    return compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, framings=FRAMINGS)
+    return compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, prefixes=FRAMINGS)
 
 
 @pytest.fixture
@@ -491,11 +491,11 @@ class TestCard:
             text = render_templates(card.WORDS["reading"], source=source, plan=plan, evolve=None)
             return str(text)
 
-        asked_of_all = reading(source(framings=FRAMINGS), 1000)
+        asked_of_all = reading(source(prefixes=FRAMINGS), 1000)
         assert f'after "{SALIENCE}" and "{INSTRUCTION}"' in asked_of_all
-        assert "some attributes (1)" in reading(source(framings=FRAMINGS), 1)
-        with_placebos = reading(source(framings={**FRAMINGS, "placebos": RAIN}), 1000)
+        assert "some attributes (1)" in reading(source(prefixes=FRAMINGS), 1)
+        with_placebos = reading(source(prefixes={**FRAMINGS, "placebos": RAIN}), 1000)
         assert all(f'"{text}"' in with_placebos for text in RAIN)
         assert "also put" in asked_of_all
-        assert "also put" not in reading(source(framings=FRAMINGS), 0)
+        assert "also put" not in reading(source(prefixes=FRAMINGS), 0)
         assert "also put" not in reading(source(), 1000)

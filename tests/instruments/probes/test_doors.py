@@ -167,7 +167,7 @@ class TestBuilding:
             "choice_placebo_templates": 0,
             "written": None,
             "written_prompts": 1,
-            "concept": {"of": "trade", "trait": "men", "reversed": []},
+            "agreement": {"unit": "trade", "trait": "men", "reversed": []},
             "headline": ["other"],
             "reliability": 0.6,
             "descriptive": [],

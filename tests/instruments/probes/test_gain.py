@@ -286,7 +286,7 @@ def long(
             "word": np.array(words)[word],
             "group": np.array(lists)[word],
             "pole": poles[word],
-            "beside": AXIS[unit],
+            "axis_position": AXIS[unit],
             "value": scores.ravel(),
         }
     )

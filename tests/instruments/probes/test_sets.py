@@ -323,7 +323,7 @@ class TestVerdicts:
         biases = BIAS.join((BIAS**2).add_suffix("-too"))
         plan = {**PLAN, "headline": ["hand", "other"]}
         tables = {}
-        for name, sets in (("alone", hand_set), ("beside", {**hand_set, "other": other})):
+        for name, sets in (("alone", hand_set), ("axis_position", {**hand_set, "other": other})):
             probes, _, attributes = trades(sets=sets, criterion=CRITERION)
             scores = scores_of(probes, values_for(probes, biases))
             tables[name] = diagnose(
@@ -331,7 +331,7 @@ class TestVerdicts:
             )
 
         for table, rows in tables["alone"].items():
-            with_other = tables["beside"][table]
+            with_other = tables["axis_position"][table]
             hand_rows = with_other[with_other["set"] == "hand"].reset_index(drop=True)
             verdicts = ["verdict", "why"] if table == "figures" else []
             pd.testing.assert_frame_equal(

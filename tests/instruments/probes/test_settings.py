@@ -34,20 +34,20 @@ instruments:
     family: probes
     evolve: {{of: jobs, model: tiny, operator: {{quick: talker, paper: big-server}}}}
 families:
-  probes: {{embedder: minilm, prefixed: {{trial: 3, standard: 9, paper: 50}}}}
+  probes: {{embedder: minilm, prefixed: {{trial: 3, standard: 9, full: 50}}}}
 """
 
 
-def evolving(scale: str = "quick", **keys: Any) -> Evolve:
+def evolving(profile: str = "quick", **keys: Any) -> Evolve:
     evolve = settings_of(
-        scale, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
+        profile, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
     ).evolve
     assert evolve is not None
     return evolve
 
 
-def read(path: Path, name: str, scale: Any = None) -> Settings:
-    settings: Settings = ParamsFile(path, scale).settings(name)
+def read(path: Path, name: str, profile: Any = None) -> Settings:
+    settings: Settings = ParamsFile(path, profile).settings(name)
     return settings
 
 
@@ -65,11 +65,11 @@ class TestWhatIsRead:
             None,
         )
 
-    @pytest.mark.parametrize(("scale", "prefixed"), [("quick", 3), ("paper", 50)])
+    @pytest.mark.parametrize(("profile", "prefixed"), [("quick", 3), ("paper", 50)])
     def test_numbers_are_those_of_the_scale(
-        self, file_with: FileWith, scale: Any, prefixed: int
+        self, file_with: FileWith, profile: Any, prefixed: int
     ) -> None:
-        assert read(file_with("params.yaml", PARAMS), "jobs", scale).prefixed == prefixed
+        assert read(file_with("params.yaml", PARAMS), "jobs", profile).prefixed == prefixed
 
     def test_the_numbers_of_the_paper_by_default(self) -> None:
         """PMPO, table 5, but for the embedder; section 3.2.1."""
@@ -95,11 +95,13 @@ class TestWhatIsRead:
         )
         assert evolve.gradient_attributes == 1000
 
-    @pytest.mark.parametrize(("scale", "operator"), [("quick", "talker"), ("paper", "big-server")])
-    def test_who_rewords_may_differ_by_scale(
-        self, file_with: FileWith, scale: Any, operator: str
+    @pytest.mark.parametrize(
+        ("profile", "operator"), [("quick", "talker"), ("paper", "big-server")]
+    )
+    def test_who_rewords_may_differ_by_profile(
+        self, file_with: FileWith, profile: Any, operator: str
     ) -> None:
-        evolve = read(file_with("params.yaml", PARAMS), "jobs-evolved", scale).evolve
+        evolve = read(file_with("params.yaml", PARAMS), "jobs-evolved", profile).evolve
         assert evolve is not None
         assert (evolve.model, evolve.operator) == ("tiny", operator)
 
@@ -118,7 +120,7 @@ LISTS = [[f"noun{place}", f"other{place}"] for place in range(12)]
 class TestWhatItMeans:
     def test_of_a_set_that_users_write(self) -> None:
         settings = settings_of()
-        assert (settings.made_by, settings.written_as("jobs"), settings.of_others) == (
+        assert (settings.made_by, settings.written_as("jobs"), settings.third_party) == (
             None,
             "jobs",
             False,
@@ -178,7 +180,7 @@ class TestWhatItMeans:
         (few,) = settings_of("paper").warnings(declared)
         assert few.startswith("9 attributes with a criterion (at least 10 needed)")
         assert {
-            settings_of("paper").detects(declared, form) for form in (None, "choice", "written")
+            settings_of("paper").detects(declared, method) for method in (None, "choice", "written")
         } == {None}
         words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
         pronouns = {"men": ["he"], "women": ["she"]}
@@ -186,9 +188,9 @@ class TestWhatItMeans:
         unbalanced = source(**KEYED, targets=words, placebos=LISTS, rivals=RIVALS, written=written)
         (single,) = settings_of("paper").warnings(unbalanced)
         assert single.startswith("a group has 1 target (at least 2 needed)")
-        assert {settings_of("paper").detects(unbalanced, form) for form in (None, "choice")} == {
-            None
-        }
+        assert {
+            settings_of("paper").detects(unbalanced, method) for method in (None, "choice")
+        } == {None}
         assert settings_of("paper").detects(unbalanced, "written") == "a share of 28 points"
 
     def test_articles_of_sets(self) -> None:

@@ -161,7 +161,7 @@ REFUSED = [
             "framings: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  "
             "hand",
         ),
-        "framings.placebos",
+        "prefixes.placebos",
         ["found 2, expected 5 at least, or none"],
         id="few-placebos",
     ),

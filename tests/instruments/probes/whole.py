@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evenruler.instruments.asking import AnsweringModels, collect_answers
-from evenruler.instruments.instrument import Declaration, Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import Declaration, ModelMeta, Plan, Record, Tables
 from evenruler.instruments.probes.ask import ANSWERS, requests, scores
 from evenruler.instruments.probes.declare import Settings, load
 from evenruler.instruments.probes.diagnose import TABLES, across, figures
@@ -49,9 +49,9 @@ source: the file
 licence: cc-by-4.0
 targets: {{men: [man, uncle], women: [woman, girl]}}
 attributes: [baker, engineer, clerk, cook, driver]
-concept: {{of: trade, trait: men}}
+agreement: {{unit: trade, trait: men}}
 criterion: {{file: trades.csv, column: men, label: men (%)}}
-framings:
+prefixes:
   salience: This is a test.
   instruction: "Complete this:"
   placebos: [It rained., Trains left., The shop opens., A book lies here., Read on.]
@@ -110,8 +110,8 @@ def _reworded(prompt: str, spare: str) -> str:
     return f"It is {spare} that {sentence[0].lower()}{sentence[1:]}"
 
 
-def subject(name: str = "toy", *operations: Operation) -> Subject:
-    return Subject(
+def subject(name: str = "toy", *operations: Operation) -> ModelMeta:
+    return ModelMeta(
         name,
         "causal",
         f"{name}-family",
@@ -171,7 +171,7 @@ def whole(folder: Path, prefixed: int = 3) -> Whole:
 
 
 def answered(
-    built: Mapping[str, tuple[Tables, Plan]], respondent: Subject
+    built: Mapping[str, tuple[Tables, Plan]], respondent: ModelMeta
 ) -> dict[str, pd.DataFrame]:
     """What a subject answers, as a stage keeps it."""
     answering: Any = AnsweringModels(Everything(respondent.name), Everything)  # type: ignore[arg-type]
@@ -183,7 +183,7 @@ def answered(
     return frames
 
 
-def records(built: Mapping[str, tuple[Tables, Plan]], *subjects: Subject) -> list[Record]:
+def records(built: Mapping[str, tuple[Tables, Plan]], *subjects: ModelMeta) -> list[Record]:
     """Every instrument on every subject."""
     all_records = []
     for respondent in subjects:

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from ruamel.yaml import YAML
 
-from evenruler.instruments.instrument import Plan, Record, Subject
+from evenruler.instruments.instrument import ModelMeta, Plan, Record
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import ANSWERS, scores
 from evenruler.instruments.questionnaires.ask.item_scores import (
@@ -37,7 +37,7 @@ def table_of_text(text: str) -> pd.DataFrame:
 
 
 def cases(text: str) -> list[list[str]]:
-    """The rows of a table of texts: a line each, fields between bars."""
+    """The rows of a table of texts: a line each, fields between checks."""
     lines = text.strip().splitlines()
     return [[field.strip() for field in line.split("|")] for line in lines]
 
@@ -68,12 +68,12 @@ placebos: []
 fits: 1
 adapted: 1000
 corpora: {}
-accuracy: {bar: 0.5, sources: [], pairs: [], facts: [], words: {never: -4.0, always: 4.0}}
+accuracy: {threshold: 0.5, sources: [], pairs: [], facts: [], words: {never: -4.0, always: 4.0}}
 """)
 
 
 def labelled(
-    configuration: str = "head", right: int = 20, n: int = 20, name: str = "mnli"
+    method: str = "head", right: int = 20, n: int = 20, name: str = "mnli"
 ) -> pd.DataFrame:
     """Answers to n labelled pairs, labels in turn, of which the first are right; the others take
     the next label."""
@@ -81,10 +81,10 @@ def labelled(
     places = [(pair + (pair >= right)) % 3 for pair in range(n)]
     logits = [np.eye(3)[place].tolist() for place in places]
     frame = pd.DataFrame(logits, columns=["entailment", "neutral", "contradiction"])
-    return frame.assign(configuration=configuration, pair=range(n), set=name, label=labels)
+    return frame.assign(method=method, pair=range(n), set=name, label=labels)
 
 
-def fact_answers(configuration: str = "sentence", right: int = 20, n: int = 20) -> pd.DataFrame:
+def fact_answers(method: str = "sentence", right: int = 20, n: int = 20) -> pd.DataFrame:
     """Likelihoods of n facts, of which the first are right: the right term goes with "always", else
     with "never"."""
     rows = []
@@ -92,14 +92,14 @@ def fact_answers(configuration: str = "sentence", right: int = 20, n: int = 20) 
         says_right = (word == "always") == (fact < right)
         rows.append((fact, term, word, float((term == "right") == says_right)))
     columns = ["fact", "term", "word", "nats"]
-    return pd.DataFrame(rows, columns=columns).assign(configuration=configuration, tokens=None)
+    return pd.DataFrame(rows, columns=columns).assign(method=method, tokens=None)
 
 
-def subject(name: str = "m0", **changes: Any) -> Subject:
+def subject(name: str = "m0", **changes: Any) -> ModelMeta:
     """A model with a head that counts."""
-    declared = {"name": name, "lineage": name, "kind": "nli", "forms": ("head",)}
+    declared = {"name": name, "lineage": name, "kind": "nli", "methods": ("head",)}
     can = {"operations": frozenset(["entail"]), "chats": False, "continues": True}
-    return Subject(**{**declared, **can, "origin": "made up", **changes})
+    return ModelMeta(**{**declared, **can, "origin": "made up", **changes})
 
 
 def by_logits(
@@ -108,17 +108,17 @@ def by_logits(
     settings: Scoring,
     name: str,
 ) -> pd.DataFrame:
-    """Scores of items as the product computes them, and `beside`, the means of their twins."""
+    """Scores of items as the product computes them, and `axis_position`, the means of their twins."""
     prompts = pd.DataFrame(built.prompts)
     values = logits(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
     wide = pd.DataFrame(values, columns=LABELS).assign(id=prompts["id"], framing=prompts["framing"])
     scores = wide.melt(["id", "framing"], var_name="measure").assign(
-        model="m", lineage="m", kind="causal", configuration="verbaliser"
+        model="m", lineage="m", kind="causal", method="verbaliser"
     )
     items = pd.DataFrame(built.items).assign(questionnaire=name)
     item_scores = score_items(prompts, items, scores, settings)
     twin_means = item_scores[item_scores["twin"] > 0].groupby("item")["score"].mean()
-    return item_scores[item_scores["twin"] == 0].set_index("item").assign(beside=twin_means)
+    return item_scores[item_scores["twin"] == 0].set_index("item").assign(axis_position=twin_means)
 
 
 def benchmark_folder(
@@ -173,7 +173,7 @@ def diagnose(
     Args:
         prompts: Of all questionnaires.
         items: Likewise.
-        answered: A row a prompt, model, form and measure; of prompts after a prefix the id ends in
+        answered: A row a prompt, model, method and measure; of prompts after a prefix the id ends in
             `-PREFIX`.
         embeddings: By text.
         plans: By questionnaire, what its plan says otherwise than `PLAN`.
@@ -182,9 +182,9 @@ def diagnose(
     """
     records = []
     for model, of_model in answered.groupby("model", sort=True):
-        forms = tuple(of_model["configuration"].unique())
-        who = subject(str(model), lineage=of_model["lineage"].iloc[0], forms=forms)
-        judged_by = _known(forms, members is None or model in members)
+        methods = tuple(of_model["method"].unique())
+        who = subject(str(model), lineage=of_model["lineage"].iloc[0], methods=methods)
+        judged_by = _known(methods, members is None or model in members)
         for name, of_name in prompts.groupby("questionnaire", sort=False):
             plan = {**PLAN, **plans[str(name)]}
             described = items[items["questionnaire"] == name].drop(columns="questionnaire")
@@ -201,15 +201,15 @@ def diagnose(
     return SimpleNamespace(**together(records, resampling))
 
 
-def _known(forms: Collection[str], is_member: bool) -> dict[str, pd.DataFrame]:
+def _known(methods: Collection[str], is_member: bool) -> dict[str, pd.DataFrame]:
     """Answers to labelled pairs, or to facts, of a model that counts, or does not."""
     right = 20 if is_member else 0
     pairs, facts = [labelled(n=0)], [fact_answers(n=0)]
-    for form in forms:
-        if form in LIKELIHOODS:
-            facts.append(fact_answers(form, right))
+    for method in methods:
+        if method in LIKELIHOODS:
+            facts.append(fact_answers(method, right))
         else:
-            pairs.append(labelled(form, right))
+            pairs.append(labelled(method, right))
     return {
         "labelled_pairs": pd.concat(pairs[1:] or pairs),
         "known_answers": pd.concat(facts[1:] or facts),
@@ -259,12 +259,10 @@ def _renamed(answered: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.Da
 
 
 def _wide(answered: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """A row a prompt and form, as answers are kept."""
-    wide = answered.pivot(
-        index=["id", "configuration"], columns="measure", values="value"
-    ).reset_index()
+    """A row a prompt and method, as answers are kept."""
+    wide = answered.pivot(index=["id", "method"], columns="measure", values="value").reset_index()
     wide = wide.assign(corpus="", fit=0, epoch=0)
-    likely = wide["configuration"].isin(["sentence", "mlm"])
+    likely = wide["method"].isin(["sentence", "mlm"])
     answers_by_table = {}
     if not likely.all():
         answers_by_table["entailment"] = wide[~likely]

@@ -18,9 +18,9 @@ from evenruler.instruments.asking import AnsweringModels, collect_answers
 from evenruler.instruments.instrument import (
     BuiltInstrument,
     Declaration,
+    ModelMeta,
     Record,
     RequestBatch,
-    Subject,
 )
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
 from evenruler.instruments.questionnaires.ask.questions import MESSAGE, adaptation_course
@@ -97,7 +97,7 @@ FACTS = [
     {"template": f"Thing {n} is {{i}} {{t}}.", "right": "big", "wrong": "small", **FREE}
     for n in range(10)
 ]
-TALKER = {"kind": "causal", "forms": ("verbaliser", "sentence"), "chats": True}
+TALKER = {"kind": "causal", "methods": ("verbaliser", "sentence"), "chats": True}
 
 
 def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Declaration:
@@ -108,14 +108,14 @@ def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Decla
         "pairs": PAIRS,
         "facts": FACTS,
     }
-    source = {**SOURCE, "title": name, "items": items or ITEMS, "framings": framings, **shared}
+    source = {**SOURCE, "title": name, "items": items or ITEMS, "prefixes": framings, **shared}
     keys_of_settings = {
         "embedder": "minilm",
         "accuracy": 0.01,
         "corpora": {"gloom": {"epochs": 2}, "dull": {"epochs": 1}},
         **keys,
     }
-    settings = Settings.model_validate(keys_of_settings, context={"scale": "quick"})
+    settings = Settings.model_validate(keys_of_settings, context={"profile": "quick"})
     return Declaration(name, "questionnaires", settings, Source.model_validate(source))
 
 
@@ -201,7 +201,7 @@ class Way:
 
 
 def through(
-    who: Subject, *names: str, **keys: Any
+    who: ModelMeta, *names: str, **keys: Any
 ) -> tuple[list[Record], dict[str, pd.DataFrame], Way]:
     """One model through ask and diagnose, answers written and read as the stages do."""
     benchmark_by_name = {name: published(name, **keys) for name in names or ("meetings",)}
@@ -232,7 +232,7 @@ def through(
 
 
 def asked_of(
-    who: Subject, answers: Mapping[str, pd.DataFrame] | None = None, **keys: Any
+    who: ModelMeta, answers: Mapping[str, pd.DataFrame] | None = None, **keys: Any
 ) -> list[RequestBatch]:
     tables, plan = published(**keys)
     return requests(tables, plan, answers or {}, who)
@@ -280,7 +280,7 @@ class TestPlan:
 
     def test_so_many_labelled_pairs_are_in_it(self) -> None:
         accuracy = built(accuracy_pairs=4).plan["accuracy"]
-        assert (accuracy["bar"], accuracy["sources"]) == (0.01, ["s; cc0-1.0"])
+        assert (accuracy["threshold"], accuracy["sources"]) == (0.01, ["s; cc0-1.0"])
         assert len(accuracy["pairs"]) == 8
 
     @pytest.mark.parametrize(("judge", "operation"), [("talker", "slor"), ("judge", "classify")])
@@ -315,7 +315,7 @@ class TestRequests:
             ("acceptability", "classify", "judge", 8),
         ]
         assert sorted(batches[4].inputs) == ["before", "hypothesis", "premise"]
-        assert set(batches[0].rows["configuration"]) == {"verbaliser"}
+        assert set(batches[0].rows["method"]) == {"verbaliser"}
         first_text = batches[3].inputs["text"][0]
         assert first_text == "By day I meet a friend. This never happens."
         assert batches[1].inputs["text"][:4] == [
@@ -326,7 +326,7 @@ class TestRequests:
         ]
 
     def test_a_masked_model_is_asked_for_words_in_their_place_of_facts_too(self) -> None:
-        who = subject(kind="masked", forms=("mlm",), operations=frozenset(["in_place"]))
+        who = subject(kind="masked", methods=("mlm",), operations=frozenset(["in_place"]))
         facts, items, *_ = asked_of(who)
         assert (facts.table, items.table) == ("known_answers", "likelihoods")
         first = {name: values[0] for name, values in facts.inputs.items()}
@@ -413,11 +413,9 @@ class TestThroughTheDoors:
 
     def test_before_it_is_the_model_as_it_was(self, adapted_run) -> None:
         scored = {record.instrument: record.found for record in adapted_run[0]}["meetings"]
-        mean = 2 * scored["items"].groupby("configuration")["score"].mean()  # of two intensifiers
+        mean = 2 * scored["items"].groupby("method")["score"].mean()  # of two intensifiers
         before = (
-            scored["trajectories"]
-            .query("epoch == 0")
-            .set_index(["corpus", "configuration"])["answer"]
+            scored["trajectories"].query("epoch == 0").set_index(["corpus", "method"])["answer"]
         )
         for corpus in ("gloom", "dull"):
             assert before[corpus].to_dict() == pytest.approx(mean.to_dict(), abs=1e-12)
@@ -429,7 +427,7 @@ class TestThroughTheDoors:
             ("meetings", "up", "gloom", "dull", 1),
             ("other", "open", "gloom", "dull", 1),
         }
-        assert set(changes["configuration"]) == {"verbaliser", "sentence"}
+        assert set(changes["method"]) == {"verbaliser", "sentence"}
 
     def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
         """Not as if nobody had been asked."""

@@ -95,7 +95,7 @@ def test_items_stand_with_their_twins_and_with_the_scale_without_them() -> None:
     figure_by_item = {}
     for figure in of_items(ITEMS, answers, twins, apart):
         figure_by_item[figure.dimensions["item"], figure.figure] = figure
-    answer, without = (figure_by_item["item-2", name] for name in ("item_answer", "without_item"))
+    answer, without = (figure_by_item["item-2", name] for name in ("item_response", "without_item"))
     assert answer.value == pytest.approx(answers[:, 2].mean())
     assert answer.control == pytest.approx(twins[:, 2].mean())
     rest = np.delete(answers - twins, 2, axis=1)

@@ -1,4 +1,4 @@
-"""Settings by scale, and what `load` puts together."""
+"""Settings by profile, and what `load` puts together."""
 
 import shutil
 from collections.abc import Callable
@@ -17,19 +17,23 @@ from tests.conftest import ROOT
 SOURCES = ROOT / "data/sources/questionnaires"
 
 
-def settings(scale: str = "quick", **keys: Any) -> Settings:
+def settings(profile: str = "quick", **keys: Any) -> Settings:
     declared = {"embedder": "minilm", **keys}
     return validate(
-        Settings, declared, Path("params.yaml"), under="instruments.gad-7", context={"scale": scale}
+        Settings,
+        declared,
+        Path("params.yaml"),
+        under="instruments.gad-7",
+        context={"profile": profile},
     )
 
 
 class TestSettings:
-    @pytest.mark.parametrize(("scale", "prefixed", "epochs"), [("quick", 2, 1), ("paper", 7, 9)])
-    def test_numbers_by_scale_are_resolved(self, scale, prefixed, epochs) -> None:
+    @pytest.mark.parametrize(("profile", "prefixed", "epochs"), [("quick", 2, 1), ("paper", 7, 9)])
+    def test_numbers_by_scale_are_resolved(self, profile, prefixed, epochs) -> None:
         corpora = {"gloom": {"epochs": {"quick": 1, "paper": 9}}}
         resolved = settings(
-            scale, prefixed={"trial": 2, "standard": 3, "paper": 7}, corpora=corpora
+            profile, prefixed={"trial": 2, "standard": 3, "full": 7}, corpora=corpora
         )
         assert (resolved.prefixed, resolved.corpora["gloom"].epochs) == (prefixed, epochs)
 
@@ -41,8 +45,8 @@ class TestSettings:
                 ".corpora.gloom.epochs: ",
             ),
             (
-                {"corpora": {"gloom": {"scale": "huge"}}},
-                ".corpora: gloom: no scale 'huge', there are quick and paper",
+                {"corpora": {"gloom": {"profile": "huge"}}},
+                ".corpora: gloom: no profile 'huge', there are quick and paper",
             ),
         ],
     )

@@ -88,10 +88,8 @@ def answers(
         logits = {"entailment": np.log(p / (1 - p)), "neutral": neutral, "contradiction": 0.0}
         of_model = pd.DataFrame({"id": PROMPTS["id"], **logits})
         frames.append(of_model.assign(model=model, lineage=lineages[model]))
-    wide = pd.concat(frames).assign(kind="nli", configuration="head", framing="bare")
-    return wide.melt(
-        ["id", "model", "lineage", "kind", "configuration", "framing"], var_name="measure"
-    )
+    wide = pd.concat(frames).assign(kind="nli", method="head", framing="bare")
+    return wide.melt(["id", "model", "lineage", "kind", "method", "framing"], var_name="measure")
 
 
 def unit(angle: float) -> np.ndarray:

@@ -19,7 +19,7 @@ pingouin = Later("pingouin")
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 MEMBERS = [f"m{seed}" for seed in range(8)]
 NO_CONTENT = pd.DataFrame(columns=["questionnaire", "measure", "value"])
-NO_ACCURACY = pd.DataFrame(columns=["configuration", "set"])
+NO_ACCURACY = pd.DataFrame(columns=["method", "set"])
 
 
 def records(figure_rows: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -32,7 +32,7 @@ ITEMS = pd.DataFrame(
     {
         "questionnaire": "fear",
         "model": "m0",
-        "configuration": "head",
+        "method": "head",
         "item": [f"i{n}" for n in range(5)],
         "subscale": ["body", None, None, None, "body"],
         "keying": [1, 1, 1, 1, -1],
@@ -56,7 +56,7 @@ TAKEN = {
 CELLS = pd.concat(
     pd.DataFrame({"item": ITEMS["item"], "polarity": polarity, "intensifier": word, "pss": values})
     for (polarity, word), values in TAKEN.items()
-).assign(questionnaire="fear", model="m0", configuration="head")
+).assign(questionnaire="fear", model="m0", method="head")
 CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
 
 
@@ -95,16 +95,16 @@ class TestOfOneModel:
         assert (row["value"], row["control"]) == pytest.approx((4.0, 3 * 0.25))
 
     def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
-        """Answers are three times the scores 0, 1 and 2; one form was asked of twins, too."""
+        """Answers are three times the scores 0, 1 and 2; one method was asked of twins, too."""
         parts = [("m1", "nli", 1), ("m1", "head", 0), ("m0", "mlm", 2)]
         subscales = ["mind", "mind", "body", "body", None]
         items = pd.concat(
-            ITEMS.assign(model=model, configuration=form, subscale=subscales, score=score)
-            for model, form, score in parts
+            ITEMS.assign(model=model, method=method, subscale=subscales, score=score)
+            for model, method, score in parts
         )
-        cells = pd.concat(CELLS.assign(model=model, configuration=form) for model, form, _ in parts)
-        twins = TWINS.assign(model="m1", configuration="nli")
-        accuracy = pd.DataFrame({"configuration": ["nli", "head"], "accuracy": [0.5, 0.75]})
+        cells = pd.concat(CELLS.assign(model=model, method=method) for model, method, _ in parts)
+        twins = TWINS.assign(model="m1", method="nli")
+        accuracy = pd.DataFrame({"method": ["nli", "head"], "accuracy": [0.5, 0.75]})
         accuracy = accuracy.assign(set="mnli", n=9, low=0.25, high=1.0, chance=1 / 3, auc=np.nan)
         fits = {"nli": ValidityCheck(), "head": ValidityCheck("it guesses"), "mlm": ValidityCheck()}
         figure_rows = figure_table(model_figures(items, twins, cells, accuracy, fits, 0.9))
@@ -145,7 +145,7 @@ def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFra
     for (number, place), score in np.ndenumerate(values):
         rows.append((f"m{number}", lineages[number], f"i{place}", score))
     return pd.DataFrame(rows, columns=["model", "lineage", "item", "score"]).assign(
-        **{"questionnaire": "fear", "subscale": None, "configuration": "head", **more}
+        **{"questionnaire": "fear", "subscale": None, "method": "head", **more}
     )
 
 
@@ -155,7 +155,7 @@ DRAWN = np.random.default_rng(5).normal(size=(8, 3)) + np.arange(8)[:, None]
 DRAWN[7] += [9, -8, 30]
 BY_LINEAGE = np.vstack([DRAWN[:4], DRAWN[4:].mean(axis=0)])
 NO_SCALES = pd.DataFrame(
-    columns=["questionnaire", "subscale", "model", "lineage", "score", "configuration"]
+    columns=["questionnaire", "subscale", "model", "lineage", "score", "method"]
 )
 
 
@@ -200,7 +200,7 @@ class TestOverModels:
 
     def test_subscales_and_configurations_have_their_own_in_order(self) -> None:
         parts = [
-            answered(DRAWN[:5], LINEAGES, configuration="tuned"),
+            answered(DRAWN[:5], LINEAGES, method="tuned"),
             answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
         ]
         figure_rows = over_models(pd.concat(parts))
@@ -259,7 +259,7 @@ fear|similarity|0.7
         whole = OF_DRAWN.assign(questionnaire=OF_DRAWN["item"], subscale="all")
         turned = answered(-DRAWN, LINEAGES, subscale=OF_DRAWN["item"])
         parts = [turned.assign(questionnaire=name) for name in ("joy", "fear")]
-        scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
+        scales = pd.concat([whole.assign(method="tuned"), whole, *parts])
         figure_rows = over_models(OF_DRAWN, scales)[1:]
         assert set(figure_rows["figure"]) == {"rho"}
         assert set(figure_rows["n"]) == {5}

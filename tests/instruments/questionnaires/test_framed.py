@@ -79,9 +79,9 @@ class TestRows:
         assert (len(rows), list(rows)) == (0, [*bare, "before"])
 
 
-def answered(configuration: str, models: Mapping[str, Matrices], framing: str = "") -> pd.DataFrame:
-    """Scripted models' answers in a form: to the bare prompts, or to those after a framing."""
-    rows = answers(models, LINEAGES, 7.0).assign(configuration=configuration)
+def answered(method: str, models: Mapping[str, Matrices], framing: str = "") -> pd.DataFrame:
+    """Scripted models' answers by a method: to the bare prompts, or to those after a framing."""
+    rows = answers(models, LINEAGES, 7.0).assign(method=method)
     return rows.assign(id=rows["id"] + f"-{framing}", framing=framing) if framing else rows
 
 
@@ -167,7 +167,7 @@ class TestShifts:
 
 class TestWhereItHasNoMeaning:
     @pytest.mark.parametrize(
-        ("form", "name", "reason"),
+        ("method", "name", "reason"),
         [
             (
                 "head",
@@ -177,13 +177,13 @@ class TestWhereItHasNoMeaning:
             (
                 "mlm",
                 "m2 (mlm)",
-                "prefixes belong to the verbaliser's question, which this form does not ask",
+                "prefixes belong to the verbaliser's question, which this method does not ask",
             ),
         ],
     )
-    def test_it_is_null_with_the_reason(self, form, name, reason, diagnosed) -> None:
-        other = answered(form, {"m2": MODELS["m2"]})
-        if form != "head":
+    def test_it_is_null_with_the_reason(self, method, name, reason, diagnosed) -> None:
+        other = answered(method, {"m2": MODELS["m2"]})
+        if method != "head":
             other = other[other["measure"] == "entailment"]
             other = other.assign(
                 measure="log_probability", value=-np.log1p(np.exp(-other["value"]))

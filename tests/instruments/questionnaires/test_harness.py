@@ -211,7 +211,7 @@ class TestScores:
         both = by_logits(built, model.entailment, settings, "my-tension")
         expected = both["score"]
         n_words = 4
-        beyond = (expected - both["beside"]).mean() * n_words
+        beyond = (expected - both["axis_position"]).mean() * n_words
         by_metric = {
             task.beyond_twins(answers["beyond_twins"]): beyond,
             task.score(answers["score"]): expected.mean(),

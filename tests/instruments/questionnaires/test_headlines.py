@@ -33,7 +33,7 @@ def cells(source: np.ndarray, inverse: np.ndarray) -> pd.DataFrame:
             cell = pd.DataFrame({"intensifier": WORDS, "weight": WEIGHTS, "pss": shares})
             names = {"item": ITEMS[item], "term": f"{polarity}-{term}"}
             tables.append(cell.assign(polarity=polarity, **names))
-    return pd.concat(tables).assign(configuration="head", level=0, p=0.5)
+    return pd.concat(tables).assign(method="head", level=0, p=0.5)
 
 
 def scored(answers: np.ndarray) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def scored(answers: np.ndarray) -> pd.DataFrame:
     for (item, twin), answer in np.ndenumerate(answers):
         rows.append((ITEMS[item], twin, answer / len(WORDS)))
     table = pd.DataFrame(rows, columns=["item", "twin", "score"])
-    return table.assign(keying=1, silhouette=0.5, configuration="head", questionnaire="fear")
+    return table.assign(keying=1, silhouette=0.5, method="head", questionnaire="fear")
 
 
 def record(
@@ -55,7 +55,7 @@ def record(
 ) -> Record:
     """A model that answers the terms so, [items, terms], and twins so, [items, twins]."""
     who = subject(name, lineage="base", recipe=recipe)
-    nothing = pd.DataFrame(columns=["model", "configuration", "corpus"])
+    nothing = pd.DataFrame(columns=["model", "method", "corpus"])
     tables_of_record = {
         "cells": cells(source, inverse),
         "items": scored(source.mean(axis=1)[:, None]),
@@ -113,7 +113,7 @@ class TestOneVerdict:
     def test_items_are_described_beside_the_verdict(self) -> None:
         rows = judge_headlines([record("m0", SOURCE, INVERSE, NONE + 0.25)], 0.95)
         described = figure_table(rows).set_index(["item", "figure"])
-        assert described.loc["item-3", "item_answer"]["control"] == 0.25
+        assert described.loc["item-3", "item_response"]["control"] == 0.25
         assert described.loc["item-3", "item_silhouette"]["value"] == 0.5
 
     def test_models_of_another_recipe_stand_alone(self) -> None:

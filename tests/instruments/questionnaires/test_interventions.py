@@ -35,7 +35,7 @@ from tests.instruments.questionnaires.doors import (
 LEVEL = 0.95
 PLAN: Plan = yaml_of_text("""\
 smallest: 0.5
-accuracy: {bar: 0.7}
+accuracy: {threshold: 0.7}
 corpora:
   gloom: {expected: up, control_of: null}
   dull: {expected: none, control_of: gloom}
@@ -54,7 +54,7 @@ def items(scores: Sequence[float], **stage: Any) -> pd.DataFrame:
         lineage="m0",
         kind="nli",
         framing="bare",
-        configuration="head",
+        method="head",
     )
 
 
@@ -295,7 +295,7 @@ def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_l
 
 
 def test_what_forgets_how_to_entail_is_unfit(monkeypatch) -> None:
-    """By the bar that it passes before."""
+    """By the threshold that it passes before."""
     figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_after=True)
     moved_row = figure_rows.loc["moved", "gloom"]
     assert moved_row["verdict"] == str(Verdict.INVALID)

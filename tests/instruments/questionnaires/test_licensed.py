@@ -74,7 +74,7 @@ def declaration(tmp_path: Path, wording: Path) -> Declaration:
     (shared / "pairs" / "entailment-pairs.csv").write_text(PAIRS)
     (shared / "pairs" / "facts.csv").write_text("template,right,wrong,source,licence\n")
     (tmp_path / "moods.yaml").write_text(WRITTEN.replace("FILE", str(wording)))
-    settings = Settings.model_validate({"embedder": "e"}, context={"scale": "quick"})
+    settings = Settings.model_validate({"embedder": "e"}, context={"profile": "quick"})
     return Declaration(
         "moods", "questionnaires", settings, load(tmp_path / "moods.yaml", settings, shared)
     )

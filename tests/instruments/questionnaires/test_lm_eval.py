@@ -97,7 +97,7 @@ def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
 
     assert run["versions"] == {"nli_trust_in_people": "1.0.0"}
     both = by_logits(built, model.entailment, SETTINGS, QUESTIONNAIRE)
-    expected, twins = both["score"], both["beside"]
+    expected, twins = both["score"], both["axis_position"]
     assert len(built.prompts) == 2 * 4 * 3 * 8
     assert found["beyond_twins,none"] == pytest.approx((expected - twins).mean() * 8, abs=1e-4)
     assert found["score,none"] == pytest.approx(expected.mean(), abs=1e-4)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.instrument import ModelMeta, Plan, Record, Tables
 from evenruler.instruments.questionnaires.ask import options, requests, scores
 from evenruler.instruments.questionnaires.declare.shared import load_facts
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
@@ -33,7 +33,7 @@ CHAT = subject(
     operations=frozenset({"generate"}),
     chats=True,
     continues=False,
-    forms=("options",),
+    methods=("options",),
 )
 
 
@@ -44,7 +44,7 @@ def published() -> tuple[Tables, Plan]:
     rows = fill_templates("gad-7", source, scale)
     facts = [fact.model_dump() for fact in load_facts(SOURCES / "shared/pairs/facts.csv")]
     words = {word: level.weight for level in scale.levels for word in level.words.values()}
-    accuracy = {**PLAN["accuracy"], "bar": 0.7, "facts": facts, "words": words}
+    accuracy = {**PLAN["accuracy"], "threshold": 0.7, "facts": facts, "words": words}
     tables = {"items": rows.items, "terms": rows.terms, "prompts": rows.prompts}
     plan = {**PLAN, "least": 6, "orders": 4, "accuracy": accuracy}
     return {name: pd.DataFrame(table) for name, table in tables.items()}, plan
@@ -63,14 +63,14 @@ def measured(rater: Rater) -> pd.DataFrame:
     return of_answers(replied(*scripted_replies(rater)))
 
 
-def record_of(answers: dict[str, pd.DataFrame], who: Subject = CHAT) -> Record:
+def record_of(answers: dict[str, pd.DataFrame], who: ModelMeta = CHAT) -> Record:
     tables, plan = published()
     scored = scores(tables, plan, {**no_answers(), **answers}, who)
     tables_of_figures = figures("gad-7", tables, plan, scored, who, RESAMPLING)
     return Record("gad-7", who, tables, plan, tables_of_figures)
 
 
-def of_answers(answers: dict[str, pd.DataFrame], who: Subject = CHAT) -> pd.DataFrame:
+def of_answers(answers: dict[str, pd.DataFrame], who: ModelMeta = CHAT) -> pd.DataFrame:
     record = record_of(answers, who)
     of_any = across([record], RESAMPLING)["figures"]
     figure_rows = figure_table(pd.concat([record.found["figures"], of_any]))
@@ -122,7 +122,7 @@ class TestQuestions:
         assert (batch.table, batch.operation) == request
         assert len(batch.rows) % (4 * 168 + 572) == 0
         if batch.table == "letters":
-            assert batch.inputs["form"][:8] == list("ABCDEFGH")
+            assert batch.inputs["surface_form"][:8] == list("ABCDEFGH")
 
 
 def replied(rows: pd.DataFrame, replies: Any) -> dict[str, pd.DataFrame]:
@@ -258,7 +258,7 @@ class TestMass:
 
 def letters_of(rows: pd.DataFrame, chosen: "pd.Series[str]", mass: float) -> pd.DataFrame:
     """All mass on the letter that was said."""
-    letters = pd.DataFrame({"form": list("ABCDEFGH")})
+    letters = pd.DataFrame({"surface_form": list("ABCDEFGH")})
     pairs = rows[["id", "turn"]].assign(chosen=chosen).merge(letters, how="cross")
-    nats = np.log(mass * (pairs["form"] == pairs["chosen"]) + 1e-12)
+    nats = np.log(mass * (pairs["surface_form"] == pairs["chosen"]) + 1e-12)
     return pairs.assign(nats=nats, ends=0.0, alone=0.0, first_nats=0.0, first_token=0)

@@ -7,20 +7,20 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from evenruler.instruments.instrument import Record, Subject
+from evenruler.instruments.instrument import ModelMeta, Record
 from evenruler.instruments.questionnaires.ask.item_scores import of_facts
 from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.diagnose.population import (
     accuracy_figures,
     accuracy_table,
     check_accuracy_validity,
-    fitness_by_form,
     judged_by,
     members_of,
     normal_scores,
     population_table,
     scale_scores,
     standardise_scores,
+    validity_by_method,
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import as_rows
@@ -46,7 +46,7 @@ class TestAccuracies:
             labelled(right=3, n=6, name="statements"),
             labelled("verbaliser", 0, 6),
         )
-        columns = ["configuration", "set", "n", "accuracy", "chance"]
+        columns = ["method", "set", "n", "accuracy", "chance"]
         assert rows[columns].to_numpy().tolist() == [
             ["head", "mnli", 501, 340 / 501, 1 / 3],
             ["head", "statements", 6, 0.5, 1 / 3],
@@ -83,14 +83,14 @@ class TestFitness:
         )["head"]
         assert record["accuracy"] == pytest.approx(0.7285, abs=1e-4)
         assert check_accuracy_validity(record, record["low"] - 1e-9) == ValidityCheck()
-        assert check_accuracy_validity(record, record["low"]).unfit is not None
-        assert check_accuracy_validity(record, 0.7).unfit == (
+        assert check_accuracy_validity(record, record["low"]).failure is not None
+        assert check_accuracy_validity(record, 0.7).failure == (
             "its accuracy on 501 labelled pairs is 0.73 [0.69, 0.77], interval not above 0.7 "
             "(chance 0.33)"
         )
 
     def test_of_whom_nothing_is_known(self) -> None:
-        assert check_accuracy_validity(None, 0.7).unfit == "no labelled pairs or facts were asked"
+        assert check_accuracy_validity(None, 0.7).failure == "no labelled pairs or facts were asked"
 
 
 def test_figures_stand_beside_guessing() -> None:
@@ -104,7 +104,7 @@ def test_figures_stand_beside_guessing() -> None:
     assert values["accuracy", "pairs"] == (0.75, 1 / 3)
     assert values["auc", "pairs"][1] == 0.5
     assert values["accuracy", "statements"][0] == 4 / 6
-    plan: Any = {**PLAN, "accuracy": {"bar": 0.7, "pairs": [{"set": "mnli"}]}}
+    plan: Any = {**PLAN, "accuracy": {"threshold": 0.7, "pairs": [{"set": "mnli"}]}}
     titles = [find_heading(row, headings(plan)).heading for row in as_rows(figures, "fear", "m0")]
     assert titles == ["accuracy", "AUC", "accuracy on statements", "AUC on statements"]
 
@@ -112,20 +112,20 @@ def test_figures_stand_beside_guessing() -> None:
 def test_a_figure_of_an_unfit_instrument_says_so() -> None:
     figure = Figure("answer", 0.4, 7, "items", 0.1, 0.7)
     assert mark_invalid(figure, ValidityCheck()) == figure
-    marked = mark_invalid(figure, ValidityCheck(unfit="it guesses"))
+    marked = mark_invalid(figure, ValidityCheck(failure="it guesses"))
     assert (marked.verdict, marked.value) == ("invalid on this model", 0.4)
     assert marked.why == "Its validity check fails: it guesses."
 
 
 def record(
-    who: Subject,
+    who: ModelMeta,
     *answers: pd.DataFrame,
-    bar: float = 0.5,
+    threshold: float = 0.5,
     name: str = "fear",
     by_facts: pd.DataFrame | None = None,
 ) -> Record:
     answered = pd.concat(answers).assign(model=who.name)
-    plan: dict[str, Any] = {**PLAN, "accuracy": {"bar": bar, "pairs": []}}
+    plan: dict[str, Any] = {**PLAN, "accuracy": {"threshold": threshold, "pairs": []}}
     facts = None if by_facts is None else of_facts(by_facts, PLAN).assign(model=who.name)
     return Record(name, who, {}, plan, {"accuracy_of_any": accuracy_table(answered, 0.95, facts)})
 
@@ -172,7 +172,7 @@ class TestFacts:
 
 class TestPopulation:
     def test_one_bar_for_heads_and_verbalisers(self) -> None:
-        talker = subject("talker", forms=("verbaliser", "sentence"))
+        talker = subject("talker", methods=("verbaliser", "sentence"))
         rows = population_table(
             [
                 record(subject("good"), labelled(right=20)),
@@ -181,12 +181,12 @@ class TestPopulation:
                 record(subject("silent"), labelled(n=0)),
             ]
         )
-        by_model = rows.set_index(["model", "configuration"])
+        by_model = rows.set_index(["model", "method"])
         members = by_model.index[by_model["member"]]
         assert {*members} == {("good", "head"), ("talker", "sentence")}
         assert len(by_model) == 5
         reasons = by_model["standing"].str.removesuffix(", does not count")
-        assert reasons["talker", "verbaliser"] == "accuracy interval is not above the bar"
+        assert reasons["talker", "verbaliser"] == "accuracy interval is not above the threshold"
         assert reasons["silent", "head"] == "no labelled pairs or facts were asked"
         assert members_of(rows) == ["good", "talker (sentence)"]
 
@@ -194,12 +194,12 @@ class TestPopulation:
         who = subject("a")
         rows = population_table(
             [
-                record(who, labelled(right=18), bar=0.6),
-                record(who, labelled(right=18), bar=0.9, name="b"),
+                record(who, labelled(right=18), threshold=0.6),
+                record(who, labelled(right=18), threshold=0.9, name="b"),
             ]
         )
         (row,) = rows.to_dict("records")
-        assert (row["bar"], row["member"], row["accuracy"]) == (0.9, False, 0.9)
+        assert (row["threshold"], row["member"], row["accuracy"]) == (0.9, False, 0.9)
 
 
 class TestStandardised:
@@ -238,16 +238,16 @@ one|calm|c|0.5
 one|tense|a|0.0
 one|tense|b|0.25
 one|tense|c|0.5
-""").assign(configuration="head")
+""").assign(method="head")
     varied = cells.assign(pss=[*cells["pss"][:3], 0.1, 0.1, 0.1])
     unfit = []
     for answered in (cells, varied):
         of_model = {"accuracy_of_any": accuracies_of(labelled()), "cells": answered}
-        unfit.append(fitness_by_form(of_model, ["head"], 0.5)["head"].unfit)
+        unfit.append(validity_by_method(of_model, ["head"], 0.5)["head"].failure)
     assert unfit == ["all 2 terms of 1 items have the same score", None]
 
 
-def items(scores: dict[str, list[float]], configuration: str = "head") -> pd.DataFrame:
+def items(scores: dict[str, list[float]], method: str = "head") -> pd.DataFrame:
     """Item scores of a questionnaire of three items, of which the first two are a subscale."""
     wide = pd.DataFrame(scores, index=["item-0", "item-1", "item-2"]).rename_axis("item")
     rows = wide.reset_index().melt("item", var_name="model", value_name="score")
@@ -256,7 +256,7 @@ def items(scores: dict[str, list[float]], configuration: str = "head") -> pd.Dat
         subscale=rows["item"].map({"item-0": "body", "item-1": "body"}),
         questionnaire="fear",
         kind="nli",
-        configuration=configuration,
+        method=method,
         framing="bare",
     )
 

@@ -171,7 +171,7 @@ class TestOverFits:
         lacking = rows[rows["value"].isna()]
         assert set(rows.dropna(subset="value")["model"]) == {"a", "b"}
         assert set(lacking["model"]) == {"c"}
-        assert set(lacking["reason"]) == {"the interval of its accuracy is not above the bar"}
+        assert set(lacking["reason"]) == {"the interval of its accuracy is not above the threshold"}
 
     def test_without_twins_there_is_no_control(self) -> None:
         assert agreement_of(FITS, twins=False)["control"].isna().all()

@@ -49,7 +49,7 @@ def first_items(questionnaire: Any, n: int) -> Any:
     return questionnaire.model_copy(update={"items": kept_items})
 
 
-SETTINGS = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
+SETTINGS = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
 
 
 class TestLinter:

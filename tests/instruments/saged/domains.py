@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from ruamel.yaml import YAML
 
-from evenruler.instruments.instrument import Declaration, Subject
+from evenruler.instruments.instrument import Declaration, ModelMeta
 from evenruler.instruments.saged.declare import Settings, Source, load
 from evenruler.instruments.saged.rows import build
 from evenruler.instruments.saged.scrape.scraping import write_sentence_tables
@@ -31,7 +31,7 @@ SOURCE: dict[str, Any] = {
         "roots": ["apple"],
         "replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}},
     },
-    "framings": {"salience": "This is a test.", "instruction": "Answer."},
+    "prefixes": {"salience": "This is a test.", "instruction": "Answer."},
 }
 MODELS = Catalogue(models={})
 
@@ -53,13 +53,13 @@ def places(
     return Source.model_validate(SOURCE | fields | changes)
 
 
-def settings(scale: str = "quick", **fields: Any) -> Settings:
-    return Settings.model_validate(fields, context={"scale": scale})
+def settings(profile: str = "quick", **fields: Any) -> Settings:
+    return Settings.model_validate(fields, context={"profile": profile})
 
 
 def declared(
     root: Path,
-    scale: str = "quick",
+    profile: str = "quick",
     source: Mapping[str, Any] = SOURCE,
     article: str = TEXT,
     **fields: Any,
@@ -69,7 +69,7 @@ def declared(
     (folder / "articles").mkdir(parents=True, exist_ok=True)
     (folder / "articles/fruit.md").write_text(article)
     YAML().dump(dict(source), folder / "fruit.yaml")
-    scaled, scraped = settings(scale, **fields), root / "made"
+    scaled, scraped = settings(profile, **fields), root / "made"
     write_sentence_tables(
         "fruit",
         load(folder / "fruit.yaml", scaled, folder / "shared"),
@@ -91,14 +91,14 @@ def built(declaration: Declaration) -> tuple[dict[str, pd.DataFrame], dict[str, 
 
 def subject(
     name: str = "m", *, chats: bool = True, operations: frozenset[Any] = frozenset({"generate"})
-) -> Subject:
-    return Subject(
+) -> ModelMeta:
+    return ModelMeta(
         name=name,
         kind="causal",
         lineage=f"lineage of {name}",
         operations=operations,
         chats=chats,
         continues=True,
-        forms=(),
+        methods=(),
         origin="the test; cc0-1.0",
     )

@@ -19,11 +19,11 @@ from evenruler.instruments.instrument import (
     AskingMethod,
     AskingMethods,
     ColumnsByTable,
+    ModelMeta,
     Plan,
     PlanKeys,
     RequestBatch,
     SchemasByTable,
-    Subject,
     Tables,
 )
 from evenruler.tables import evenly_spread
@@ -31,7 +31,7 @@ from evenruler.tables.ids import content_sha256
 from evenruler.terminal import print_note
 from evenruler.text.replies import LETTERS
 
-__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "METHODS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS: ColumnsByTable = {
     "content-free": ("id", "prompt", "task", "letters", "framing"),
@@ -43,7 +43,7 @@ PLANNED: PlanKeys = (*sorted(set(FramingPlan.model_fields) - {"asked"}), "tools"
 
 MASS, SAMPLED = "mass", "sampled"
 
-FORMS: AskingMethods = {
+METHODS: AskingMethods = {
     MASS: AskingMethod(("words",)),
     SAMPLED: AskingMethod(("generate",)),
 }
@@ -55,7 +55,7 @@ ANSWERS: SchemasByTable = {
 
 
 def requests(
-    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+    tables: Tables, plan: Plan, answers: Tables, subject: ModelMeta
 ) -> Sequence[RequestBatch]:
     """The requests that are not answered yet: every surface form at every decision point, and
     sampled replies.
@@ -67,13 +67,13 @@ def requests(
     framing_plan = FramingPlan.read(plan)
     prompts = asked_prompts(tables["prompts"], framing_plan)
     batches: list[RequestBatch] = []
-    if "forms" not in answers and subject.can("words") and subject.asked_in(MASS):
+    if "forms" not in answers and subject.can("words") and subject.uses_method(MASS):
         batches += _for_forms(prompts, tables, framing_plan, subject)
     if (
         "replies" not in answers
         and framing_plan.generations
         and subject.can("generate")
-        and subject.asked_in(SAMPLED)
+        and subject.uses_method(SAMPLED)
     ):
         if framing_plan.choices == "every" or subject.chats:
             batches += _for_replies(prompts, framing_plan, subject)
@@ -86,7 +86,7 @@ def requests(
 
 
 def _for_forms(
-    prompts: pd.DataFrame, tables: Tables, framing_plan: FramingPlan, subject: Subject
+    prompts: pd.DataFrame, tables: Tables, framing_plan: FramingPlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
     listed = options_by_prompt(prompts, tables["stimuli"], framing_plan)
     options: dict[str, list[str]] = {}
@@ -100,28 +100,28 @@ def _for_forms(
         prompts = pd.concat(
             [prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True
         )
-    for configuration in _supported_configurations(subject, framing_plan, PLAIN):
+    for prompt_format in _supported_prompt_formats(subject, framing_plan, PLAIN):
         rows = asked_forms(
-            prompts, framing_plan.forms, options, configuration, subject.kind == "seq2seq"
+            prompts, framing_plan.forms, options, prompt_format, subject.kind == "seq2seq"
         )
-        inputs = {key: rows[key].tolist() for key in ("prompt", "form")}
+        inputs = {key: rows[key].tolist() for key in ("prompt", "surface_form")}
         batch_rows = rows.drop(columns="prompt")
-        yield RequestBatch("forms", "words", batch_rows, inputs, {"chat": configuration == CHAT})
+        yield RequestBatch("forms", "words", batch_rows, inputs, {"chat": prompt_format == CHAT})
 
 
 def _for_replies(
-    prompts: pd.DataFrame, framing_plan: FramingPlan, subject: Subject
+    prompts: pd.DataFrame, framing_plan: FramingPlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
     """Requests for replies, with the model's default sampling settings."""
     if (
         framing_plan.generations <= 1 and framing_plan.most_wordings <= 1
     ):  # too few to compare placebos with the cue
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
-    for configuration in _supported_configurations(subject, framing_plan, CHAT):
-        rows = asked_replies(prompts, framing_plan.generations, framing_plan.seed, configuration)
+    for prompt_format in _supported_prompt_formats(subject, framing_plan, CHAT):
+        rows = asked_replies(prompts, framing_plan.generations, framing_plan.seed, prompt_format)
         inputs = {key: rows[key].tolist() for key in ("prompt", "seed")}
         batch_rows = rows.drop(columns="prompt")
-        settings = {"new_tokens": framing_plan.new_tokens, "chat": configuration == CHAT}
+        settings = {"new_tokens": framing_plan.new_tokens, "chat": prompt_format == CHAT}
         yield RequestBatch("replies", "generate", batch_rows, inputs, settings)
 
 
@@ -130,24 +130,24 @@ def _print_note(line: str) -> None:
     print_note(line)
 
 
-def _supported_configurations(
-    subject: Subject, framing_plan: FramingPlan, own_configuration: str
+def _supported_prompt_formats(
+    subject: ModelMeta, framing_plan: FramingPlan, own_prompt_format: str
 ) -> list[str]:
-    """The configurations that a model supports; only `own_configuration` where the plan says so and
+    """The prompt formats that a model supports; only `own_prompt_format` where the plan says so and
     the model supports it.
     """
-    configurations: list[str] = []
+    prompt_formats: list[str] = []
     if subject.continues:
-        configurations.append(PLAIN)
+        prompt_formats.append(PLAIN)
     if subject.chats:
-        configurations.append(CHAT)
-    if framing_plan.configurations == "own" and own_configuration in configurations:
-        return [own_configuration]
-    return configurations
+        prompt_formats.append(CHAT)
+    if framing_plan.prompt_formats == "own" and own_prompt_format in prompt_formats:
+        return [own_prompt_format]
+    return prompt_formats
 
 
 def scores(
-    tables: Tables, plan: Plan, answers: Tables, subject: Subject
+    tables: Tables, plan: Plan, answers: Tables, subject: ModelMeta
 ) -> dict[str, pd.DataFrame]:
     """Answers by `schemas.FORMS` and `REPLIES`: with model, lineage and the framing of their
     prompts.
@@ -171,7 +171,7 @@ def limited(tables: Tables, plan: WrittenPlan, n: int) -> tuple[Tables, WrittenP
 
 
 PLAIN, CHAT = "plain", "chat"
-"""Configurations: the prompt as it is, and in the model's chat template."""
+"""PromptFormats: the prompt as it is, and in the model's chat template."""
 
 
 def asked_prompts(prompts: pd.DataFrame, framing_plan: FramingPlan) -> pd.DataFrame:
@@ -202,10 +202,10 @@ def asked_forms(
     prompts: pd.DataFrame,
     outcomes: Mapping[str, Sequence[str]],
     options: Mapping[str, Sequence[str]],
-    configuration: str,
+    prompt_format: str,
     apart: bool = False,
 ) -> pd.DataFrame:
-    """`id, configuration, prompt, form`: one row per prompt, configuration and surface form.
+    """`id, prompt_format, prompt, form`: one row per prompt, prompt_format and surface form.
 
     `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter,
     alone or before the first word of its option; else a word of a class. `apart` as in
@@ -221,15 +221,15 @@ def asked_forms(
             for letter, text in zip(letters, texts, strict=True)
             if text
         ]
-        forms = surface_forms([*letters, *with_text] or words, prompt, configuration == CHAT, apart)
-        rows += [(row_id, configuration, prompt, form) for form in forms]
-    return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "form"])
+        forms = surface_forms([*letters, *with_text] or words, prompt, prompt_format == CHAT, apart)
+        rows += [(row_id, prompt_format, prompt, form) for form in forms]
+    return pd.DataFrame(rows, columns=["id", "prompt_format", "prompt", "surface_form"])
 
 
 def asked_replies(
-    prompts: pd.DataFrame, repetitions: int, seed: int, configuration: str
+    prompts: pd.DataFrame, repetitions: int, seed: int, prompt_format: str
 ) -> pd.DataFrame:
-    """`id, configuration, prompt, repetition, seed` of every reply to sample, in a random order of
+    """`id, prompt_format, prompt, repetition, seed` of every reply to sample, in a random order of
     options.
 
     Each row's own seed depends on `seed`, task, stimulus, framing and repetition.
@@ -243,8 +243,8 @@ def asked_replies(
             row_seed = int(digest[:15], 16)
             place = np.random.default_rng(row_seed).integers(len(orders))
             chosen = orders.iloc[int(place)]
-            rows.append((chosen["id"], configuration, chosen["prompt"], repetition, row_seed))
-    return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "repetition", "seed"])
+            rows.append((chosen["id"], prompt_format, chosen["prompt"], repetition, row_seed))
+    return pd.DataFrame(rows, columns=["id", "prompt_format", "prompt", "repetition", "seed"])
 
 
 def options_by_prompt(

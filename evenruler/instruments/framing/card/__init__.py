@@ -101,7 +101,7 @@ def contrast_limits(source: ContrastSource, settings: Settings, n_orders: int) -
         limit_lines += _limits_of_asking(source, settings, n_orders)
     else:
         limit_lines.append(
-            "The pipeline asks no model at this scale; whoever measures with it does."
+            "The pipeline asks no model at this profile; whoever measures with it does."
         )
     return limit_lines
 

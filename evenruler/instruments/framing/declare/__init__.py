@@ -60,9 +60,9 @@ class FramingPlan(source.AskingSettings):
     replicates: source.Study | None
     stimuli: list[str]
     """The stimuli that are asked about."""
-    confirmatory: list[source.ConfirmedEffect]
+    headlines: list[source.ConfirmedEffect]
     """Effects that get a verdict; none without a headline."""
-    headline: str | None
+    focal_outcome: str | None
     """The class whose share they are about."""
 
     @classmethod
@@ -78,7 +78,7 @@ class FramingPlan(source.AskingSettings):
         tasks.
         """
         tasks_by_factor: dict[str, set[str | None]] = {}
-        for effect in self.confirmatory:
+        for effect in self.headlines:
             tasks_by_factor.setdefault(effect.cue, set()).add(effect.task)
         return tasks_by_factor
 
@@ -126,25 +126,25 @@ def headings(plan: Plan) -> list[FigureHeading]:
         f"place, {counted}"
     )
     points = (
-        f"percentage points by which the cue makes `{framing_plan.headline}` likelier; below 0, "
+        f"percentage points by which the cue makes `{framing_plan.focal_outcome}` likelier; below 0, "
         "less likely"
     )
-    likelier = f"the cue makes `{framing_plan.headline}`"
+    likelier = f"the cue makes `{framing_plan.focal_outcome}`"
     fewer = "the cue has {} replies answer"
     amount: dict[str, Any] = {"measured_in": "points", "size": "by {size:.0f} percentage points"}
     beyond = "It does not show which wording is right, or what the model does without the prompt."
     says = [f"{likelier} likelier", f"{likelier} less likely"]
     headlines: list[FigureHeading] = []
-    for effect in framing_plan.confirmatory:
+    for effect in framing_plan.headlines:
         headline_meaning = points if effect.task else f"{points}; {counted}"
-        dimensions = {"cue": effect.cue, "task": effect.task, "outcome": framing_plan.headline}
+        dimensions = {"cue": effect.cue, "task": effect.task, "outcome": framing_plan.focal_outcome}
         headlines.append(
             FigureHeading(
                 "change",
-                f"`{framing_plan.headline}`, {effect.to_text()}",
+                f"`{framing_plan.focal_outcome}`, {effect.to_text()}",
                 headline_meaning,
                 dimensions,
-                role="headline",
+                figure_type="headline",
                 says=says,
                 not_shown=beyond,
                 **amount,
@@ -158,7 +158,7 @@ def headings(plan: Plan) -> list[FigureHeading]:
             f"unanswered, {factor}",
             what,
             {"cue": factor},
-            role="headline",
+            figure_type="headline",
             says=says,
             **amount,
         )
@@ -184,7 +184,7 @@ def headings(plan: Plan) -> list[FigureHeading]:
         "coverage",
         "share of answers that name an option, mean over cells",
         {"cell": None},
-        role="fitness",
+        figure_type="validity",
         least_of={"token": framing_plan.least_coverage, "choice": source.LEAST_OF_CHOICES},
         warning="only {value:.1%} of the answers name an option; figures describe only these",
     )

@@ -35,7 +35,7 @@ paper."""
 Choices = Literal["chat", "every"]
 """Which models are sampled: those tuned to chat, or every one."""
 
-Configurations = Literal["own", "every"]
+PromptFormats = Literal["own", "every"]
 """`own`: words after the plain prompt, replies in the chat template; for models with only one of
 the two, that one. `every`: both in both."""
 
@@ -72,7 +72,7 @@ class AskingSettings(StrictModel):
     """Most orders of options that are asked, in whole pairs of an order and its reverse."""
     calibrated: bool = True
     """Whether the probabilities of letters are divided by those after a prompt without content."""
-    configurations: BySize[Configurations] = by_size("own", "own", "every")
+    prompt_formats: BySize[PromptFormats] = by_size("own", "own", "every")
     generations: BySize[Annotated[int, Field(ge=0)]] = by_size(1, 1, 10)
     """Sampled replies to a prompt; 0 for none. With one reply and one wording placebos are not
     sampled."""
@@ -80,7 +80,7 @@ class AskingSettings(StrictModel):
     """Most tokens in a reply."""
     choices: Choices = "chat"
     confirmed: BySize[Metric] = by_size("token", "token", "choice")
-    """The metric of headline figures."""
+    """The readout of headline figures."""
     least_coverage: float = Field(default=0.1, gt=0, lt=1)
     """Least share of answers that name an option; what rests on a cell with less is invalid."""
     smallest: float = Field(default=10.0, gt=0, le=100)
@@ -98,12 +98,12 @@ class Settings(AskingSettings, BaseSettings["ContrastSource"]):
     stimuli: BySize[Annotated[int, Field(ge=1)]] = by_size(12, 24, 1000)
     """Most stimuli that are asked about, evenly spread over the list."""
 
-    def detects(self, source: "ContrastSource", form: str | None = None) -> str | None:
+    def detects(self, source: "ContrastSource", method: str | None = None) -> str | None:
         """Minimum detectable change of each headline, by average variances on SmolLM2
         (docs/controls.md).
         """
         stimuli, detectable_changes = min(self.stimuli, len(source.stimuli)), []
-        sampled = form == "sampled" or self.confirmed == "choice"
+        sampled = method == "sampled" or self.confirmed == "choice"
         replies = OF_REPLIES / 2 / max(self.generations, 1) if sampled else 0.0
         for entry, (cues, placebos) in self._words(source).items():
             if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS and stimuli >= self.least:
@@ -223,9 +223,9 @@ class ContrastSource(Source):
 
     factors: dict[Slug, Text] = Field(min_length=1, max_length=3)
     """The cues, each described in words; a prompt either has a cue or not."""
-    confirmatory: list[ConfirmedEffect] = Field(default_factory=list, max_length=5)
+    headlines: list[ConfirmedEffect] = Field(default_factory=list, max_length=5)
     """Headline figures, each `FACTOR` or `FACTOR, TASK`; by default one for every factor."""
-    headline: Slug | None = None
+    focal_outcome: Slug | None = None
     """The class whose share they are about; without one there are no headlines."""
     outcomes: dict[Slug, Annotated[Outcome, _accept_bare_value(list, "forms")]] = Field(
         min_length=2
@@ -280,7 +280,7 @@ class ContrastSource(Source):
         for factor in self.factors:
             self._require_measurable(factor)
         self._require_headline_class()
-        for effect in self.confirmatory:
+        for effect in self.headlines:
             self._require_measured_effect(effect)
         return self
 
@@ -344,26 +344,26 @@ class ContrastSource(Source):
 
     def _require_headline_class(self) -> None:
         """Headlines are about a class, and it exists."""
-        if self.headline is None and self.confirmatory:
+        if self.focal_outcome is None and self.headlines:
             raise ValueError(
-                "confirmatory names effects, and `headline` no class whose share they change"
+                "headlines names effects, and `focal_outcome` no class whose share they change"
             )
-        if self.headline is not None and self.headline not in self.outcomes:
+        if self.focal_outcome is not None and self.focal_outcome not in self.outcomes:
             raise ValueError(
-                f"headline names the class {self.headline!r}; "
-                f"{suggest_nearest(self.headline, self.outcomes)}"
+                f"focal_outcome names the class {self.focal_outcome!r}; "
+                f"{suggest_nearest(self.focal_outcome, self.outcomes)}"
             )
 
     def _require_measured_effect(self, effect: ConfirmedEffect) -> None:
         """The factor of an effect exists, and its task, if it names one, measures the factor."""
         if effect.cue not in self.factors:
             hint = suggest_nearest(effect.cue, self.factors)
-            raise ValueError(f"confirmatory names the factor {effect.cue!r}; {hint}")
+            raise ValueError(f"headlines names the factor {effect.cue!r}; {hint}")
         measured = self.tasks_comparing(effect.cue)
         if effect.task not in (None, *measured):
             there = ", ".join(measured)
             raise ValueError(
-                f"confirmatory names {effect.task!r} for {effect.cue}, which is measured in {there}"
+                f"headlines names {effect.task!r} for {effect.cue}, which is measured in {there}"
             )
 
     def tasks_comparing(self, factor: str) -> dict[str, TaskEntry]:
@@ -381,9 +381,9 @@ class ContrastSource(Source):
     @property
     def confirmed(self) -> list[ConfirmedEffect]:
         """The effects that get a verdict."""
-        if self.headline is None:
+        if self.focal_outcome is None:
             return []
-        return self.confirmatory or [ConfirmedEffect(cue=factor) for factor in self.factors]
+        return self.headlines or [ConfirmedEffect(cue=factor) for factor in self.factors]
 
 
 def _require_distinct_texts(what: str, texts: Iterable[str]) -> None:

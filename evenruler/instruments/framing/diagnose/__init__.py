@@ -24,17 +24,17 @@ from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contra
 from evenruler.instruments.framing.diagnose.replications import compute_replications
 from evenruler.instruments.instrument import (
     Evidence,
+    ModelMeta,
     Plan,
     Record,
     SchemasByTable,
-    Subject,
     Tables,
 )
 from evenruler.measurement import Figure, Resampling, rows_by_benchmark
 from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.figures import Row, as_rows, finite_or_none
 from evenruler.measurement.inputs import wilson
-from evenruler.measurement.nonresponse import mark_by_fitness
+from evenruler.measurement.nonresponse import mark_by_validity
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
@@ -59,12 +59,17 @@ TABLES: SchemasByTable = {
 
 
 def figures(
-    name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
+    name: str,
+    tables: Tables,
+    plan: Plan,
+    scores: Tables,
+    subject: ModelMeta,
+    resampling: Resampling,
 ) -> dict[str, pd.DataFrame]:
     """Tables of one model on one contrast: by `TABLES`, all but `comparisons`; `scores` may be
     empty.
 
-    Cells of the metric `choice` with too many invalid replies are only in `distributions`,
+    Cells of the readout `choice` with too many invalid replies are only in `distributions`,
     `exclusions` and the coverage. Cells of `token` with too little mass are left out of shifts, and
     make effects unfit. UserError where `mass` is `first_token`, and a class has no first token of
     its own.
@@ -85,9 +90,9 @@ def figures(
     excluded = answered.compute_exclusions(distributions, framing_plan.least_coverage)
     counted = answered.without_excluded(distributions, excluded, [CHOICE])
     # Shifts of classes need enough coverage, and more than one reply per question.
-    metrics = (TOKEN, CHOICE) if framing_plan.generations > 1 else (TOKEN,)
+    readouts = (TOKEN, CHOICE) if framing_plan.generations > 1 else (TOKEN,)
     covered = answered.without_excluded(
-        distributions[distributions["metric"].isin(metrics)], excluded, metrics
+        distributions[distributions["readout"].isin(readouts)], excluded, readouts
     )
     diagnosis_tables = {
         "choices": read,
@@ -158,54 +163,56 @@ def figures_of(
     name: str,
     diagnosis_tables: dict[str, pd.DataFrame],
     framing_plan: FramingPlan,
-    subject: Subject,
+    subject: ModelMeta,
     level: float,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Figures of every part (configuration and metric) of a model on a contrast, by
+    """Figures of every part (prompt format and readout) of a model on a contrast, by
     `schemas.FIGURES`, and `HEADLINES`.
 
     Source: section 4.3; taking the mean of the effects as the probability of a shift is our
     decision.
     """
     rows: list[Row] = []
-    bars: dict[tuple[str, str], ValidityCheck] = {}
+    checks: dict[tuple[str, str], ValidityCheck] = {}
     cells = [pd.DataFrame(columns=["stimulus", "placebo", "value"])]
     # The headline of a model without samples rests on the probability of words, without these on
     # its replies.
-    metrics = set(diagnosis_tables["distributions"]["metric"])
+    readouts = set(diagnosis_tables["distributions"]["readout"])
     judged_by = (
-        framing_plan.confirmed if framing_plan.confirmed in metrics else next(iter(metrics), TOKEN)
+        framing_plan.confirmed
+        if framing_plan.confirmed in readouts
+        else next(iter(readouts), TOKEN)
     )
     for key, measured in diagnosis_tables["distributions"].groupby(
-        ["configuration", "metric"], sort=True
+        ["prompt_format", "readout"], sort=True
     ):
-        configuration, metric = map(str, key)
-        part = {"prompt_format": configuration, "readout": metric}
+        prompt_format, readout = map(str, key)
+        part = {"prompt_format": prompt_format, "readout": readout}
         part_tables = {}
         for table in ("effects", "shifts", "exclusions"):
             table_rows = diagnosis_tables[table]
-            is_of_configuration = table_rows["configuration"] == configuration
-            is_of_metric = table_rows["metric"] == metric
-            part_tables[table] = table_rows[is_of_configuration & is_of_metric]
+            is_of_prompt_format = table_rows["prompt_format"] == prompt_format
+            is_of_readout = table_rows["readout"] == readout
+            part_tables[table] = table_rows[is_of_prompt_format & is_of_readout]
         apds = part_tables["effects"].pivot(
             index="stimulus", columns=["factor", "placebo", "task"], values="apd"
         )
         described = Effects(apds, measured, part_tables["exclusions"], framing_plan, level)
         # Without placebos: answers to these may rightly be of no class, and most prompts hold one.
         choices = diagnosis_tables["choices"]
-        replies = choices[choices["configuration"] == configuration]
+        replies = choices[choices["prompt_format"] == prompt_format]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
-        bar = answered.fitness_of_part(measured, of_cues)
-        bars[configuration, metric] = bar
+        check = answered.validity_of_part(measured, of_cues)
+        checks[prompt_format, readout] = check
         tests: list[tuple[HeadlineTest | Figure, ValidityCheck]] = []
         # Headlines use words after the plain prompt and replies in the chat template, if a model
         # supports both.
-        plain = subject.continues if metric == TOKEN else not subject.chats
-        if metric == judged_by and configuration == (PLAIN if plain else CHAT):
-            for test, fitness, total, points in part_headlines(
+        plain = subject.continues if readout == TOKEN else not subject.chats
+        if readout == judged_by and prompt_format == (PLAIN if plain else CHAT):
+            for test, validity, total, points in part_headlines(
                 measured, part_tables["exclusions"], framing_plan
             ):
-                tests.append((test, fitness if bar == ValidityCheck() else bar))
+                tests.append((test, validity if check == ValidityCheck() else check))
                 if total is not None:
                     tests.append((total, ValidityCheck()))
                 long = points.melt(ignore_index=False).reset_index()
@@ -213,7 +220,7 @@ def figures_of(
         shifted = effects.shift_figures(part_tables["shifts"], list(framing_plan.forms), level)
         unmarked = [*described.figures(), *shifted]
         part_figures = judge(tests)
-        part_figures += [mark_by_fitness(figure, bar) for figure in unmarked]
+        part_figures += [mark_by_validity(figure, check) for figure in unmarked]
         part_figures += _coverage_figures(measured, part_tables["exclusions"], level)
         rows += as_rows(part_figures, name, subject.name, **part)
     continued = _continuation_figures(
@@ -222,7 +229,7 @@ def figures_of(
     rows += as_rows(continued, name, subject.name)
     for figure in _replication_figures(diagnosis_tables["replications"]):
         part_key = figure.dimensions["prompt_format"], figure.dimensions["readout"]
-        marked = mark_by_fitness(figure, bars.get(part_key, ValidityCheck()))
+        marked = mark_by_validity(figure, checks.get(part_key, ValidityCheck()))
         rows += as_rows([marked], name, subject.name)
     figure_table = pd.DataFrame(rows, columns=schemas.FIGURES.names)
     points = concat_frames(cells).dropna(subset="value")
@@ -247,7 +254,7 @@ def _coverage_figures(
         "coverage", lambda rows: float(rows.mean()), whole, PLAIN_SCALE, level, UNIT
     )
     real_exclusions = exclusions[exclusions["framing"].map(placebo_of) == 0]
-    unit = "replies" if measured["metric"].iloc[0] == CHOICE else "prompts"
+    unit = "replies" if measured["readout"].iloc[0] == CHOICE else "prompts"
     for row in real_exclusions.to_dict("records"):
         dimensions = {"task": row["task"], "cell": row["framing"]}
         coverage = float(row["coverage"])
@@ -265,7 +272,7 @@ def _continuation_figures(
     if neutral is None:
         return
     for row in continuations[continuations["factor"] == EVERY].to_dict("records"):
-        part = {"prompt_format": row["configuration"], "readout": CHOICE}
+        part = {"prompt_format": row["prompt_format"], "readout": CHOICE}
         dimensions = {**part, "outcome": neutral.outcome}
         n = int(row["n"])
         share = finite_or_none(float(row["share"]))
@@ -288,8 +295,8 @@ def _replication_figures(replications: pd.DataFrame) -> Iterator[Figure]:
     replications = replications.rename(columns=CHANGE_COLUMNS).astype(object)
     with_none = replications.where(replications.notna(), None)
     for row in with_none.to_dict("records"):
-        metric = row["metric"] if row["metric"] in (TOKEN, CHOICE) else TOKEN
-        part = {"prompt_format": row["configuration"], "readout": metric}
+        readout = row["readout"] if row["readout"] in (TOKEN, CHOICE) else TOKEN
+        part = {"prompt_format": row["prompt_format"], "readout": readout}
         name = measure_figure(row["measure"])
         figure = Figure(name, None, int(row["n"]), UNIT, reason=row["reason"])
         for phase in ("change",) if row["measure"] in MEAN_CHANGES else PHASES:

@@ -50,13 +50,13 @@ def compare_classes(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFram
     intervals by the studentised range. The mixed model assumes shifts to be independent given the
     model, which those of one stimulus are not; `jackknife` leaves out whole stimuli, and has no p.
 
-    `shifts`: by `schemas.SHIFTS`. Returns `COMPARISONS`: per benchmark, configuration, metric and
+    `shifts`: by `schemas.SHIFTS`. Returns `COMPARISONS`: per benchmark, prompt_format, readout and
     pair of classes the model, `tukey` and `jackknife`. `difference`: how much more `outcome` shifts
     than `against`, which comes before it in the alphabet; n counts the shifts that the method used.
     Null with the reason where a model did not converge, is singular, or shifts have no spread.
     Source: section 5.3; the rule of five, and the errors used below it, are our decisions.
     """
-    part = ["benchmark", "configuration", "metric"]
+    part = ["benchmark", "prompt_format", "readout"]
     comparison_rows: list[dict[str, object]] = []
     for key, group in shifts.groupby(part):
         part_columns = dict(zip(part, key, strict=True))

@@ -15,23 +15,23 @@ from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Mass
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
 from evenruler.instruments.methods.choice import WITHHELD, count_replies
-from evenruler.measurement.nonresponse import all_equal_reason, fitness_of
+from evenruler.measurement.nonresponse import all_equal_reason, validity_of_replies
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.text.replies import LETTERS, ParsedReply, read_reply
 
 TOKEN, CHOICE = "token", "choice"
-"""The metrics: probability of words at the decision point, and share of sampled replies."""
+"""The readouts: probability of words at the decision point, and share of sampled replies."""
 
 EVERY = "all"
 """Value of `factor` in rows over all replies."""
 
-CONFIGURATION = ["benchmark", "model", "lineage", "configuration"]
-"""Columns that identify one configuration of one model."""
+PROMPT_FORMAT = ["benchmark", "model", "lineage", "prompt_format"]
+"""Columns that identify one prompt format of one model."""
 
-CELL = [*CONFIGURATION, "task", "framing"]
-"""Columns that identify one cell; its coverage is by metric."""
+CELL = [*PROMPT_FORMAT, "task", "framing"]
+"""Columns that identify one cell; its coverage is by readout."""
 
-_MODEL = ["model", "lineage", "configuration"]
+_MODEL = ["model", "lineage", "prompt_format"]
 _STIMULUS = ["task", "framing", "stimulus"]
 _FILLER = ""
 
@@ -43,7 +43,7 @@ def token_distributions(
     outcomes: Mapping[str, Sequence[str]],
     mass: Mass = "words",
 ) -> pd.DataFrame:
-    """Mass and share of every class, by task, framing and stimulus: `schemas.DISTRIBUTIONS`, metric
+    """Mass and share of every class, by task, framing and stimulus: `schemas.DISTRIBUTIONS`, readout
     `token`.
 
     The mass of a class is the sum over its distinct surface forms. A letter has the class of the
@@ -63,13 +63,13 @@ def token_distributions(
     if content_free is not None:
         without_words += list(content_free["id"])
     weighed = _form_masses(forms, forms["id"].isin(without_words), mass)
-    joined = weighed.merge(described, on="id", validate="m:1").assign(metric=TOKEN)
+    joined = weighed.merge(described, on="id", validate="m:1").assign(readout=TOKEN)
     lettered = joined["order"].map(len).astype(bool)
     # Unless the end is scored (`whole`), the mass of a letter includes its continuations, so these
     # are left out.
     whole = joined[lettered & (joined["by_itself"] | joined["whole"])]
     whole = whole.drop_duplicates([*_MODEL, "id", "letter", "once"])
-    key = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "order", "letter"]
+    key = [*_MODEL, "benchmark", "readout", *_STIMULUS, "id", "order", "letter"]
     whole = whole.assign(order=whole["order"].map(tuple))
     by_letter = whole.groupby(key, sort=True)["mass"].sum().reset_index()
     if content_free is not None:
@@ -83,11 +83,11 @@ def token_distributions(
         for form in words:
             by_form[form.lower()] = outcome
     by_word = joined[~lettered]
-    bare_forms = by_word["form"].str.strip().str.lower()
+    bare_forms = by_word["surface_form"].str.strip().str.lower()
     by_word = by_word.assign(outcome=bare_forms.map(by_form))
     if mass == "first_token":
         by_word = _first_tokens(by_word, outcomes)
-    columns = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "outcome", "mass"]
+    columns = [*_MODEL, "benchmark", "readout", *_STIMULUS, "id", "outcome", "mass"]
     return _by_cell(pd.concat([by_letter[columns], by_word[columns]], ignore_index=True), outcomes)
 
 
@@ -95,9 +95,9 @@ def _form_masses(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -
     """Forms with `mass` and `letter`; forms with the same `once` are to be counted a single
     time.
     """
-    texts = forms["form"].str.strip()
+    texts = forms["surface_form"].str.strip()
     by_itself = lettered & (texts.str.len() == 1)
-    nats, once = forms["nats"], forms["form"]
+    nats, once = forms["nats"], forms["surface_form"]
     if mass == "words":
         nats = nats + forms["alone"].where(by_itself, forms["ends"])
     elif mass == "first_token":
@@ -140,7 +140,7 @@ def _calibrate_masses(
 
 def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Every first token once, without those that several classes share."""
-    prompt = ["model", "id", "configuration"]
+    prompt = ["model", "id", "prompt_format"]
     distinct = joined.drop_duplicates([*prompt, "outcome", "first_token"])
     classes = distinct.groupby([*prompt, "first_token"])["outcome"].transform("nunique")
     unshared_tokens = distinct[classes == 1]
@@ -155,7 +155,7 @@ def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -
 
 def _by_cell(weighed: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Mass, coverage and share by cell, stimulus and class: sums over forms, means over orders."""
-    cell = [*_MODEL, "benchmark", "metric", *_STIMULUS]
+    cell = [*_MODEL, "benchmark", "readout", *_STIMULUS]
     masses = weighed.groupby([*cell, "id", "outcome"])["mass"].sum()
     by_prompt = masses.unstack("outcome")
     by_prompt = by_prompt.reindex(columns=list(outcomes), fill_value=0.0).fillna(0.0)
@@ -203,7 +203,7 @@ def read_replies(
 def choice_distributions(
     choices: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]
 ) -> pd.DataFrame:
-    """How often each class was chosen, by cell and stimulus: `schemas.DISTRIBUTIONS`, metric
+    """How often each class was chosen, by cell and stimulus: `schemas.DISTRIBUTIONS`, readout
     `choice`.
 
     `mass`: share of all replies, `share`: share of the valid ones (null where none is).
@@ -218,7 +218,7 @@ def choice_distributions(
     of_all = counts.div(n, axis=0)
     of_valid = counts.div(valid.where(valid > 0), axis=0)
     long = pd.DataFrame({"mass": of_all.stack(), "share": of_valid.stack()}).reset_index()
-    of_cell = pd.DataFrame({"n": n, "coverage": valid / n, "metric": CHOICE}).reset_index()
+    of_cell = pd.DataFrame({"n": n, "coverage": valid / n, "readout": CHOICE}).reset_index()
     return long.merge(of_cell, on=[*CELL, "stimulus"])[[*DISTRIBUTIONS.names]]
 
 
@@ -235,7 +235,7 @@ def count_continuations(
     alternatives = "|".join(map(re.escape, keywords))
     words = re.compile(rf"\b(?:{alternatives})\b", re.IGNORECASE)
     rows = []
-    for key, of_model in choices.groupby(CONFIGURATION, sort=True):
+    for key, of_model in choices.groupby(PROMPT_FORMAT, sort=True):
         replies = of_model[of_model["outcome"] == neutral]
         has_keyword = replies["reply"].map(lambda reply: words.search(reply) is not None)
         names = has_keyword.astype(bool)
@@ -253,46 +253,46 @@ def compute_exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFram
     """Coverage of every cell, the share of its answers that name an option, and whether it is too
     low; by `EXCLUSIONS`.
 
-    `least`: for the metric `token`; for `choice` it is `LEAST_OF_CHOICES`.
+    `least`: for the readout `token`; for `choice` it is `LEAST_OF_CHOICES`.
     """
-    one_class = distributions.drop_duplicates([*CELL, "metric", "stimulus"])
+    one_class = distributions.drop_duplicates([*CELL, "readout", "stimulus"])
     rows = []
-    for key, group in one_class.groupby([*CELL, "metric"], sort=True):
+    for key, group in one_class.groupby([*CELL, "readout"], sort=True):
         floor = LEAST_OF_CHOICES if key[-1] == CHOICE else least
         covered = float(np.average(group["coverage"], weights=group["n"]))
         low = covered < floor - 1e-12  # tolerance, so that rounding of the mean excludes no cell
         n = int(group["n"].sum())
         rows.append((*key, covered, floor, n, low))
-    columns = [*CELL, "metric", "coverage", "least", "n", "excluded"]
+    columns = [*CELL, "readout", "coverage", "least", "n", "excluded"]
     return pd.DataFrame(rows, columns=columns).reindex(columns=EXCLUSIONS.names)
 
 
 def without_excluded(
-    distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]
+    distributions: pd.DataFrame, exclusions: pd.DataFrame, readouts: Collection[str]
 ) -> pd.DataFrame:
-    """Distributions without excluded cells of `metrics`; those of other metrics stay."""
-    is_of_metrics = exclusions["metric"].isin(list(metrics))
+    """Distributions without excluded cells of `readouts`; those of other readouts stay."""
+    is_of_metrics = exclusions["readout"].isin(list(readouts))
     is_out = exclusions["excluded"].astype(bool) & is_of_metrics
     out = exclusions[is_out]
-    gone = set(out[[*CELL, "metric"]].itertuples(index=False, name=None))
-    cells = distributions[[*CELL, "metric"]].itertuples(index=False, name=None)
+    gone = set(out[[*CELL, "readout"]].itertuples(index=False, name=None))
+    cells = distributions[[*CELL, "readout"]].itertuples(index=False, name=None)
     stays = [cell not in gone for cell in cells]
     # An empty list would select columns.
     return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)
 
 
-def fitness_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> ValidityCheck:
-    """Unfit where answers in one part (configuration and metric) measure nothing; in doubt where
+def validity_of_part(measured: pd.DataFrame, replies: pd.DataFrame) -> ValidityCheck:
+    """Unfit where answers in one part (prompt format and readout) measure nothing; in doubt where
     they were not read.
 
     `measured`: by `schemas.DISTRIBUTIONS`. `replies`: by `schemas.CHOICES`; only used for the
-    metric `choice`.
+    readout `choice`.
     """
-    if measured["metric"].iloc[0] == CHOICE:
-        fitness = fitness_of(count_replies(replies))
-        if fitness != ValidityCheck():
-            return fitness
+    if measured["readout"].iloc[0] == CHOICE:
+        validity = validity_of_replies(count_replies(replies))
+        if validity != ValidityCheck():
+            return validity
     cells = measured.pivot(
         index=["framing", "stimulus"], columns=["task", "outcome"], values="share"
     )
-    return ValidityCheck(unfit=all_equal_reason(cells, "cells (cues and stimuli)"))
+    return ValidityCheck(failure=all_equal_reason(cells, "cells (cues and stimuli)"))

@@ -47,7 +47,7 @@ SMALLEST_UNANSWERED = 15.0
 TOLERANCE = 1e-6
 """How far the sum of a distribution may be from 1."""
 
-MEASURED = ["benchmark", "model", "lineage", "configuration", "metric", "task"]
+MEASURED = ["benchmark", "model", "lineage", "prompt_format", "readout", "task"]
 
 
 def apd(p: ArrayLike, q: ArrayLike) -> Floats:
@@ -190,7 +190,7 @@ def pair_cells(
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of one model in one part (configuration and metric)."""
+    """Effects of one model in one part (prompt format and readout)."""
 
     table: pd.DataFrame
     """APD by stimulus, columns factor, placebo, task."""
@@ -216,7 +216,7 @@ class Effects:
         for factor in self.framing_plan.factors:
             measured_tasks = [task for task in tasks if (factor, 0, task) in table_columns]
             unfit: dict[str, str] = {}
-            if self.measured["metric"].iloc[0] != CHOICE:  # choices have no such cells left
+            if self.measured["readout"].iloc[0] != CHOICE:  # choices have no such cells left
                 for task in measured_tasks:
                     why = low_coverage(
                         self.measured, self.exclusions, self.framing_plan.factors, factor, task
@@ -289,10 +289,10 @@ class Effects:
         placebo_means = means[means.index > 0].mean(axis=1)
         control = finite_or_none(float(placebo_means.mean()))
         figure = replace(figure, control=control, dimensions=dimensions)
-        return mark_invalid(figure, ValidityCheck(unfit=unfit))
+        return mark_invalid(figure, ValidityCheck(failure=unfit))
 
     def _too_few(self) -> str | None:
-        is_choice = self.measured["metric"].iloc[0] == CHOICE
+        is_choice = self.measured["readout"].iloc[0] == CHOICE
         few = is_choice and self.measured["n"].max() < 2
         return "one reply per question cannot be distinguished from chance" if few else None
 
@@ -326,7 +326,7 @@ def low_coverage(
     is_out = exclusions["excluded"].astype(bool) & (exclusions["task"] == task)
     out = exclusions[is_out]
     covered = dict(zip(out["framing"], out["coverage"], strict=True))
-    sampled = (measured["metric"] == CHOICE).any()
+    sampled = (measured["readout"] == CHOICE).any()
     framings = measured.loc[measured["task"] == task, "framing"].unique()
     framing_pairs = pair_framings(list(framings), factors, factor)
     cells: set[str] = set()
@@ -380,7 +380,7 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
 def part_headlines(
     measured: pd.DataFrame, exclusions: pd.DataFrame, framing_plan: FramingPlan
 ) -> Iterator[tuple[HeadlineTest, ValidityCheck, Figure | None, pd.DataFrame]]:
-    """Every headline of a model in one part, its fitness, the descriptive figure of all classes,
+    """Every headline of a model in one part, its validity, the descriptive figure of all classes,
     and its points.
 
     For replies, also how much each cue changes the share without a class, even in cells with few
@@ -409,7 +409,7 @@ def part_headlines(
     changes = (
         every if len(covered_rows) == len(measured) else changes_of(covered_rows, framing_plan)
     )
-    for confirmed_effect in framing_plan.confirmatory:
+    for confirmed_effect in framing_plan.headlines:
         factor, task = confirmed_effect.cue, confirmed_effect.task
         dimensions = {"cue": factor, "task": task} if task else {"cue": factor}
         factor_changes = changes[changes["factor"] == factor]
@@ -424,17 +424,17 @@ def part_headlines(
         with_placebos = set(factor_changes.loc[factor_changes["placebo"] > 0, "task"])
         counted = counted_tasks(tasks, unfit, with_placebos)
         by_cue = over_tasks(factor_changes[factor_changes["task"].isin(counted)])
-        fitness = ValidityCheck(unfit=unfit.get(counted[0]) if counted else None)
+        validity = ValidityCheck(failure=unfit.get(counted[0]) if counted else None)
         points = by_cue.reset_index().pivot(
-            index="stimulus", columns="placebo", values=framing_plan.headline
+            index="stimulus", columns="placebo", values=framing_plan.focal_outcome
         )
         more = {} if task else {"tasks": len(counted)}
         test = headline_from_points(
             "change", points, framing_plan.smallest, framing_plan.least, framing_plan.seed, more
         )
-        outcome = {"outcome": str(framing_plan.headline)}
+        outcome = {"outcome": str(framing_plan.focal_outcome)}
         headline = replace(test, dimensions=dimensions | outcome)
-        yield headline, fitness, _total_shift(dimensions, by_cue, framing_plan.seed), points
+        yield headline, validity, _total_shift(dimensions, by_cue, framing_plan.seed), points
 
 
 def changes_of(measured: pd.DataFrame, framing_plan: FramingPlan) -> pd.DataFrame:
@@ -444,7 +444,7 @@ def changes_of(measured: pd.DataFrame, framing_plan: FramingPlan) -> pd.DataFram
     For words, points of the probability of all classes; for replies, of all replies, with invalid
     ones as a class.
     """
-    sampled = bool((measured["metric"] == CHOICE).any())
+    sampled = bool((measured["readout"] == CHOICE).any())
     key = ["factor", "task", "at", "placebo", "stimulus"]
     column = "mass" if sampled else "share"
     change_frames: list[pd.DataFrame] = []

@@ -28,7 +28,7 @@ MEANS = {"GAS", "GLD", "S"}
 """Measures that are means over stimuli and get intervals. The others are nonlinear, and so biased
 in samples."""
 
-BOTH_WAYS = "`configurations: every` asks both in both ways"
+BOTH_WAYS = "`prompt_formats: every` asks both in both ways"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class StudyMeasure:
     """A measure of some stimuli of one model on two sides: 0 before, 1 after."""
 
     name: str
-    metric: str
+    readout: str
     statistic: Callable[[Stimuli, int], float]
     stimuli: Stimuli
     """The stimuli with a value on both sides."""
@@ -58,7 +58,7 @@ class StudyMeasure:
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of one model in one configuration."""
+    """Answers of one model in one prompt format."""
 
     distributions: pd.DataFrame
     replies: pd.DataFrame
@@ -68,14 +68,14 @@ class Answers:
     them."""
     stimuli: pd.Index
     elsewhere: bool
-    """Whether the model was asked in another configuration."""
+    """Whether the model was asked in another prompt format."""
 
-    def prompts(self, metric: str, column: str) -> Floats:
-        """[sides, stimuli, tasks, classes] of a metric; nan where a prompt has no value on one of
+    def prompts(self, readout: str, column: str) -> Floats:
+        """[sides, stimuli, tasks, classes] of a readout; nan where a prompt has no value on one of
         the sides.
         """
-        metric_rows = self.distributions[self.distributions["metric"] == metric]
-        table = metric_rows.pivot(
+        readout_rows = self.distributions[self.distributions["readout"] == readout]
+        table = readout_rows.pivot(
             index=["stimulus", "task"], columns=["framing", "outcome"], values=column
         )
         complete_rows = table.reindex(
@@ -112,7 +112,7 @@ class Answers:
 def build_measures(
     answers: Answers, study: Study, groups: Mapping[str, str | None]
 ) -> dict[tuple[str, str], StudyMeasure]:
-    """Measures by metric and name, AS after those it is made of; `groups`: of stimuli, for
+    """Measures by readout and name, AS after those it is made of; `groups`: of stimuli, for
     `p-at`.
     """
     study_measures = (
@@ -120,7 +120,7 @@ def build_measures(
         if study == "indirect-probing"
         else _preference_measures(answers, groups)
     )
-    return {(measure.metric, measure.name): measure for measure in study_measures}
+    return {(measure.readout, measure.name): measure for measure in study_measures}
 
 
 def _probing_measures(answers: Answers) -> list[StudyMeasure]:
@@ -152,14 +152,14 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
     stimuli_with_mass = _stimuli_with_values(tasks_with_mass)
     unsampled = wordless = None
     if answers.replies.empty:
-        # With two configurations, words were asked for in one and replies in the other.
+        # With two prompt_formats, words were asked for in one and replies in the other.
         remedy = (
             BOTH_WAYS
             if answers.elsewhere
             else "`generations` above 0 and `choices: every` ask for them"
         )
         unsampled = f"no replies were asked for in this way; {remedy}"
-    if "token" not in set(answers.distributions["metric"]):
+    if "token" not in set(answers.distributions["readout"]):
         wordless = f"no words were asked for in this way; {BOTH_WAYS}"
     no_mass = (
         "a class has no mass"
@@ -185,7 +185,7 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
 def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> list[StudyMeasure]:
     order = list(dict.fromkeys(groups.values()))
     group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
-    measured_metrics = set(answers.distributions["metric"])
+    measured_metrics = set(answers.distributions["readout"])
     sampled = len(answers.replies) > 0 or "choice" in measured_metrics
 
     def s(sums: Floats) -> float:
@@ -197,9 +197,9 @@ def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> 
         return float(nats / np.log(2))
 
     study_measures = []
-    metrics = ("token", "choice") if sampled else ("token",)
-    for metric in metrics:
-        shares = answers.prompts(metric, "share")
+    readouts = ("token", "choice") if sampled else ("token",)
+    for readout in readouts:
+        shares = answers.prompts(readout, "share")
         totals = np.nansum(shares, axis=2)
         tasks = _tasks_with_values(shares)
         differences = totals[..., 0] - totals[..., 1]
@@ -214,11 +214,11 @@ def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> 
         )
         metric_measures = [
             StudyMeasure(
-                "S", metric, _of_sums(by_group, s), answered_stimuli, lacking, lowest=-1.0
+                "S", readout, _of_sums(by_group, s), answered_stimuli, lacking, lowest=-1.0
             ),
-            StudyMeasure("H", metric, _of_sums(totals, h), answered_stimuli),
+            StudyMeasure("H", readout, _of_sums(totals, h), answered_stimuli),
         ]
-        study_measures += [*metric_measures, _mean_absolute_change(AS, metric, metric_measures)]
+        study_measures += [*metric_measures, _mean_absolute_change(AS, readout, metric_measures)]
     return study_measures
 
 
@@ -242,7 +242,9 @@ def _stimuli_with_values(counts: Floats) -> Stimuli:
     return np.flatnonzero(counts[0])
 
 
-def _mean_absolute_change(name: str, metric: str, measures: Sequence[StudyMeasure]) -> StudyMeasure:
+def _mean_absolute_change(
+    name: str, readout: str, measures: Sequence[StudyMeasure]
+) -> StudyMeasure:
     """The mean absolute change of measures, each scaled to a range of width 1; 0 on side 0."""
     stimuli = np.unique(np.concatenate([measure.stimuli for measure in measures]))
     reasons = [
@@ -253,7 +255,7 @@ def _mean_absolute_change(name: str, metric: str, measures: Sequence[StudyMeasur
         changes = [abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures]
         return side * float(np.mean(changes))
 
-    return StudyMeasure(name, metric, mean_change, stimuli, reasons[0] if reasons else None)
+    return StudyMeasure(name, readout, mean_change, stimuli, reasons[0] if reasons else None)
 
 
 def compute_replications(
@@ -266,8 +268,8 @@ def compute_replications(
 ) -> pd.DataFrame:
     """Compute a study's own measures of every model, without and with the one cue of a contrast.
 
-    They are defined in docs/framing.md ("Replications"); for `indirect-probing` AS has the metric
-    `all`, since it combines words and replies of one configuration. Prompts with a value on one
+    They are defined in docs/framing.md ("Replications"); for `indirect-probing` AS has the readout
+    `all`, since it combines words and replies of one prompt format. Prompts with a value on one
     side only are left out on both. A measure is null with the reason where no stimulus has a value
     on both sides; `AS` is null where one of its measures is. By `schemas.REPLICATIONS`.
 
@@ -291,11 +293,11 @@ def compute_replications(
     sides = [BARE, *(cues or [""])]
     placebos = sorted((framing for framing in framings if placebo_of(framing) > 0), key=placebo_of)
     rows: list[Row] = []
-    of_model = ["benchmark", "model", "lineage", "configuration"]
-    model_configurations = pd.concat([distributions[of_model], choices[of_model]]).drop_duplicates()
-    models = model_configurations.groupby(of_model[:-1])["configuration"].transform("size")
+    of_model = ["benchmark", "model", "lineage", "prompt_format"]
+    model_prompt_formats = pd.concat([distributions[of_model], choices[of_model]]).drop_duplicates()
+    models = model_prompt_formats.groupby(of_model[:-1])["prompt_format"].transform("size")
     for key, ways in sorted(
-        zip(model_configurations.itertuples(index=False, name=None), models, strict=True)
+        zip(model_prompt_formats.itertuples(index=False, name=None), models, strict=True)
     ):
         model_distributions = distributions[(distributions[of_model] == list(key)).all(axis=1)]
         replies = choices[(choices[of_model] == list(key)).all(axis=1)]
@@ -320,7 +322,7 @@ def _replication_row(
     placebos.
     """
     row: Row = {
-        "metric": measure.metric,
+        "readout": measure.readout,
         "measure": measure.name,
         "n": len(measure.stimuli),
         "reason": measure.reason,

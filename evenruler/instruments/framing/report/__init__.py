@@ -34,10 +34,10 @@ __all__ = ["sections"]
 CAPTIONS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("captions.yaml"))
 TABLES: Final[dict[str, Any]] = CAPTIONS["tables"]
 
-METRICS = {"token": "token probability", "choice": "proportion of choices"}
-CONFIGURATIONS = {"plain": "plain prompt", "chat": "chat template"}
+READOUTS = {"token": "token probability", "choice": "proportion of choices"}
+PROMPT_FORMATS = {"plain": "plain prompt", "chat": "chat template"}
 
-FIGURE_COLUMNS = {"prompt_format": "configuration", "readout": "metric", "cue": "factor"}
+FIGURE_COLUMNS = {"prompt_format": "prompt_format", "readout": "readout", "cue": "factor"}
 """Columns of figures by their names in other tables."""
 
 EVERY_TASK = ""
@@ -82,12 +82,12 @@ def effects_with_controls(
         every = {EVERY_TASK: "all tasks"} if len(titles) > 1 else {}
         cue_tasks += [(factor, task, where) for task, where in (every | titles).items()]
     effect_figures = figures[figures["figure"] == "effect"].fillna({"task": EVERY_TASK})
-    record_by_effect = _records_by(effect_figures, "metric", "model", "factor", "task")
+    record_by_effect = _records_by(effect_figures, "readout", "model", "factor", "task")
     rows: list[list[str | Cell]] = []
-    for metric, model in _metric_model_pairs(figures):
+    for readout, model in _metric_model_pairs(figures):
         cue_records: list[tuple[str, str, Mapping[Any, Any]]] = []
         for factor, task, where in cue_tasks:
-            cue_record = record_by_effect.get((metric, model, factor, task))
+            cue_record = record_by_effect.get((readout, model, factor, task))
             if cue_record is not None:
                 cue_records.append((factor, where, cue_record))
         lacking = all(is_missing(record["value"]) for *_, record in cue_records)
@@ -103,7 +103,7 @@ def effects_with_controls(
             if isinstance(verdict, str):
                 why = Cell(str(record["why"]), Verdict(verdict).mark)
             figure_cells = (format_figure(record), format_number(record["control"]), why)
-            rows.append([model, METRICS[metric], slug_to_words(factor), where, *figure_cells])
+            rows.append([model, READOUTS[readout], slug_to_words(factor), where, *figure_cells])
     of_placebos = effects[effects["placebo"] > 0]
     stimulus_counts = of_placebos.groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
@@ -113,20 +113,20 @@ def effects_with_controls(
 
 
 def _metric_model_pairs(figures: pd.DataFrame) -> list[tuple[str, str]]:
-    pairs = set(zip(figures["metric"], figures["model"], strict=True))
-    order = list(METRICS)
+    pairs = set(zip(figures["readout"], figures["model"], strict=True))
+    order = list(READOUTS)
     return sorted(pairs, key=lambda pair: (order.index(pair[0]), pair[1]))
 
 
 def overall_table(figures: pd.DataFrame) -> list[Table]:
-    """Figures over all cues and cells, one row per metric and model."""
+    """Figures over all cues and cells, one row per readout and model."""
     of_no_cell = figures[figures["cell"].isna()]
-    record_by_figure = _records_by(of_no_cell, "metric", "model", "figure")
+    record_by_figure = _records_by(of_no_cell, "readout", "model", "figure")
     rows: list[list[str]] = []
-    for metric, model in _metric_model_pairs(figures):
-        shift = format_figure(record_by_figure.get((metric, model, "shift_probability")))
-        coverage = format_figure(record_by_figure.get((metric, model, "coverage")))
-        rows.append([METRICS[metric], model, shift, coverage])
+    for readout, model in _metric_model_pairs(figures):
+        shift = format_figure(record_by_figure.get((readout, model, "shift_probability")))
+        coverage = format_figure(record_by_figure.get((readout, model, "coverage")))
+        rows.append([READOUTS[readout], model, shift, coverage])
     return make_tables(TABLES["whole"], rows)
 
 
@@ -143,15 +143,15 @@ def comparison_tables(comparisons: pd.DataFrame) -> list[Table]:
         return f"{difference}; p\u00a0{sign}{p}" if p else difference
 
     rows = []
-    for metric, configuration in product(METRICS, CONFIGURATIONS):
-        is_of_metric = comparisons["metric"] == metric
-        is_of_configuration = comparisons["configuration"] == configuration
-        of_part = comparisons[is_of_metric & is_of_configuration]
+    for readout, prompt_format in product(READOUTS, PROMPT_FORMATS):
+        is_of_readout = comparisons["readout"] == readout
+        is_of_prompt_format = comparisons["prompt_format"] == prompt_format
+        of_part = comparisons[is_of_readout & is_of_prompt_format]
         for (against, outcome), pair in of_part.groupby(["against", "outcome"], sort=True):
             record_by_method: dict[Any, Any] = {
                 record["method"]: record for record in pair.to_dict("records")
             }
-            part = f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}"
+            part = f"{READOUTS[readout]}, {PROMPT_FORMATS[prompt_format]}"
             n_models = str(pair["n_models"].iloc[0])
             differences = [tested(record_by_method.get(method)) for method in methods]
             rows.append([part, n_models, f"{outcome} against {against}", *differences])
@@ -166,34 +166,34 @@ def coverage_tables(source: ContrastSource, exclusions: pd.DataFrame) -> list[Ta
     if real.empty:
         return []
     models = sorted(real["model"].unique())
-    row_by_cell = _records_by(real, "metric", "task", "framing", "model")
+    row_by_cell = _records_by(real, "readout", "task", "framing", "model")
 
-    def covered(metric: str, task: str, framing: str, model: str) -> str | Cell:
-        record = row_by_cell.get((metric, task, framing, model))
+    def covered(readout: str, task: str, framing: str, model: str) -> str | Cell:
+        record = row_by_cell.get((readout, task, framing, model))
         share = format_number(record["coverage"], 3) if record else ""
         return Cell(f"{share}, too little", "unfit") if record and record["excluded"] else share
 
     rows: list[list[str | Cell]] = []
-    for metric, (slug, task) in product(METRICS, source.tasks.items()):
+    for readout, (slug, task) in product(READOUTS, source.tasks.items()):
         for cell in task.cells:
-            shares = [covered(metric, slug, cell, model) for model in models]
+            shares = [covered(readout, slug, cell, model) for model in models]
             if any(shares):
                 cues = " + ".join(map(slug_to_words, cues_of(cell))) or "no cue"
                 label = f"{task.title}: {cues}"
-                rows.append([METRICS[metric], label, *shares])
+                rows.append([READOUTS[readout], label, *shares])
     excluded_counts: list[str] = []
-    for metric in METRICS:
-        metric_rows = real[real["metric"] == metric]
-        for model, group in metric_rows.groupby("model", sort=True):
+    for readout in READOUTS:
+        readout_rows = real[real["readout"] == readout]
+        for model, group in readout_rows.groupby("model", sort=True):
             n_excluded = int(group["excluded"].sum()) or "none"
-            part = f"{model}, {METRICS[metric]}"
+            part = f"{model}, {READOUTS[readout]}"
             excluded_counts.append(f"{part}, {n_excluded} of {len(group)} cells")
     least: list[str] = []
-    for metric, meaning in CAPTIONS["least"].items():
-        metric_rows = real[real["metric"] == metric]
-        if len(metric_rows):
-            n = range_text(metric_rows["n"], 0)
-            least.append(meaning.format(least=metric_rows["least"].iloc[0], n=n))
+    for readout, meaning in CAPTIONS["least"].items():
+        readout_rows = real[real["readout"] == readout]
+        if len(readout_rows):
+            n = range_text(readout_rows["n"], 0)
+            least.append(meaning.format(least=readout_rows["least"].iloc[0], n=n))
     return make_tables(
         TABLES["coverage"], rows, models, least=" ".join(least), said="; ".join(excluded_counts)
     )
@@ -248,9 +248,9 @@ def _contrast_section(contrast: str, source: ContrastSource, tables: Tables) -> 
         )
     effects, figures, exclusions = here["effects"], here["figures"], here["exclusions"]
     effects_of_cues = effects[effects["placebo"] == 0]
-    word_effects = effects[effects["metric"] == "token"]
-    word_figures = figures[figures["metric"] == "token"]
-    word_shifts = here["shifts"][here["shifts"]["metric"] == "token"]
+    word_effects = effects[effects["readout"] == "token"]
+    word_figures = figures[figures["readout"] == "token"]
+    word_shifts = here["shifts"][here["shifts"]["readout"] == "token"]
     parts: list[Table | Picture] = [*effects_with_controls(source, figures, effects)]
     parts += _cues_among_placebos(source, word_effects, word_figures)
     parts += _sensitivity_pictures(source, word_effects, word_figures)
@@ -264,7 +264,7 @@ def _contrast_section(contrast: str, source: ContrastSource, tables: Tables) -> 
     cues: list[str] = []
     for factor, meaning in source.factors.items():
         cues.append(f"{slug_to_words(factor)} ({meaning})")
-    sampled = exclusions[exclusions["metric"] == "choice"]
+    sampled = exclusions[exclusions["readout"] == "choice"]
     sampled_models = sorted(sampled["model"].unique())
     sampling_note = f"Replies were sampled from {join_names(sampled_models)}."
     if sampled.empty:
@@ -283,7 +283,7 @@ def _label_chat_models(table: pd.DataFrame) -> pd.DataFrame:
     """`model` with "(chat)" after it for the chat template."""
     if "model" not in table:
         return table
-    is_chat = table["configuration"] == "chat"
+    is_chat = table["prompt_format"] == "chat"
     return table.assign(model=table["model"].mask(is_chat, table["model"] + " (chat)"))
 
 
@@ -298,7 +298,7 @@ def _order_and_label_rows(
     outcomes = {slug: slug for slug in source.outcomes}
     stimulus_texts = {slug: entry.text for slug, entry in source.stimuli.items()}
     words: dict[str, dict[str, str]] = {
-        "metric": METRICS,
+        "readout": READOUTS,
         "factor": factors,
         "task": task_titles,
         "outcome": outcomes,
@@ -354,19 +354,19 @@ def _shift_pictures(
 def _metric_pictures(
     source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame
 ) -> list[Picture]:
-    """Figure 4: only effects that both metrics have."""
-    key = ["metric", "model", "factor", "task"]
+    """Figure 4: only effects that both readouts have."""
+    key = ["readout", "model", "factor", "task"]
     has_value = (figures["figure"] == "effect") & figures["value"].notna()
     figure_keys = pd.MultiIndex.from_frame(figures.loc[has_value, key])
     effects = effects[pd.MultiIndex.from_frame(effects[key]).isin(figure_keys)]
     same = ["model", "task", "factor", "stimulus"]
-    n_metrics = effects.groupby(same)["metric"].transform("nunique")
-    both = effects[n_metrics == len(METRICS)]
+    n_readouts = effects.groupby(same)["readout"].transform("nunique")
+    both = effects[n_readouts == len(READOUTS)]
     if both.empty:
         return []
-    caption = CAPTIONS["metrics"].format(seen=CAPTIONS["seen"])
+    caption = CAPTIONS["readouts"].format(seen=CAPTIONS["seen"])
     drawn = charts.draw_metrics(_order_and_label_rows(both, source, "task"))
-    return [Picture("Metric by metric", caption, drawn)]
+    return [Picture("By readout", caption, drawn)]
 
 
 def _replication_parts(source: ContrastSource, replications: pd.DataFrame) -> list[Table | Picture]:
@@ -380,7 +380,7 @@ def _replication_parts(source: ContrastSource, replications: pd.DataFrame) -> li
     rows: list[list[str]] = []
     for record in records:
         model, measure = str(record["model"]), str(record["measure"])
-        metric = METRICS.get(record["metric"], str(record["metric"]))
+        readout = READOUTS.get(record["readout"], str(record["readout"]))
         before_and_after: list[str] = []
         for moment in ("before", "after"):
             low = record[f"{moment}_low"]
@@ -388,7 +388,7 @@ def _replication_parts(source: ContrastSource, replications: pd.DataFrame) -> li
             before_and_after.append(with_interval(record[moment], low, high))
         change = format_figure({**record, "value": record["change"]}, decimals=3)
         control = format_number(record["control"], 3)
-        rows.append([model, measure, metric, *before_and_after, change, control])
+        rows.append([model, measure, readout, *before_and_after, change, control])
     cue = join_names([slug_to_words(factor) for factor in source.factors])
     measure_tables = make_tables(
         TABLES["measures"], rows, meaning=CAPTIONS["studies"][source.replicates], cue=cue
@@ -396,6 +396,6 @@ def _replication_parts(source: ContrastSource, replications: pd.DataFrame) -> li
     measured = replications.dropna(subset=["before", "after"])
     if measured.empty:
         return [*measure_tables]
-    measure_names = measured["measure"] + ", " + measured["metric"].map(METRICS)
+    measure_names = measured["measure"] + ", " + measured["readout"].map(READOUTS)
     drawn = charts.draw_replications(measured.assign(measure=measure_names))
     return [*measure_tables, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]

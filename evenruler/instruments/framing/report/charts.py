@@ -128,19 +128,19 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.TopLe
 
 
 def draw_metrics(effects: pd.DataFrame) -> alt.TopLevelMixin:
-    """Both metrics above each other, one panel per task, one dot per stimulus and model: mean over
+    """Both readouts above each other, one panel per task, one dot per stimulus and model: mean over
     factors (figure 4).
 
     `effects`: by `schemas.EFFECTS`, of cues. Means are over all dots.
     """
     dots = (
-        effects.groupby(["metric", "task", "model", "stimulus"], sort=False)["apd"]
+        effects.groupby(["readout", "task", "model", "stimulus"], sort=False)["apd"]
         .mean()
         .reset_index()
     )
-    means = over_stimuli(dots, ["metric", "task"], "apd")
+    means = over_stimuli(dots, ["readout", "task"], "apd")
     return _draw_violins(
-        dots, means, row="metric", column="task", size=(_panel_width(effects["task"], 820), 84)
+        dots, means, row="readout", column="task", size=(_panel_width(effects["task"], 820), 84)
     )
 
 

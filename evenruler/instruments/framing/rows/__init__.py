@@ -80,8 +80,8 @@ def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
         continuation=source.continuation,
         replicates=source.replicates,
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
-        confirmatory=source.confirmed,
-        headline=source.headline,
+        headlines=source.confirmed,
+        focal_outcome=source.focal_outcome,
     )
     return cast(Plan, plan.model_dump())
 
@@ -104,7 +104,7 @@ def compose_tables(name: str, source: ContrastSource, settings: Settings) -> dic
             for word in words:
                 identifier = row_id(family=FAMILY, benchmark=name, outcome=outcome, **{use: word})
                 common = common_columns(identifier, source, word)
-                outcomes.append(common | {"outcome": outcome, "form": word, "use": use})
+                outcomes.append(common | {"outcome": outcome, "surface_form": word, "use": use})
     stimuli: list[Row] = []
     for stimulus, entry in source.stimuli.items():
         identifier = row_id(family=FAMILY, benchmark=name, stimulus=stimulus)

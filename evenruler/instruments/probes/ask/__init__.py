@@ -16,10 +16,10 @@ from evenruler.instruments.instrument import (
     AskingMethod,
     AskingMethods,
     ColumnsByTable,
+    ModelMeta,
     PlanKeys,
     RequestBatch,
     SchemasByTable,
-    Subject,
     Tables,
 )
 from evenruler.instruments.methods import choice
@@ -32,7 +32,7 @@ from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, build_schema
 from evenruler.text import ATTRIBUTE, TARGET, distinct_words, fill
 
-__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "METHODS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS: ColumnsByTable = {
     "attributes": ("word", "attribute", "criterion", "match", "key"),
@@ -75,7 +75,7 @@ LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"
 
 ON_AXIS = "attributes with a criterion or keys"
 
-FORMS: AskingMethods = {
+METHODS: AskingMethods = {
     LIKELIHOOD: AskingMethod(("loglikelihood",)),
     CHOICE: AskingMethod(
         ("generate",), chat=True, instead=True, takes=f"English sentences and {ON_AXIS}"
@@ -99,23 +99,23 @@ slot."""
 
 
 def requests(
-    tables: Tables, plan: ProbePlan, answers: Tables, subject: Subject
+    tables: Tables, plan: ProbePlan, answers: Tables, subject: ModelMeta
 ) -> list[RequestBatch]:
     """The requests that are not answered yet, all at once."""
     batches: list[RequestBatch] = []
     choice_plan = plan.get("choice")
-    if choice.TABLE not in answers and subject.form == CHOICE and choice_plan:
+    if choice.TABLE not in answers and subject.method == CHOICE and choice_plan:
         known_pairs = choice.known_pairs(choice_plan["known"])
         questions = choice_questions(tables, plan)
         if len(questions):
             batches.append(choice.request_of(concat_frames([questions, known_pairs])))
-    if choice.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
+    if choice.SENTENCES not in answers and subject.method == WRITTEN and plan.get("written"):
         from evenruler.instruments.methods import writing  # needed rarely
 
         prompts = writing_prompts(tables, plan)
         if len(prompts):
             batches.append(writing.request_of(prompts))
-    scored = subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD)
+    scored = subject.can("loglikelihood") and subject.uses_method(LIKELIHOOD)
     if "likelihoods" not in answers and scored:
         wanted = ["id", "framing", "text", "before"]
         bare = tables["probes"].assign(before="")
@@ -150,7 +150,7 @@ def requests(
 
 
 def scores(
-    tables: Tables, plan: ProbePlan, answers: Tables, subject: Subject
+    tables: Tables, plan: ProbePlan, answers: Tables, subject: ModelMeta
 ) -> dict[str, pd.DataFrame]:
     """Score tables made from the answers.
 
@@ -166,7 +166,7 @@ def scores(
     started = answers["starts"].rename(columns=names)
     known_likelihoods = likelihoods[likelihoods["value"].notna()]
     known_started = started[started["value"].notna()]
-    of_subject = {"model": subject.name, "lineage": subject.lineage, "configuration": "bare"}
+    of_subject = {"model": subject.name, "lineage": subject.lineage, "method": "bare"}
     embeddings = dict(
         zip(answers["embeddings"]["text"], answers["embeddings"]["vector"], strict=True)
     )
@@ -316,7 +316,7 @@ def choice_questions(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     Returns:
         `id, framing, set, template, keying, attribute, group, word, beside, first, second`: pairs
         of targets (`BARE`), of nouns (`group` numbers the two pairs that belong together), and of
-        targets with rival words. `word`: both words; `beside`: position of the attribute on its
+        targets with rival words. `word`: both words; `axis_position`: position of the attribute on its
         axis. Empty where no attribute has one.
     """
     choice_plan, attributes = _choice_plan(plan), tables["attributes"].set_index("attribute")
@@ -358,7 +358,7 @@ def choice_questions(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
         "attribute",
         "group",
         "word",
-        "beside",
+        "axis_position",
         FIRST,
         SECOND,
     ]
@@ -368,7 +368,7 @@ def choice_questions(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     every = every.assign(word=every["target"] + "/" + every["other"])
     is_rival = every["framing"] == RIVAL
     positions = every["attribute"].map(axis)
-    every["beside"] = every["key"].where(is_rival, positions).astype(float)
+    every["axis_position"] = every["key"].where(is_rival, positions).astype(float)
     return every[columns]
 
 
@@ -395,7 +395,7 @@ def writing_prompts(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     for (right, few), subject in product(known_words, evenly_spread(about, 2)):
         prompt_rows += [(KNOWN, word, word, subject, np.nan, right) for word in few]
     prompts = pd.DataFrame(
-        prompt_rows, columns=["framing", "attribute", "word", "template", "beside", "right"]
+        prompt_rows, columns=["framing", "attribute", "word", "template", "axis_position", "right"]
     )
     rows = zip(prompts["template"], prompts["word"], strict=True)
     prompts = prompts.assign(

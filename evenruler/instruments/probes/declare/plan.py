@@ -2,7 +2,7 @@
 
 from typing import Required, TypedDict
 
-from evenruler.instruments.instrument import Plan, PlannedConcept
+from evenruler.instruments.instrument import Plan, PlannedTrait
 
 
 class ChoicePlan(TypedDict):
@@ -58,7 +58,7 @@ class ProbePlan(Plan, total=False):
     groups: Required[list[str]]
     targets: Required[dict[str, dict[str, str]]]
     """Words by group and slug."""
-    concept: Required[PlannedConcept | None]
+    agreement: Required[PlannedTrait | None]
     headline: Required[list[str]]
     """Template sets that get a verdict."""
     descriptive: Required[list[str]]

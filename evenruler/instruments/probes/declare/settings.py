@@ -21,7 +21,7 @@ from evenruler.instruments.instrument import (
     BySize,
     FigureHeading,
     ToolUse,
-    by_scale,
+    by_profile,
     by_size,
 )
 from evenruler.instruments.probes.declare.plan import ProbePlan
@@ -152,7 +152,7 @@ class FitnessWeights(StrictModel):
 
 
 class Evolve(StrictModel):
-    """Settings of the evolution of a template set. `ByProfile` values are those of the scale in
+    """Settings of the evolution of a template set. `ByProfile` values are those of the profile in
     use.
     """
 
@@ -164,7 +164,7 @@ class Evolve(StrictModel):
     """The model that rewords templates: a causal one that chats, or one of kind `chat`."""
     start: Slug = "seed"
     """The template set that evolution starts from; every population has its size."""
-    generations: ByProfile[_FromOne] = by_scale(3, 10)
+    generations: ByProfile[_FromOne] = by_profile(3, 10)
     elites: int = Field(default=4, ge=1)
     """Number of best templates that are kept unchanged."""
     length: int = Field(default=COMMON_LENGTH, ge=1)
@@ -179,18 +179,18 @@ class Evolve(StrictModel):
     alpha_clip: float = Field(default=1.0, gt=0)
     """Alpha without a template is clipped to minus and plus this, since one broken set would
     flatten the rest."""
-    gradient_attributes: ByProfile[_FromOne] = by_scale(2, 1000)
+    gradient_attributes: ByProfile[_FromOne] = by_profile(2, 1000)
     """Most attributes, evenly spread, over which the gradients of words are computed."""
-    samples: ByProfile[_FromOne] = by_scale(8, 3)
+    samples: ByProfile[_FromOne] = by_profile(8, 3)
     """Rewordings requested at once for each open place in the population."""
-    shots: ByProfile[bool] = by_scale(True, False)
+    shots: ByProfile[bool] = by_profile(True, False)
     """Whether the operator gets few-shot examples, which small models need, instead of an
     instruction."""
     tries: int = Field(default=3, ge=1)
     """Most rounds of requests for a place, until a rewording is acceptable."""
     new_tokens: int = Field(default=48, ge=1)
     """Most tokens in a rewording."""
-    max_words: ByProfile[Annotated[int, Field(ge=3)]] = by_scale(16, 30)
+    max_words: ByProfile[Annotated[int, Field(ge=3)]] = by_profile(16, 30)
     """Most words in a template, slots included. Gradients cost one more shortened template for
     every word."""
     acceptability: float = Field(default=0.75, ge=0)
@@ -201,7 +201,7 @@ class Evolve(StrictModel):
     bar: float = Field(default=0.5, ge=0, le=1)
     """Least share of the operator's replies that keep every rule; below it the sets are called a
     demonstration."""
-    ablation: ByProfile[bool] = by_scale(False, True)
+    ablation: ByProfile[bool] = by_profile(False, True)
     """Whether a second run replaces random words instead of hotspots, to show the benefit of
     guidance."""
     seed: Seed = 7
@@ -281,7 +281,7 @@ class Settings(BaseSettings["ProbeSource"]):
         return self.evolve.of if self.evolve else name
 
     def replies(self, name: str) -> Path:
-        """The file of the operator's replies: one per operator, so that no scale overwrites that of
+        """The file of the operator's replies: one per operator, so that no profile overwrites that of
         another.
         """
         assert self.evolve is not None
@@ -335,22 +335,22 @@ class Settings(BaseSettings["ProbeSource"]):
             )
         return warnings
 
-    def detects(self, source: "ProbeSource", form: str | None = None) -> str | None:
+    def detects(self, source: "ProbeSource", method: str | None = None) -> str | None:
         """Minimum detectable gain of headline sets, by variances on SmolLM2 (docs/controls.md);
         choices: simulated.
         """
-        if self._lacking(source, form):
+        if self._lacking(source, method):
             return None
-        if form == "written":
+        if method == "written":
             if not source.written or self.written_prompts <= 1:
                 return None
             return f"a share of {DETECTED_WRITTEN[self.written_prompts > 8]} points"
         placebo_limit = (
-            self.choice_placebo_templates if form == "choice" else self.placebo_attributes
+            self.choice_placebo_templates if method == "choice" else self.placebo_attributes
         )
         if not placebo_limit or len(source.placebos) < FEWEST_PLACEBOS:
             return None
-        if form == "choice":
+        if method == "choice":
             return f"a share of {DETECTED_SHARES[self.choice_templates > 8]} points"
         words = min(map(len, source.targets.values()))
         if self.evolve:
@@ -364,10 +364,10 @@ class Settings(BaseSettings["ProbeSource"]):
             detectable_gains.append(f"a factor of {factor:.1f} ({name})")
         return ", ".join(detectable_gains)
 
-    def _lacking(self, source: "ProbeSource", form: str | None = None) -> str | None:
+    def _lacking(self, source: "ProbeSource", method: str | None = None) -> str | None:
         """Why no verdict is possible, whatever a model answers; None where one is."""
-        if form in ("choice", "written") and not source.in_english:
-            return f"this form asks in English, and the sentences are in {source.language!r}"
+        if method in ("choice", "written") and not source.in_english:
+            return f"this method asks in English, and the sentences are in {source.language!r}"
         if source.criterion is None and source.keys is None:
             return "neither a criterion nor keys: figures are descriptive, without verdict"
         if source.published:
@@ -377,7 +377,7 @@ class Settings(BaseSettings["ProbeSource"]):
                     f"{n} attributes with a criterion (at least {FEWEST_ATTRIBUTES} needed): no "
                     "verdict is possible"
                 )
-        if form != "written" and min(map(len, source.targets.values())) < 2:
+        if method != "written" and min(map(len, source.targets.values())) < 2:
             return (
                 "a group has 1 target (at least 2 needed), so neither likelihoods nor choices "
                 "get a verdict"

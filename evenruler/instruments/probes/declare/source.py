@@ -235,7 +235,7 @@ class ProbeSource(Source):
     placebos: list[list[Word]] = Field(default_factory=list)
     """Lists of nouns for persons, unrelated to the construct: they show what any list of words
     does."""
-    concept: SharedTrait | None = None
+    agreement: SharedTrait | None = None
     """The concept of attributes, if other instruments measure them too; high values are closer to
     the first targets."""
     rivals: KeyedAttributes | None = None
@@ -244,7 +244,7 @@ class ProbeSource(Source):
     written: WritingSettings | None = None
     """How sentences that a chat model writes about an attribute are read, where pronouns tell the
     groups apart."""
-    framings: PrefixSettings | None = None
+    prefixes: PrefixSettings | None = None
     """Prefixes after which sentences are asked too, to see how they shift biases."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
     _published: Criterion | None = PrivateAttr(default=None)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Record, SchemasByTable, Subject, Tables
+from evenruler.instruments.instrument import ModelMeta, Record, SchemasByTable, Tables
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import (
@@ -73,7 +73,7 @@ def figures(
     tables: Tables,
     plan: ProbePlan,
     scores: Tables,
-    subject: Subject,
+    subject: ModelMeta,
     resampling: Resampling,
 ) -> Found:
     """Associations of one model, and how well every template set of one instrument measures them;
@@ -197,7 +197,7 @@ def diagnose(
             figures.append((key, _note_if_flattered(headline, key, plan), fit))
             headline_rows = _to_headlines_table(made_of, headline.figure, key, rested_on)
             tables.setdefault("headlines", []).append(headline_rows)
-            if plan.get("concept"):
+            if plan.get("agreement"):
                 measurements = _concept_measurements(cube, attributes_by_slug, key, plan)
                 tables.setdefault("concepts", []).append(measurements)
         figures += [(key, _mark_if_associated(figure, fit), fit) for figure in set_figures]
@@ -295,7 +295,7 @@ def _headline_and_rows(
     )
     rows = scored_sentences.rename(
         columns={"attribute": "unit", "template": "at", "target": "word"}
-    ).assign(beside=positions)
+    ).assign(axis_position=positions)
     rows = rows[rows["at"].isin(cube.templates) & positions.notna()]
     rivals = rows[rows["framing"] == RIVAL]
     made_of = rows[rows["unit"].isin(cube.attributes)]
@@ -312,15 +312,15 @@ def _concept_measurements(
     """Measurements of each attribute by one set on one model, by `CONCEPTS`."""
     biases = cube.biases().rename(index=attributes_by_slug["word"].to_dict())
     by_item = biases.rename_axis("unit").reset_index().melt("unit", value_name="value")
-    concept = plan["concept"]
-    assert concept is not None
-    measurements = concept_rows(by_item, concept["of"], errors_beside_items(biases))
+    shared_trait = plan["agreement"]
+    assert shared_trait is not None
+    measurements = concept_rows(by_item, shared_trait["unit"], errors_beside_items(biases))
     criterion = attributes_by_slug.set_index("word")["criterion"].reindex(measurements.index)
     key_columns = {
         "benchmark": key["benchmark"],
         "part": key["set"],
         "model": key["model"],
-        "trait": concept["trait"],
+        "trait": shared_trait["trait"],
     }
     key_columns["kin"] = plan["evolved"]["of"] if "evolved" in plan else key["benchmark"]
     return measurements.assign(**key_columns, criterion=criterion).reindex(columns=CONCEPTS.names)
@@ -386,7 +386,7 @@ def _of_biases(cube: ScoreCube, attributes_by_slug: pd.DataFrame, level: float) 
     }
 
 
-def _require_both_groups(probes: pd.DataFrame, unread: set[str], subject: Subject) -> None:
+def _require_both_groups(probes: pd.DataFrame, unread: set[str], subject: ModelMeta) -> None:
     """UserError if the tokenizer knows no target of a group of some set; `unread`: ids of sentences
     without a score.
     """

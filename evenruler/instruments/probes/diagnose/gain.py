@@ -42,7 +42,7 @@ from evenruler.instruments.probes.diagnose.quality import ScoreCube, mean_interv
 from evenruler.measurement.facets import Estimate, Facet, PlaceboLists, UnitMask, jackknife_crossed
 from evenruler.measurement.figures import Figure, as_rows, finite_or_none
 from evenruler.measurement.inputs import FEWEST_PLACEBOS, Floats, wilson
-from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason, mark_by_fitness
+from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason, mark_by_validity
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import (
     HeadlineTest,
@@ -118,14 +118,14 @@ class Scores:
         units with gaps.
         """
         wide = rows.pivot(
-            index=["unit", "beside"], columns=["at", "group", "word", "pole"], values=value
+            index=["unit", "axis_position"], columns=["at", "group", "word", "pole"], values=value
         ).dropna()
         wide = wide.sort_index().sort_index(axis=1)
         columns: Any = wide.columns
         words = columns.droplevel("at").unique()
         cells = wide.to_numpy(dtype=np.float64)
         scores = cells.reshape(len(wide), -1, len(words))
-        axis = wide.index.get_level_values("beside").to_numpy(np.float64)
+        axis = wide.index.get_level_values("axis_position").to_numpy(np.float64)
         poles = words.get_level_values("pole").to_numpy(np.int8)
         lists = list(words.get_level_values("group"))
         units = list(map(str, wide.index.get_level_values("unit")))
@@ -306,7 +306,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
 
     Source: docs/formulas.md.
     """
-    key = ["unit", "at", "word", "group", "pole", "beside"]
+    key = ["unit", "at", "word", "group", "pole", "axis_position"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
     real = both[both["pole"] != 0]
     nouns = both[both["pole"] == 0]
@@ -463,11 +463,11 @@ def check_validity(
     """
     same = all_equal_reason(cube.biases(), f"attributes in {len(cube.templates)} templates")
     if same:
-        return ValidityCheck(unfit=same)
+        return ValidityCheck(failure=same)
     turned = items[~items["control"] & (items["high"] < 0)]["template"]
     if len(turned):
         several = "templates say" if len(turned) > 1 else "a template says"
-        return ValidityCheck(unfit=f"{several} the opposite of the others ({', '.join(turned)})")
+        return ValidityCheck(failure=f"{several} the opposite of the others ({', '.join(turned)})")
     shared = shared_words(cube.targets, cube.poles.tolist())
     if shared:
         return ValidityCheck(
@@ -478,7 +478,7 @@ def check_validity(
         return ValidityCheck()
     alpha_range = f"alpha is between {alpha.low:.2f} and {alpha.high:.2f}"
     if alpha.high < floor:
-        return ValidityCheck(unfit=f"{alpha_range}, below {floor:g}")
+        return ValidityCheck(failure=f"{alpha_range}, below {floor:g}")
     return ValidityCheck(doubt=f"{alpha_range}, required is {floor:g}")
 
 
@@ -514,7 +514,7 @@ def choice_figures(
     for part in read_parts(tables, plan, scores):
         points, left = _percentage_points(part.questions)
         same = all_equal_reason(points.loc[points["framing"] == BARE, "value"], "choices")
-        fit = ValidityCheck(unfit=same) if same and part.fit.unfit is None else part.fit
+        fit = ValidityCheck(failure=same) if same and part.fit.failure is None else part.fit
         silence = part.questions[part.questions["framing"] == BARE].assign(
             value=100 * part.questions["unanswered"]
         )
@@ -667,4 +667,4 @@ def _share_figures(
             mean = mean_interval(by_unit.to_numpy(dtype=np.float64), level)
             low, high = finite_or_none(mean.low), finite_or_none(mean.high)
             share = Figure(figure, finite_or_none(mean.value), len(by_unit), UNIT, low, high)
-            yield mark_by_fitness(share, fit)
+            yield mark_by_validity(share, fit)

@@ -51,7 +51,7 @@ EXACT: Dimensions = {"match": "exact"}
 ROUNDING = 1e-9
 """Distance from 1 below which a correlation counts as 1."""
 
-CELL = ["benchmark", "set", "model", "lineage", "configuration", "framing", "variant"]
+CELL = ["benchmark", "set", "model", "lineage", "method", "framing", "variant"]
 """Columns that identify one measurement of one set."""
 
 Cell = tuple[str, ...]
@@ -92,7 +92,7 @@ def score_cubes(
     scores left out.
     """
     joined = sentences.merge(
-        likelihoods[["id", "model", "lineage", "configuration", "value", "n_tokens"]], on="id"
+        likelihoods[["id", "model", "lineage", "method", "value", "n_tokens"]], on="id"
     )
     joined = joined.assign(value=joined["value"] * joined["keying"])
     for cell, rows in joined.groupby(CELL, sort=True):

@@ -200,7 +200,7 @@ def _add_ids_and_checksums(
     return table.assign(id=ids, content_sha256=checksums, framing=BARE)
 
 
-UNUSED = {"concept", "keys", "placebos", "rivals"}
+UNUSED = {"agreement", "keys", "placebos", "rivals"}
 """Fields of a source that evolution does not use: a change in them starts no new run."""
 
 

@@ -9,11 +9,11 @@ from evenruler.instruments.instrument import (
     AskingMethod,
     AskingMethods,
     ColumnsByTable,
+    ModelMeta,
     PlanKeys,
     RequestBatch,
     SchemasByTable,
     State,
-    Subject,
     Tables,
 )
 from evenruler.instruments.questionnaires import schemas
@@ -25,14 +25,14 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
 )
 from evenruler.instruments.questionnaires.ask.questions import (
     ENTAIL,
-    asked_forms,
+    asked_methods,
     without_token_counts,
 )
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.models.declarations import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.tables.frames import limit_tables
 
-__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "METHODS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS: ColumnsByTable = {
     "items": ("id", "premise", "hypothesis", "original", "item", "twin", "subscale", "keying"),
@@ -59,7 +59,7 @@ PLANNED: PlanKeys = (
     *("temperature", "three_way", "tools"),
 )
 
-FORMS: AskingMethods = {
+METHODS: AskingMethods = {
     ENTAIL: AskingMethod(("entail", "in_place")),
     OPTIONS: AskingMethod(("generate",), chat=True),
 }
@@ -81,11 +81,11 @@ ANSWERS: SchemasByTable = {
 
 
 def requests(
-    tables: Tables, plan: QuestionnairePlan, answers: Tables, subject: Subject
+    tables: Tables, plan: QuestionnairePlan, answers: Tables, subject: ModelMeta
 ) -> list[RequestBatch]:
     """The requests to send next: all that the model can do whose table of answers is missing.
 
-    A model is asked every prompt in all its forms, and items also after prefixes in the form
+    A model is asked every prompt by all its methods, and items also after prefixes by the method
     `verbaliser`; then again after every measured epoch of every fit to every corpus, in this order,
     so that nothing is trained twice.
     """
@@ -94,16 +94,16 @@ def requests(
 
 
 def _all_requests(
-    tables: Tables, plan: QuestionnairePlan, subject: Subject
+    tables: Tables, plan: QuestionnairePlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
     item_tables, twins = questions.split_by_placebo(tables)
     yield from questions.labelled_requests(plan, subject)
     yield from questions.known_requests(plan, subject)
     yield from _prompt_requests(item_tables, subject)
     yield from _prompt_requests(twins, subject)
-    if OPTIONS in asked_forms(subject):
+    if OPTIONS in asked_methods(subject):
         yield from options.requests(tables, plan, subject)
-    if VERBALISER in asked_forms(subject) and subject.can("entail"):
+    if VERBALISER in asked_methods(subject) and subject.can("entail"):
         after = questions.prefixed_rows(item_tables["prompts"], plan)
         yield _entailment_request(after, VERBALISER, None, before=after["before"].tolist())
     for state in questions.adaptation_states(plan, subject):
@@ -118,17 +118,17 @@ def _all_requests(
 
 
 def _prompt_requests(
-    tables: Tables, subject: Subject, state: State | None = None
+    tables: Tables, subject: ModelMeta, state: State | None = None
 ) -> Iterator[RequestBatch]:
-    for form in asked_forms(subject):
-        rows = _request_rows(tables["prompts"], form, state)
-        if form == SENTENCE and subject.can("loglikelihood"):
+    for method in asked_methods(subject):
+        rows = _request_rows(tables["prompts"], method, state)
+        if method == SENTENCE and subject.can("loglikelihood"):
             texts = tables["prompts"]["premise"] + " " + tables["prompts"]["hypothesis"]
             inputs = {"text": texts.tolist()}
             yield RequestBatch(
                 "likelihoods", "loglikelihood", rows, inputs, {"every": True}, state=state
             )
-        elif form in LIKELIHOODS and subject.can("in_place"):
+        elif method in LIKELIHOODS and subject.can("in_place"):
             yield RequestBatch(
                 "likelihoods",
                 "in_place",
@@ -136,24 +136,24 @@ def _prompt_requests(
                 questions.locate_intensifiers(tables),
                 state=state,
             )
-        if form not in BY_FACTS and subject.can("entail"):
-            yield _entailment_request(tables["prompts"], form, state)
+        if method not in BY_FACTS and subject.can("entail"):
+            yield _entailment_request(tables["prompts"], method, state)
 
 
 def _entailment_request(
-    prompts: pd.DataFrame, form: str, state: State | None, **more: list[str]
+    prompts: pd.DataFrame, method: str, state: State | None, **more: list[str]
 ) -> RequestBatch:
     sides = {"premise": prompts["premise"].tolist(), "hypothesis": prompts["hypothesis"].tolist()}
-    rows = _request_rows(prompts, form, state)
+    rows = _request_rows(prompts, method, state)
     return RequestBatch(
         "entailment", "entail", rows, {**sides, **more}, {"every": True}, state=state
     )
 
 
-def _request_rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
+def _request_rows(prompts: pd.DataFrame, method: str, state: State | None) -> pd.DataFrame:
     stage = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
     stage_columns: dict[str, Any] = dict(zip(questions.STAGE, stage, strict=True))
-    return prompts[["id"]].assign(configuration=form, **stage_columns)
+    return prompts[["id"]].assign(method=method, **stage_columns)
 
 
 def limited(tables: Tables, plan: QuestionnairePlan, n: int) -> tuple[Tables, QuestionnairePlan]:

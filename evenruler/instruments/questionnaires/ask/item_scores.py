@@ -16,7 +16,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.metrics import silhouette_score
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import RequestBatch, Subject, Tables
+from evenruler.instruments.instrument import ModelMeta, RequestBatch, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import options
 from evenruler.instruments.questionnaires.ask.questions import (
@@ -306,7 +306,7 @@ def contrast_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> 
 
 SHARE = "share"  # of an option in a chat model's answers
 
-MODEL = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
+MODEL = ["questionnaire", "model", "lineage", "kind", "method", "framing"]
 
 
 class Scoring(NamedTuple):
@@ -363,21 +363,20 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
         "weight",
     ]
     joined = prompts[columns].merge(answers, on="id", validate="1:m")
-    for (model, configuration), rows in answers.groupby(["model", "configuration"]):
+    for (model, method), rows in answers.groupby(["model", "method"]):
         lacking = len(prompts) - prompts["id"].isin(rows["id"]).sum()
-        if lacking and configuration != OPTIONS:  # chat models may leave a question unanswered
+        if lacking and method != OPTIONS:  # chat models may leave a question unanswered
             raise ValueError(
-                f"{label_with_method(str(model), str(configuration))}: {lacking} prompts have no "
-                "score"
+                f"{label_with_method(str(model), str(method))}: {lacking} prompts have no score"
             )
     parts = []
     for _, rows in joined.groupby([*MODEL, "item", "twin"], sort=True):
-        form = rows["configuration"].iloc[0]
-        if form == OPTIONS:  # shares sum to 1 within each term already
+        method = rows["method"].iloc[0]
+        if method == OPTIONS:  # shares sum to 1 within each term already
             with np.errstate(divide="ignore"):
                 parts.append(rows.assign(log_p=np.log(rows[SHARE]), pss=rows[SHARE]))
             continue
-        if form in LIKELIHOODS:
+        if method in LIKELIHOODS:
             log_p = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
             if not np.isfinite(log_p).all():
                 raise ValueError("a log-probability is not a number")
@@ -409,7 +408,7 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
         is_source = pss.index.get_level_values("polarity") == "source"
         weights = pss.columns.get_level_values("weight").to_numpy(dtype=np.float64)
         # Chat answers are not normalised over terms, so inverse terms are subtracted.
-        scored = contrast_score if identity["configuration"] == OPTIONS else item_score
+        scored = contrast_score if identity["method"] == OPTIONS else item_score
         score = item["keying"] * scored(pss, is_source, weights)
         shares = pss.to_numpy()
         separation = silhouette(shares, is_source)
@@ -446,7 +445,7 @@ NO_FACTS = pd.DataFrame({"fact": pd.Series(dtype="int64"), "right": pd.Series(dt
 
 
 def of_facts(answers: pd.DataFrame, plan: QuestionnairePlan) -> pd.DataFrame:
-    """By configuration and fact, whether a model gives the right term more of the frequent words
+    """By method and fact, whether a model gives the right term more of the frequent words
     than the wrong one.
 
     Scored as items are: likelihoods normalised over both terms, then over words, with the scale's
@@ -454,14 +453,14 @@ def of_facts(answers: pd.DataFrame, plan: QuestionnairePlan) -> pd.DataFrame:
     """
     rows = []
     weights = plan["accuracy"].get("words", {})
-    for (configuration, fact), group in answers.groupby(["configuration", "fact"], sort=True):
+    for (method, fact), group in answers.groupby(["method", "fact"], sort=True):
         table = group.pivot(index="term", columns="word", values="nats")
         pss = two_way_of_logs(table.to_numpy(), plan["temperature"])
         word_weights = np.array([weights[word] for word in table.columns])
         points = dict(zip(table.index, pss @ word_weights, strict=True))
         is_right = points["right"] > points["wrong"]
-        rows.append({"configuration": configuration, "fact": fact, "right": is_right})
-    return pd.DataFrame(rows, columns=["configuration", "fact", "right"])
+        rows.append({"method": method, "fact": fact, "right": is_right})
+    return pd.DataFrame(rows, columns=["method", "fact", "right"])
 
 
 KINDS = {
@@ -471,11 +470,11 @@ KINDS = {
     "head": "nli",
     OPTIONS: "chat",
 }
-"""Kind of model by configuration."""
+"""Kind of model by method."""
 
 
 def scores(
-    tables: Tables, plan: QuestionnairePlan, answers: Tables, subject: Subject
+    tables: Tables, plan: QuestionnairePlan, answers: Tables, subject: ModelMeta
 ) -> dict[str, pd.DataFrame]:
     """All scores of one model on one questionnaire.
 
@@ -500,7 +499,7 @@ def scores(
     require_whole(prompts, items)
     # Answers to prompts, one row per measure; `framing` is set for bare prompts.
     entailment, likelihoods = answers["entailment"], answers["likelihoods"]
-    state = ["id", "configuration", *STAGE]
+    state = ["id", "method", *STAGE]
     answer_frames = [
         entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS
     ]
@@ -509,17 +508,17 @@ def scores(
     )
     chosen, shares = options.parse_option_answers(tables, plan, answers)
     of_options = options.of_prompts(tables["prompts"], shares)
-    of_options = of_options.assign(configuration=OPTIONS, corpus="", fit=0, epoch=0, measure=SHARE)
+    of_options = of_options.assign(method=OPTIONS, corpus="", fit=0, epoch=0, measure=SHARE)
     chat_facts = options.score_facts(shares, plan) if len(chosen) else NO_FACTS
-    chat_facts = chat_facts.assign(configuration=OPTIONS)
+    chat_facts = chat_facts.assign(method=OPTIONS)
     rows = concat_frames([*answer_frames, of_options])
-    kind = rows["configuration"].map(KINDS)
+    kind = rows["method"].map(KINDS)
     answered = rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
     bare = answered[answered["corpus"] == ""]
     is_unprefixed = bare["id"].isin(tables["prompts"]["id"])
     item_answers = bare[is_unprefixed & bare["id"].isin(prompts["id"])]
     prefixed_answers = bare[~is_unprefixed]
-    reads = VERBALISER in subject.forms  # it asks a question, which can follow a prefix
+    reads = VERBALISER in subject.methods  # it asks a question, which can follow a prefix
     cells = (
         cells_of(prompts, item_answers, scoring)
         if len(item_answers)

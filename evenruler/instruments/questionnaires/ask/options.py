@@ -1,4 +1,4 @@
-"""The form `options`: a chat model chooses which of the scale's words fits a gap, shown in several
+"""The method `options`: a chat model chooses which of the scale's words fits a gap, shown in several
 orders.
 
 Facts are asked in the same way. What a chat model says of a sentence about somebody is no trait of
@@ -11,12 +11,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.instrument import RequestBatch, Subject, Tables
+from evenruler.instruments.instrument import ModelMeta, RequestBatch, Tables
 from evenruler.instruments.methods.choice import NEW_TOKENS, WITHHELD, chat_requests, count_replies
 from evenruler.instruments.questionnaires.ask.questions import locate_intensifiers
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
-from evenruler.measurement.nonresponse import fitness_of, not_read
+from evenruler.measurement.nonresponse import not_read, validity_of_replies
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.text.replies import LETTERS, normalise_surface, read_choice
 
@@ -99,7 +99,7 @@ def _of_facts(plan: QuestionnairePlan) -> Iterator[tuple[bool, str, str, dict[st
             yield True, f"{place} {term}", question, words
 
 
-def requests(tables: Tables, plan: QuestionnairePlan, subject: Subject) -> Iterator[RequestBatch]:
+def requests(tables: Tables, plan: QuestionnairePlan, subject: ModelMeta) -> Iterator[RequestBatch]:
     """Request letter probabilities where the model gives them, else a reply to each question."""
     question_rows = option_questions(tables, plan)
     if subject.can("words"):
@@ -109,9 +109,9 @@ def requests(tables: Tables, plan: QuestionnairePlan, subject: Subject) -> Itera
             letters.extend(LETTERS[:n])
         rows = question_rows.loc[question_rows.index.repeat(n_options), ["id", "turn", "prompt"]]
         rows = rows.assign(form=letters)
-        inputs = {name: rows[name].tolist() for name in ("prompt", "form")}
+        inputs = {name: rows[name].tolist() for name in ("prompt", "surface_form")}
         yield RequestBatch(
-            LETTER_MASS, "words", rows[["id", "turn", "form"]], inputs, {"chat": True}
+            LETTER_MASS, "words", rows[["id", "turn", "surface_form"]], inputs, {"chat": True}
         )
     elif subject.can("generate"):
         yield chat_requests(
@@ -143,7 +143,7 @@ def parse_option_answers(
 def _by_mass(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     letters = answers[LETTER_MASS]
     letters = letters.assign(p=np.exp(letters["nats"] + letters["ends"]))
-    by_letter = letters.pivot(index=["id", "turn"], columns="form", values="p")
+    by_letter = letters.pivot(index=["id", "turn"], columns="surface_form", values="p")
     shares = by_letter.apply(lambda row: (row.dropna() / row.sum()).tolist(), axis=1)
     mass = by_letter.sum(axis=1)
     shares_and_mass = pd.concat([shares.rename("shares"), mass.rename("mass")], axis=1)
@@ -224,15 +224,15 @@ def check_option_validity(chosen: pd.DataFrame) -> ValidityCheck:
     if not len(item_answers):
         return ValidityCheck()
     if item_answers["mass"].isna().any():
-        item_fitness = fitness_of(count_replies(item_answers))
-        if item_fitness != ValidityCheck():
-            return item_fitness
+        item_validity = validity_of_replies(count_replies(item_answers))
+        if item_validity != ValidityCheck():
+            return item_validity
         return ValidityCheck(doubt=not_read(count_replies(fact_answers)))
     mass = float(item_answers["mass"].mean())
     reason = (
         f"the letters have {mass:.2f} of what it would write; at least {LEAST_MASS:g} is asked for"
     )
-    return ValidityCheck(unfit=reason if mass < LEAST_MASS else None)
+    return ValidityCheck(failure=reason if mass < LEAST_MASS else None)
 
 
 def by_order(shares: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Series[float]":

@@ -8,7 +8,14 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments import prefixes
-from evenruler.instruments.instrument import Adaptation, Plan, RequestBatch, State, Subject, Tables
+from evenruler.instruments.instrument import (
+    Adaptation,
+    ModelMeta,
+    Plan,
+    RequestBatch,
+    State,
+    Tables,
+)
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.shared import MNLI, lines_of
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
@@ -20,20 +27,20 @@ LOGITS = ["entailment", "neutral", "contradiction"]
 """Names of a model's three logits for a pair."""
 
 ENTAIL = "entail"
-"""The group of all forms but `options`: entailment or likelihoods."""
+"""The group of all methods but `options`: entailment or likelihoods."""
 
 OF_BOTH = ("items", "terms", "prompts")
 """The published tables that hold items and twins."""
 
 
-def asked_forms(subject: Subject) -> list[str]:
-    """The forms in which the model is asked: `options` or the others, if only one was wanted."""
-    forms: list[str] = []
-    for form in subject.forms:
-        group = OPTIONS if form == OPTIONS else ENTAIL
-        if subject.asked_in(group):
-            forms.append(form)
-    return forms
+def asked_methods(subject: ModelMeta) -> list[str]:
+    """The methods in which the model is asked: `options` or the others, if only one was wanted."""
+    methods: list[str] = []
+    for method in subject.methods:
+        group = OPTIONS if method == OPTIONS else ENTAIL
+        if subject.uses_method(group):
+            methods.append(method)
+    return methods
 
 
 def split_by_placebo(tables: Tables) -> tuple[Tables, Tables]:
@@ -84,34 +91,34 @@ def locate_intensifiers(tables: Tables) -> dict[str, list[str]]:
     return parts
 
 
-def labelled_requests(plan: QuestionnairePlan, subject: Subject) -> Iterator[RequestBatch]:
-    """Every labelled pair of the plan, in every entailment form of the model."""
+def labelled_requests(plan: QuestionnairePlan, subject: ModelMeta) -> Iterator[RequestBatch]:
+    """Every labelled pair of the plan, in every entailment method of the model."""
     if not subject.can("entail"):
         return
     pairs = pairs_of(plan)
-    for form in asked_forms(subject):
-        if form not in BY_FACTS:
-            rows = pairs[["set", "label"]].assign(configuration=form, pair=range(len(pairs)))
+    for method in asked_methods(subject):
+        if method not in BY_FACTS:
+            rows = pairs[["set", "label"]].assign(method=method, pair=range(len(pairs)))
             yield RequestBatch("labelled_pairs", "entail", rows, sides_of(pairs))
 
 
-def known_requests(plan: QuestionnairePlan, subject: Subject) -> Iterator[RequestBatch]:
+def known_requests(plan: QuestionnairePlan, subject: ModelMeta) -> Iterator[RequestBatch]:
     """Every fact of the plan, with its right and its wrong term and every intensifier, in the
-    likelihood forms.
+    likelihood methods.
     """
     fact_prompts = pd.DataFrame(_fact_prompts(plan))
     if fact_prompts.empty:
         return
-    for form in asked_forms(subject):
-        if form not in LIKELIHOODS:
+    for method in asked_methods(subject):
+        if method not in LIKELIHOODS:
             continue
-        rows = fact_prompts[["fact", "term", "word"]].assign(configuration=form)
-        if form == SENTENCE and subject.can("loglikelihood"):
+        rows = fact_prompts[["fact", "term", "word"]].assign(method=method)
+        if method == SENTENCE and subject.can("loglikelihood"):
             texts = fact_prompts["before"] + fact_prompts["word"] + fact_prompts["after"]
             yield RequestBatch(
                 "known_answers", "loglikelihood", rows, {"text": texts.tolist()}, {"every": True}
             )
-        elif form != SENTENCE and subject.can("in_place"):
+        elif method != SENTENCE and subject.can("in_place"):
             inputs = {side: fact_prompts[side].tolist() for side in ("before", "word", "after")}
             yield RequestBatch("known_answers", "in_place", without_token_counts(rows), inputs)
 
@@ -159,7 +166,7 @@ STAGE = ["corpus", "fit", "epoch"]
 """Columns that identify an adaptation state."""
 
 
-def adaptation_states(plan: QuestionnairePlan, subject: Subject) -> Iterator[State]:
+def adaptation_states(plan: QuestionnairePlan, subject: ModelMeta) -> Iterator[State]:
     """States before and after every epoch (or the last) of every fit to every corpus; none for
     unadapted models.
 
@@ -199,7 +206,7 @@ def adaptation_items(tables: Tables, plan: QuestionnairePlan) -> Tables:
 
 
 def course_requests(
-    state: State, plan: QuestionnairePlan, subject: Subject
+    state: State, plan: QuestionnairePlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
     """Requests that track the adaptation: labelled pairs, a chat model's reply to a message, and
     the loss.

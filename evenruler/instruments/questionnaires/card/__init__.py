@@ -52,7 +52,7 @@ def card(
     return assemble_card(
         WORDS,
         *(declaration, tables, plan, evidence),
-        facts=_summarise_evidence(evidence, plan["accuracy"]["bar"]),
+        facts=_summarise_evidence(evidence, plan["accuracy"]["threshold"]),
         example=shown[0] if shown else None,
         parameters={**scored, "scale": scale},
         quality=declare.headings(plan),
@@ -64,7 +64,7 @@ def card(
     )
 
 
-def _summarise_evidence(evidence: Evidence, bar: float) -> dict[str, Any]:
+def _summarise_evidence(evidence: Evidence, threshold: float) -> dict[str, Any]:
     """Which models are accurate enough; alpha and correlations over models, or why not; effects of
     adaptation.
     """
@@ -76,7 +76,7 @@ def _summarise_evidence(evidence: Evidence, bar: float) -> dict[str, Any]:
         figure, value = row["figure"], row["value"]
         is_judged = row.get("item_set") == declare.PAIRS and row.get("low") is not None
         if figure == "accuracy" and is_judged:
-            is_accurate[model_label(row)] = row["low"] > bar
+            is_accurate[model_label(row)] = row["low"] > threshold
         elif figure in (declare.ALPHA, declare.RHO) and "subscale" not in row:
             statistic = f"rho with {row['other']}" if "other" in row else figure
             label = f"{statistic} ({row['method']})"
@@ -96,28 +96,28 @@ def _summarise_evidence(evidence: Evidence, bar: float) -> dict[str, Any]:
 
 def _of_any_model(source: QuestionnaireSource) -> Iterator[FigureHeading]:
     """Columns of figures that do not depend on a model; correlations between subscales last."""
-    for form, how in declare.CONFIGURATIONS.items():
+    for method, how in declare.METHODS.items():
         meaning = (
             f"Cronbach's alpha over lineages of models that are asked by {how} (interval: Feldt)"
         )
-        yield FigureHeading(declare.ALPHA, f"alpha, {form}", meaning, {"method": form})
+        yield FigureHeading(declare.ALPHA, f"alpha, {method}", meaning, {"method": method})
     yield from (FigureHeading(**heading_fields) for heading_fields in WORDS["any_model"])
     for other in source.subscales:
-        for form, how in declare.CONFIGURATIONS.items():
+        for method, how in declare.METHODS.items():
             meaning = (
                 f"Spearman correlation with `{other}` over lineages of models that are asked by "
                 f"{how}"
             )
-            dimensions = {"other": other, "method": form}
-            yield FigureHeading(declare.RHO, f"rho with {other}, {form}", meaning, dimensions)
+            dimensions = {"other": other, "method": method}
+            yield FigureHeading(declare.RHO, f"rho with {other}, {method}", meaning, dimensions)
 
 
 def _of_items() -> Iterator[FigureHeading]:
-    """Columns of figures of single items; the correlation with the rest for each form."""
+    """Columns of figures of single items; the correlation with the rest for each method."""
     *headings, rest = [FigureHeading(**heading_fields) for heading_fields in WORDS["of_items"]]
     yield from headings
-    for form in declare.CONFIGURATIONS:
-        yield replace(rest, heading=f"{rest.heading}, {form}", dimensions={"method": form})
+    for method in declare.METHODS:
+        yield replace(rest, heading=f"{rest.heading}, {method}", dimensions={"method": method})
 
 
 def task_name(questionnaire: str) -> str:

@@ -13,7 +13,7 @@ from evenruler.instruments.instrument import (
     BySize,
     FigureHeading,
     ToolUse,
-    by_scale,
+    by_profile,
     by_size,
     entries_of_profile,
 )
@@ -65,14 +65,14 @@ ALPHA, RHO = "alpha", "rho"
 """Internal consistency over lineages of models, and the correlation with another scale or
 subscale."""
 
-CONFIGURATIONS = {
+METHODS = {
     "head": "a head for entailment",
     "verbaliser": "a verbaliser (yes, no or maybe)",
     "sentence": "the likelihood of premise and hypothesis as one text",
     "mlm": "the likelihood of intensifiers in their place",
     "options": "which word fits, in a chat",
 }
-"""The forms in which a model is asked, in words."""
+"""The methods by which a model is asked, in words."""
 
 
 _FIGURES: list[dict[str, Any]] = read_yaml(Path(__file__).with_name("figures.yaml"))
@@ -83,7 +83,7 @@ def headings(plan: QuestionnairePlan) -> list[FigureHeading]:
     accuracy_plan = plan["accuracy"]
     placeholders = {
         "n": sum(pair["set"] == MNLI for pair in accuracy_plan["pairs"]),
-        "bar": accuracy_plan["bar"],
+        "threshold": accuracy_plan["threshold"],
     }
     figure_headings: list[FigureHeading] = []
     for heading_fields in _FIGURES:
@@ -107,7 +107,7 @@ def headings(plan: QuestionnairePlan) -> list[FigureHeading]:
             "move when it is adapted "
             f"to the control, on the scale itself (interval: t over fits){expected}"
         )
-        heading = FigureHeading(MOVED, f"moved by {name}", what, dimensions, role="headline")
+        heading = FigureHeading(MOVED, f"moved by {name}", what, dimensions, figure_type="headline")
         figure_headings.append(heading)
     return figure_headings
 
@@ -139,8 +139,8 @@ BATCH = 8
 class CorpusSettings(StrictModel):
     """How models are adapted to one corpus (EMPALC, section 4.4)."""
 
-    epochs: ByProfile[_ToMost] = by_scale(2, 20)
-    learning_rate: ByProfile[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = by_scale(
+    epochs: ByProfile[_ToMost] = by_profile(2, 20)
+    learning_rate: ByProfile[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = by_profile(
         2e-4, 2e-5
     )
     """The paper's at full scale; higher for the few epochs of the quick scale."""
@@ -156,7 +156,7 @@ class Source(QuestionnaireSource):
     pairs: list[LabelledPair] = Field(default_factory=list)
     """Labelled pairs that measure a model's accuracy in entailment."""
     facts: list[Fact] = Field(default_factory=list)
-    """Facts that measure a model's accuracy in the likelihood forms."""
+    """Facts that measure a model's accuracy in the likelihood methods."""
 
 
 class Settings(BaseSettings[Source]):
@@ -167,9 +167,9 @@ class Settings(BaseSettings[Source]):
     three_way: bool = False
     """Use entailment's share of all three answers; by default neutral is left out."""
     accuracy: float = Field(default=0.7, gt=0, lt=1)
-    """The accuracy bar for every form: the lower end of the 95% interval of accuracy, on labelled
+    """The accuracy threshold for every method: the lower end of the 95% interval of accuracy, on labelled
     pairs or (likelihoods) on facts, must exceed it. A model that fails it counts nowhere."""
-    accuracy_pairs: ByProfile[_FromThree] = by_scale(300, 501)
+    accuracy_pairs: ByProfile[_FromThree] = by_profile(300, 501)
     """The most labelled pairs asked of each set, evenly over labels."""
     stop_below: bool = False
     """Stop the diagnosis at a poor item, rather than only report it."""
@@ -182,12 +182,12 @@ class Settings(BaseSettings[Source]):
     )
     """Corpora that models with `intervention` are adapted to, by file name under `shared/corpora`;
     an entry with `scale` is used only at that scale."""
-    fits: ByProfile[_ToMost] = by_scale(1, 6)
+    fits: ByProfile[_ToMost] = by_profile(1, 6)
     """Fits per corpus, each with another seed and another held-out part; below five the course is
     shown without a verdict."""
-    adapted: ByProfile[Annotated[int, Field(ge=1)]] = by_scale(1000, 1000)
+    adapted: ByProfile[Annotated[int, Field(ge=1)]] = by_profile(1000, 1000)
     """The most items asked after adaptation."""
-    adapted_pairs: ByProfile[_FromThree] = by_scale(30, 501)
+    adapted_pairs: ByProfile[_FromThree] = by_profile(30, 501)
     """The most labelled pairs asked after every epoch, to check that the adapted model still judges
     entailment."""
     orders: BySize[Annotated[int, Field(ge=2, le=8)]] = by_size(2, 4, 8)
@@ -203,7 +203,7 @@ class Settings(BaseSettings[Source]):
     """Whether the pipeline asks models; if not, it only builds rows, and models are asked when
     measured."""
 
-    def detects(self, source: Source, form: str | None = None) -> str | None:
+    def detects(self, source: Source, method: str | None = None) -> str | None:
         """The points beyond twins detectable on one model at 80 % power, and the items that
         `smallest` would need.
 

@@ -23,9 +23,9 @@ class PlannedFact(TypedDict):
 
 
 class AccuracyPlan(TypedDict):
-    """The bar of accuracy, and what it is measured on. Plans of before have no facts and words."""
+    """The threshold of accuracy, and what it is measured on. Plans of before have no facts and words."""
 
-    bar: float
+    threshold: float
     sources: list[str]
     pairs: list[PlannedPair]
     facts: NotRequired[list[PlannedFact]]

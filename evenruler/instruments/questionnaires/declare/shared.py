@@ -227,7 +227,7 @@ def load_pairs(path: Path) -> list[LabelledPair]:
 
 
 FACTS = "facts"
-"""The set on which likelihood forms are judged."""
+"""The set on which likelihood methods are judged."""
 
 
 class Fact(StrictModel):

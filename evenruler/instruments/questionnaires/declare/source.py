@@ -313,7 +313,7 @@ class QuestionnaireSource(instrument.Source):
     original: PublishedWording
     scale: Slug = "frequency"
     """Name of a file under `shared/scales`."""
-    framings: PrefixSettings | None = None
+    prefixes: PrefixSettings | None = None
     """Prefixes before the question to a causal model, to measure how they shift scores."""
     items: dict[Slug, QuestionnaireItem] = Field(min_length=1)
 

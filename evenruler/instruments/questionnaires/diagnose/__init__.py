@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Evidence, Record, SchemasByTable, Subject, Tables
+from evenruler.instruments.instrument import Evidence, ModelMeta, Record, SchemasByTable, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
@@ -60,7 +60,7 @@ def figures(
     tables: Tables,
     plan: QuestionnairePlan,
     scores: Tables,
-    subject: Subject,
+    subject: ModelMeta,
     resampling: Resampling,
 ) -> dict[str, pd.DataFrame]:
     """Figures of one model on one questionnaire: those of `TABLES` that need no other model, and
@@ -74,7 +74,7 @@ def figures(
     shifts = prefix_shift_figures(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
     judged = {"accuracy_of_any": accuracy, "cells": cells, "chosen": scores["chosen"]}
-    fits = population.fitness_by_form(judged, subject.forms, plan["accuracy"]["bar"])
+    fits = population.validity_by_method(judged, subject.methods, plan["accuracy"]["threshold"])
     on_the_way = answer_trajectories(items, scores["adapted"], intensifiers)
     twins = scores["twins"]
     rows = list(model_figures(items, twins, cells, accuracy, fits, resampling.level))
@@ -148,10 +148,10 @@ def evidence(tables: Tables) -> Mapping[str, Evidence]:
 
 
 def _corpus_change_rows(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[Row]:
-    """How far each corpus moves answers, by form, without comparison with its control."""
-    for (model, form), group in trajectories.groupby(["model", "configuration"], sort=True):
+    """How far each corpus moves answers, by method, without comparison with its control."""
+    for (model, method), group in trajectories.groupby(["model", "method"], sort=True):
         change_figures = corpus_change_figures(group, level)
-        yield from as_rows(change_figures, name, model, method=population.find_method(form))
+        yield from as_rows(change_figures, name, model, method=population.method_dimension(method))
 
 
 def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -162,7 +162,7 @@ def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) ->
     n_intensifiers = prompts["intensifier"].nunique()
     headline_frames = [pd.DataFrame(columns=schemas.HEADLINES.names)]
     for pole, scores in ((1, items), (0, twins)):
-        method = scores["configuration"].map(population.find_method)
+        method = scores["method"].map(population.method_dimension)
         headline_rows = scores[["model"]].assign(figure=BEYOND, method=method, pole=pole)
         headline_rows["unit"] = scores["item"]
         headline_rows["rows"] = scores["item"].map(rows)

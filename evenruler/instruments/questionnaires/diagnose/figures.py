@@ -20,7 +20,7 @@ from evenruler.instruments.questionnaires.diagnose.population import (
     FEWEST_LINEAGES,
     OF_MODEL,
     accuracy_figures,
-    find_method,
+    method_dimension,
     method_label,
 )
 from evenruler.measurement import Figure, Resampling
@@ -33,7 +33,7 @@ from evenruler.measurement.figures import (
     finite_or_none,
 )
 from evenruler.measurement.inputs import constant_columns
-from evenruler.measurement.nonresponse import mark_by_fitness
+from evenruler.measurement.nonresponse import mark_by_validity
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, prefix_shifts, shift_figures
 from evenruler.measurement.verdicts import ValidityCheck
@@ -48,33 +48,33 @@ def model_figures(
     fits: Mapping[str, ValidityCheck],
     level: float,
 ) -> list[Row]:
-    """Figures of one model, by form: answer, silhouette, PSS range, order of words, accuracy.
+    """Figures of one model, by method: answer, silhouette, PSS range, order of words, accuracy.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets,
     in points of the scale. The control of answer, silhouette and range is the same figure of twins.
-    The answer is marked invalid where `fits` (by form) say so; it is also given for subscales.
+    The answer is marked invalid where `fits` (by method) say so; it is also given for subscales.
     """
     rows: list[Row] = []
     own_cells = dict(iter(cells.groupby(OF_MODEL)))
     own_twins = dict(iter(twins.groupby(OF_MODEL)))
     for key, of_model in items.groupby(OF_MODEL, sort=True):
-        questionnaire, model, configuration = key
-        model_cells, fit = own_cells[key], fits[str(configuration)]
+        questionnaire, model, method = key
+        model_cells, fit = own_cells[key], fits[str(method)]
         of_twins = own_twins.get(key, twins.head(0))
         intensifiers = model_cells["intensifier"].nunique()
         answer, *other_figures = means_of(of_model, of_twins, intensifiers, level)
         figures = [
-            mark_by_fitness(answer, fit),
+            mark_by_validity(answer, fit),
             *other_figures,
             _intensifier_order(model_cells, of_model.set_index("item")["keying"], level),
-            *accuracy_figures(accuracy, str(configuration)),
+            *accuracy_figures(accuracy, str(method)),
         ]
-        method = find_method(configuration)
+        method = method_dimension(method)
         rows += as_rows(figures, questionnaire, model, method=method)
         for subscale, subscale_items in of_model.groupby("subscale", sort=True):
             subscale_twins = of_twins[of_twins["subscale"] == subscale]
             answer, *_ = means_of(subscale_items, subscale_twins, intensifiers, level)
-            figure = mark_by_fitness(answer, fit)
+            figure = mark_by_validity(answer, fit)
             rows += as_rows([figure], questionnaire, model, subscale=subscale, method=method)
     return rows
 
@@ -85,7 +85,7 @@ def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) 
 
     `by_order`: [orders] mean weight of all terms.
     """
-    option_cells = cells[cells["configuration"] == OPTIONS]
+    option_cells = cells[cells["method"] == OPTIONS]
     for (questionnaire, model), of_model in option_cells.groupby(
         ["questionnaire", "model"], sort=True
     ):
@@ -138,8 +138,8 @@ def population_figures(
     """Figures over lineages of models (alpha, correlations between scales), and figures of the
     items' content.
 
-    Figures over models are computed per configuration: scores of heads, verbalisers and likelihoods
-    are not on one scale, and mixing them would show differences of form as differences between
+    Figures over models are computed per method: scores of heads, verbalisers and likelihoods
+    are not on one scale, and mixing them would show differences of method as differences between
     models.
     """
     level = resampling.level
@@ -155,7 +155,7 @@ def _consistency_rows(items: pd.DataFrame, members: Collection[str], level: floa
     scale.
     """
     for (method, questionnaire), scale_items in items.groupby(
-        ["configuration", "questionnaire"], sort=True
+        ["method", "questionnaire"], sort=True
     ):
         matrix = _lineage_means(scale_items, members)
         figures = [_alpha_figure(matrix.to_numpy(), level), *_with_rest(matrix)]
@@ -193,7 +193,7 @@ def _correlation_rows(
     scales: pd.DataFrame, members: Collection[str], level: float
 ) -> Iterator[Row]:
     """Correlations of every two questionnaires, and of every two subscales of one."""
-    for method, group in scales.groupby("configuration", sort=True):
+    for method, group in scales.groupby("method", sort=True):
         is_whole = group["subscale"] == WHOLE
         for scale, rho in _scale_correlations(group[is_whole], "questionnaire", level, members):
             yield from as_rows([rho], scale, None, method=method)
@@ -271,42 +271,43 @@ def means_of(
     """
     item_scores, twin_scores = (
         table.assign(
-            answer=table["score"] * intensifiers, pss_range=table["pss_high"] - table["pss_low"]
+            mean_response=table["score"] * intensifiers,
+            pss_range=table["pss_high"] - table["pss_low"],
         )
         for table in (items, twins)
     )
-    for name in ("answer", "silhouette", "pss_range"):
+    for name in ("mean_response", "silhouette", "pss_range"):
         mean = _mean_figure(name, item_scores[name].to_numpy(dtype=np.float64), level)
         yield replace(mean, control=finite_or_none(float(twin_scores[name].mean())))
 
 
 NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothesis alone"
-NO_QUESTION = "prefixes belong to the verbaliser's question, which this form does not ask"
+NO_QUESTION = "prefixes belong to the verbaliser's question, which this method does not ask"
 
 
 def prefix_shift_figures(
     items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float
 ) -> Iterator[Row]:
-    """Shifts by prefixes of one questionnaire on one model, by form; null with the reason where
+    """Shifts by prefixes of one questionnaire on one model, by method; null with the reason where
     undefined.
 
     `items` and `prefixed` as `schemas.ITEM_SCORES`; the latter after prefixes, named in `framing`.
     """
-    for (questionnaire, model, configuration), group in items.groupby(OF_MODEL, sort=True):
-        after = prefixed[prefixed["configuration"] == configuration]
+    for (questionnaire, model, method), group in items.groupby(OF_MODEL, sort=True):
+        after = prefixed[prefixed["method"] == method]
         by_prefix = {
             str(prefix): prefix_scores.set_index("item")["score"]
             for prefix, prefix_scores in after.groupby("framing")
         }
         shifts = prefix_shifts(group.set_index("item")["score"], by_prefix, placebos)
-        reason = _missing_shift_reason(str(configuration), has_prefixes=bool(by_prefix))
+        reason = _missing_shift_reason(str(method), has_prefixes=bool(by_prefix))
         figures = shift_figures(shifts, level, UNIT, reason)
-        yield from as_rows(figures, questionnaire, model, method=find_method(configuration))
+        yield from as_rows(figures, questionnaire, model, method=method_dimension(method))
 
 
-def _missing_shift_reason(configuration: str, *, has_prefixes: bool) -> str | None:
-    if configuration in BY_FACTS:
+def _missing_shift_reason(method: str, *, has_prefixes: bool) -> str | None:
+    if method in BY_FACTS:
         return NO_QUESTION
-    if configuration != VERBALISER:
+    if method != VERBALISER:
         return NO_PROMPT
     return None if has_prefixes else UNASKED

@@ -20,9 +20,9 @@ from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.source import FEWEST_TWINS
 from evenruler.instruments.questionnaires.diagnose.population import (
     check_accuracy_validity,
-    find_method,
-    fitness_by_form,
     interval_of,
+    method_dimension,
+    validity_by_method,
 )
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
@@ -75,8 +75,8 @@ def answer_trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) 
     unadapted model.
     """
     has_item = items["item"].isin(adapted["item"])
-    has_form = items["configuration"].isin(adapted["configuration"])
-    before = items[has_item & has_form]
+    has_method = items["method"].isin(adapted["method"])
+    before = items[has_item & has_method]
     fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
     whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
     scores = whole.groupby([*MODEL, *STAGE], sort=True)["score"]
@@ -120,7 +120,7 @@ def intervention_changes(trajectories: pd.DataFrame, plan: QuestionnairePlan) ->
 
 def corpus_change_figures(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
     """Descriptive figures: how far each corpus moves one model on one questionnaire, in one
-    form.
+    method.
     """
     for corpus, group in trajectories.groupby("corpus", sort=True):
         answers = group.pivot(index="fit", columns="epoch", values="answer")
@@ -130,12 +130,12 @@ def corpus_change_figures(trajectories: pd.DataFrame, level: float) -> Iterator[
 
 
 def intervention_headlines(
-    changes: pd.DataFrame, course: pd.DataFrame, plan: QuestionnairePlan, form: str, level: float
+    changes: pd.DataFrame, course: pd.DataFrame, plan: QuestionnairePlan, method: str, level: float
 ) -> Iterator[tuple[HeadlineTest, ValidityCheck]]:
     """How much more an intervention moves one model than its control does, in points.
 
     Corpora are fixed, fits are random. `changes` and `course` of the model, as `schemas`. Unfit
-    where the adapted model's accuracy no longer exceeds the bar.
+    where the adapted model's accuracy no longer exceeds the threshold.
     """
     for pair in pairs_of(plan):
         pair_changes = changes[changes["corpus"] == pair.corpus]
@@ -145,12 +145,12 @@ def intervention_headlines(
         )
         forgot = None
         # With fewer fits the course is shown without a verdict.
-        if form not in BY_FACTS and len(pair_changes) >= FEWEST_FITS:
+        if method not in BY_FACTS and len(pair_changes) >= FEWEST_FITS:
             corpora = [pair.corpus, pair.control]
-            forgot = _accuracy_lost(course, corpora, plan["accuracy"]["bar"], level)
+            forgot = _accuracy_lost(course, corpora, plan["accuracy"]["threshold"], level)
         figure = beside_control(after - before, after_control - before, plan["smallest"])
         corpus_figure = replace(figure, dimensions={"corpus": pair.corpus})
-        yield corpus_figure, ValidityCheck(unfit=forgot)
+        yield corpus_figure, ValidityCheck(failure=forgot)
 
 
 def beside_control(corpus_changes: Floats, control: Floats, smallest: float) -> HeadlineTest:
@@ -215,9 +215,9 @@ def _mean_change(values: Floats, level: float) -> Figure:
 
 
 def _accuracy_lost(
-    course: pd.DataFrame, corpora: Collection[str | None], bar: float, level: float
+    course: pd.DataFrame, corpora: Collection[str | None], threshold: float, level: float
 ) -> str | None:
-    """The reason why a model adapted to one of the corpora is below the bar, in words; None where
+    """The reason why a model adapted to one of the corpora is below the threshold, in words; None where
     it is above.
     """
     is_accuracy = (course["measure"] == "accuracy") & (course["epoch"] > 0)
@@ -226,9 +226,9 @@ def _accuracy_lost(
         last = group[group["epoch"] == group["epoch"].max()]
         n_pairs = int(last["n"].iloc[0])
         record = interval_of(float(last["value"].mean()), n_pairs, level)
-        adapted_fitness = check_accuracy_validity({**record, "chance": 1 / len(LABELS)}, bar)
-        if adapted_fitness.unfit is not None:
-            return f"adapted to {corpus}, {adapted_fitness.unfit}"
+        adapted_validity = check_accuracy_validity({**record, "chance": 1 / len(LABELS)}, threshold)
+        if adapted_validity.failure is not None:
+            return f"adapted to {corpus}, {adapted_validity.failure}"
     return None
 
 
@@ -236,7 +236,7 @@ UNIT = "items"
 """Items, with their twins, are a random facet; fits are another."""
 
 Judged = tuple[Mapping[str, str | None], HeadlineTest | Figure, ValidityCheck]
-"""The model and the dimensions of its label, figure, and fitness."""
+"""The model and the dimensions of its label, figure, and validity."""
 
 
 _RecordsByName = dict[str, Record[QuestionnairePlan]]
@@ -256,50 +256,56 @@ def judge_headlines(records: Sequence[Record[QuestionnairePlan]], level: float) 
     rows: list[Row] = []
     for (questionnaire, _), fits in groups.items():
         judged = list(_of_group(list(fits.values()), level))
-        figures = judge([(figure, fitness) for _, figure, fitness in judged])
+        figures = judge([(figure, validity) for _, figure, validity in judged])
         for (label_columns, *_), figure in zip(judged, figures, strict=True):
             rows += as_rows([figure], questionnaire, **label_columns)
     return rows
 
 
 def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterator[Judged]:
-    """Headlines by form: answers beyond twins of all fits together, and moves by corpora of each
+    """Headlines by method: answers beyond twins of all fits together, and moves by corpora of each
     fit.
     """
     by_name = {record.subject.name: record for record in fits}
     n_fits = str(len(by_name)) if len(by_name) > 1 else None
-    bar = fits[0].plan["accuracy"]["bar"]
-    bars = {
-        name: fitness_by_form(record.found, record.subject.forms, bar)
+    threshold = fits[0].plan["accuracy"]["threshold"]
+    checks = {
+        name: validity_by_method(record.found, record.subject.methods, threshold)
         for name, record in by_name.items()
     }
-    for form in fits[0].subject.forms:
-        label_columns = {"model": min(by_name), "n_fits": n_fits, "method": find_method(form)}
+    for method in fits[0].subject.methods:
+        label_columns = {
+            "model": min(by_name),
+            "n_fits": n_fits,
+            "method": method_dimension(method),
+        }
         answered = [
             name
             for name, record in by_name.items()
-            if (record.found["items"]["configuration"] == form).any()
+            if (record.found["items"]["method"] == method).any()
         ]
         if answered:
-            # Fits below the bar are left out, unless all are.
-            counted = [name for name in answered if bars[name][form].unfit is None] or answered
-            figure, item_figures = _form_headline([by_name[name] for name in counted], form)
-            fit = bars[counted[0]][form]
-            unread = _unread_items_note(fits[0]) if figure.lacking and form == OPTIONS else ""
+            # Fits below the threshold are left out, unless all are.
+            counted = [
+                name for name in answered if checks[name][method].failure is None
+            ] or answered
+            figure, item_figures = _method_headline([by_name[name] for name in counted], method)
+            fit = checks[counted[0]][method]
+            unread = _unread_items_note(fits[0]) if figure.lacking and method == OPTIONS else ""
             yield label_columns, _explain_lacking(figure, unread, fit.doubt), fit
             for item_figure in item_figures:
                 yield label_columns, item_figure, ValidityCheck()
         # Asked, but no item was fully answered.
-        elif form == OPTIONS and len(fits[0].found["chosen"]):
+        elif method == OPTIONS and len(fits[0].found["chosen"]):
             figure = _unanswered_headline(fits[0].plan["smallest"])
-            yield label_columns, figure, bars[fits[0].subject.name][form]
+            yield label_columns, figure, checks[fits[0].subject.name][method]
     for name, record in by_name.items():
-        yield from _moves_by_corpora(record, bars[name], level)
+        yield from _moves_by_corpora(record, checks[name], level)
 
 
 def _explain_lacking(figure: HeadlineTest, unread: str, doubt: str | None) -> HeadlineTest:
     """A headline; where it lacks something, with what could not be read, and with the doubt about
-    its form, which its reason would hide otherwise.
+    its method, which its reason would hide otherwise.
     """
     if not figure.lacking:
         return figure
@@ -323,18 +329,18 @@ def _unanswered_headline(smallest: float) -> HeadlineTest:
 
 
 def _moves_by_corpora(
-    record: Record[QuestionnairePlan], bars: Mapping[str, ValidityCheck], level: float
+    record: Record[QuestionnairePlan], checks: Mapping[str, ValidityCheck], level: float
 ) -> Iterator[Judged]:
-    """How far corpora move one fit, in every form in which it was adapted; `bars`: its fitness by
-    form before.
+    """How far corpora move one fit, by every method in which it was adapted; `checks`: its validity by
+    method before.
     """
     changes, course = record.found["changes"], record.found["course_of_any"]
-    adapted_forms = {*record.found["trajectories"]["configuration"]}
-    for form in sorted(adapted_forms & {*bars}):
-        before = bars[form]
-        label_columns = {"model": record.subject.name, "method": find_method(form)}
+    adapted_methods = {*record.found["trajectories"]["method"]}
+    for method in sorted(adapted_methods & {*checks}):
+        before = checks[method]
+        label_columns = {"model": record.subject.name, "method": method_dimension(method)}
         headlines = intervention_headlines(
-            changes[changes["configuration"] == form], course, record.plan, form, level
+            changes[changes["method"] == method], course, record.plan, method, level
         )
         for figure, after in headlines:
             fit = after if before.unfit is None else before
@@ -355,14 +361,14 @@ def _unread_items_note(record: Record[QuestionnairePlan]) -> str:
     return f"; {n_lost} of {n_items} items have a term without a readable reply"
 
 
-def _form_headline(
-    fits: Sequence[Record[QuestionnairePlan]], form: str
+def _method_headline(
+    fits: Sequence[Record[QuestionnairePlan]], method: str
 ) -> tuple[HeadlineTest, Iterator[Figure]]:
-    """The headline of fits in one form, and its item analysis."""
+    """The headline of fits by one method, and its item analysis."""
     plan = fits[0].plan
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
-    item_scores = _scores_of_fits(fits, "items", form).droplevel("twin")
-    twin_scores = _scores_of_fits(fits, "twins", form).groupby(level="item")
+    item_scores = _scores_of_fits(fits, "items", method).droplevel("twin")
+    twin_scores = _scores_of_fits(fits, "twins", method).groupby(level="item")
     twin_means = twin_scores.mean()
     both = item_scores.index.intersection(twin_means.index)
     answers = item_scores.loc[both].to_numpy(dtype=np.float64).T * intensifiers
@@ -373,12 +379,12 @@ def _form_headline(
         answers,
         controls,
         fewest,
-        polarity_permutation_p(fits, form),
+        polarity_permutation_p(fits, method),
         plan["smallest"],
         plan["least"],
     )
     silhouettes = [
-        _score_column(record.found["items"], form, "silhouette").droplevel("twin")
+        _score_column(record.found["items"], method, "silhouette").droplevel("twin")
         for record in fits
     ]
     mean_silhouettes = pd.concat(silhouettes, axis=1).mean(axis=1)
@@ -389,16 +395,16 @@ def _form_headline(
 
 
 def _scores_of_fits(
-    fits: Sequence[Record[QuestionnairePlan]], table: str, form: str
+    fits: Sequence[Record[QuestionnairePlan]], table: str, method: str
 ) -> pd.DataFrame:
     """Scores by item and twin, a column a fit; those that every fit has."""
-    columns = [_score_column(record.found[table], form, "score") for record in fits]
+    columns = [_score_column(record.found[table], method, "score") for record in fits]
     return pd.concat(columns, axis=1, join="inner")
 
 
-def _score_column(table: pd.DataFrame, form: str, column: str) -> "pd.Series[float]":
-    """One column of scores by item and twin, of one model and form."""
-    return table[table["configuration"] == form].set_index(["item", "twin"])[column]
+def _score_column(table: pd.DataFrame, method: str, column: str) -> "pd.Series[float]":
+    """One column of scores by item and twin, of one model and method."""
+    return table[table["method"] == method].set_index(["item", "twin"])[column]
 
 
 def of_items(
@@ -413,7 +419,7 @@ def of_items(
     for place, item in enumerate(items):
         item_answer = float(answers[:, place].mean())
         twin_answer = float(controls[:, place].mean())
-        answer = Figure("item_answer", item_answer, fits, FITS, dimensions={"item": item})
+        answer = Figure("item_response", item_answer, fits, FITS, dimensions={"item": item})
         yield replace(answer, control=twin_answer)
         silhouette = finite_or_none(float(apart[place]))
         reason = "its terms get the same answers" if silhouette is None else None
@@ -575,7 +581,7 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
     return effect, PairedPlacebos(placebo, weighted(1, 1), weighted(0.5, 1))
 
 
-def polarity_permutation_p(fits: Sequence[Record[QuestionnairePlan]], form: str) -> float:
+def polarity_permutation_p(fits: Sequence[Record[QuestionnairePlan]], method: str) -> float:
     """Two-sided permutation p of the difference between source and inverse terms, swapped per item
     in all fits at once.
 
@@ -588,7 +594,7 @@ def polarity_permutation_p(fits: Sequence[Record[QuestionnairePlan]], form: str)
         keying = record.found["items"].set_index("item")["keying"]
         keying = keying[~keying.index.duplicated()]
         cells = record.found["cells"]
-        cells = cells[cells["configuration"] == form]
+        cells = cells[cells["method"] == method]
         keyed_weights = cells["weight"] * cells["pss"] * cells["item"].map(keying)
         weighed = cells.assign(value=keyed_weights)
         polarity_sums.append(weighed.groupby(["item", "term", "polarity"])["value"].sum())

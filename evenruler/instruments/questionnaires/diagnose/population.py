@@ -36,7 +36,7 @@ NOT_ASKED = "no labelled pairs or facts were asked"
 def accuracy_table(
     labelled: pd.DataFrame, level: float, fact_rows: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Accuracy and AUC of each model, form and set of labelled pairs, or of facts (`fact_rows`), as
+    """Accuracy and AUC of each model, method and set of labelled pairs, or of facts (`fact_rows`), as
     `schemas.ACCURACY`.
 
     A model's label is the likeliest of those in the set. AUC (Mann and Whitney) is that of the
@@ -45,9 +45,7 @@ def accuracy_table(
     Source: Wilson (1927); AUC by scikit-learn.
     """
     rows = []
-    for (model, configuration, name), pairs in labelled.groupby(
-        ["model", "configuration", "set"], sort=True
-    ):
+    for (model, method, name), pairs in labelled.groupby(["model", "method", "set"], sort=True):
         present_labels = [label for label in LOGITS if label in set(pairs["label"])]
         predicted_labels = np.array(present_labels)[
             pairs[present_labels].to_numpy(dtype=np.float64).argmax(axis=1)
@@ -55,7 +53,7 @@ def accuracy_table(
         accuracy_interval = interval_of(
             float((predicted_labels == pairs["label"]).mean()), len(pairs), level
         )
-        row = {"model": model, "configuration": configuration, "set": name, **accuracy_interval}
+        row = {"model": model, "method": method, "set": name, **accuracy_interval}
         auc = None
         if {"entailment", "contradiction"} <= set(present_labels):
             polar_pairs = pairs[pairs["label"] != "neutral"]
@@ -66,21 +64,21 @@ def accuracy_table(
                 )
             )
         rows.append({**row, "chance": 1 / len(present_labels), "auc": auc})
-    for (model, configuration), facts in (
-        () if fact_rows is None else fact_rows.groupby(["model", "configuration"], sort=True)
+    for (model, method), facts in (
+        () if fact_rows is None else fact_rows.groupby(["model", "method"], sort=True)
     ):
         accuracy_interval = interval_of(float(facts["right"].mean()), len(facts), level)
         rows.append(
             {
                 "model": model,
-                "configuration": configuration,
+                "method": method,
                 "set": FACTS,
                 **accuracy_interval,
                 "chance": 0.5,
                 "auc": None,
             }
         )
-    columns = ["model", "configuration", "set", "n", "accuracy", "low", "high", "chance", "auc"]
+    columns = ["model", "method", "set", "n", "accuracy", "low", "high", "chance", "auc"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -94,28 +92,28 @@ def interval_of(accuracy: float, n: int, level: float) -> dict[str, float]:
 
 
 def judged_by(accuracy_rows: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
-    """By form of one model, the row of the pairs, or facts, on which accuracy is judged."""
+    """By method of one model, the row of the pairs, or facts, on which accuracy is judged."""
     judged_rows = accuracy_rows[accuracy_rows["set"].isin([MNLI, FACTS])]
-    return {str(row["configuration"]): row for row in judged_rows.to_dict("records")}
+    return {str(row["method"]): row for row in judged_rows.to_dict("records")}
 
 
-def check_accuracy_validity(record: Mapping[Any, Any] | None, bar: float) -> ValidityCheck:
-    """Fitness by accuracy: the interval must lie above the bar."""
+def check_accuracy_validity(record: Mapping[Any, Any] | None, threshold: float) -> ValidityCheck:
+    """Validity by accuracy: the interval must lie above the threshold."""
     if record is None:
-        return ValidityCheck(unfit=NOT_ASKED)
-    if record["low"] > bar:
+        return ValidityCheck(failure=NOT_ASKED)
+    if record["low"] > threshold:
         return ValidityCheck()
     accuracy_label = "{accuracy:.2f} [{low:.2f}, {high:.2f}]".format_map(record)
     questions = FACTS if record.get("set") == FACTS else "labelled pairs"
     reason = f"its accuracy on {record['n']} {questions} is {accuracy_label}"
     chance = f"chance {record['chance']:.2f}"
-    return ValidityCheck(unfit=f"{reason}, interval not above {bar:g} ({chance})")
+    return ValidityCheck(failure=f"{reason}, interval not above {threshold:g} ({chance})")
 
 
-def fitness_by_form(
-    diagnosis_tables: Tables, forms: Sequence[str], bar: float
+def validity_by_method(
+    diagnosis_tables: Tables, methods: Sequence[str], threshold: float
 ) -> dict[str, ValidityCheck]:
-    """The fitness of each form of one model.
+    """The validity of each method of one model.
 
     `diagnosis_tables`: `accuracy_of_any`; `cells`, unfit where they are the same for all terms of
     all items; `chosen`, a chat model's answers.
@@ -123,29 +121,29 @@ def fitness_by_form(
     cells = diagnosis_tables["cells"]
     judged = judged_by(diagnosis_tables["accuracy_of_any"])
     fits: dict[str, ValidityCheck] = {}
-    for form in forms:
-        form_cells = cells[cells["configuration"] == form]
-        by_word = form_cells.pivot(index=["item", "term"], columns="intensifier", values="pss")
-        same = all_equal_reason(by_word, f"terms of {form_cells['item'].nunique()} items")
-        if form == OPTIONS:
+    for method in methods:
+        method_cells = cells[cells["method"] == method]
+        by_word = method_cells.pivot(index=["item", "term"], columns="intensifier", values="pss")
+        same = all_equal_reason(by_word, f"terms of {method_cells['item'].nunique()} items")
+        if method == OPTIONS:
             of_replies = options.check_option_validity(diagnosis_tables["chosen"])
             if of_replies != ValidityCheck():
-                fits[form] = of_replies
+                fits[method] = of_replies
                 continue
         if same is None:
-            fits[form] = check_accuracy_validity(judged.get(form), bar)
+            fits[method] = check_accuracy_validity(judged.get(method), threshold)
         else:
-            fits[form] = ValidityCheck(unfit=same)
-        if form == OPTIONS and fits[form].unfit is None:
-            fits[form] = ValidityCheck(doubt=UNPLANTED)
+            fits[method] = ValidityCheck(failure=same)
+        if method == OPTIONS and fits[method].failure is None:
+            fits[method] = ValidityCheck(doubt=UNPLANTED)
     return fits
 
 
-def accuracy_figures(accuracy_rows: pd.DataFrame, configuration: str) -> list[Figure]:
-    """Accuracy and AUC of one form as figures, with those of guessing as control."""
+def accuracy_figures(accuracy_rows: pd.DataFrame, method: str) -> list[Figure]:
+    """Accuracy and AUC of one method as figures, with those of guessing as control."""
     figures = []
-    form_rows = accuracy_rows[accuracy_rows["configuration"] == configuration]
-    for row in form_rows.to_dict("records"):
+    method_rows = accuracy_rows[accuracy_rows["method"] == method]
+    for row in method_rows.to_dict("records"):
         n = row["n"]
         item_set = PAIRS if row["set"] in (MNLI, FACTS) else str(row["set"])
         dimensions = {"item_set": item_set}
@@ -157,8 +155,8 @@ def accuracy_figures(accuracy_rows: pd.DataFrame, configuration: str) -> list[Fi
     return figures
 
 
-OF_MODEL = ["questionnaire", "model", "configuration"]
-"""Columns that identify questionnaire, model and form."""
+OF_MODEL = ["questionnaire", "model", "method"]
+"""Columns that identify questionnaire, model and method."""
 
 FEWEST_MODELS = 3
 """Fewest models for standardised scores."""
@@ -171,65 +169,73 @@ FEWEST_LINEAGES = 5
 
 
 def population_table(records: Sequence[Record[QuestionnairePlan]]) -> pd.DataFrame:
-    """The models by form, and whether their accuracy exceeds the bar, as `schemas.POPULATION`.
+    """The models by method, and whether their accuracy exceeds the threshold, as `schemas.POPULATION`.
 
-    Where questionnaires have different bars, the highest counts.
+    Where questionnaires have different checks, the highest counts.
     """
-    bars: dict[str, float] = {}
+    thresholds: dict[str, float] = {}
     for record in records:
         name = record.subject.name
-        bar = float(record.plan["accuracy"]["bar"])
-        bars[name] = max(bars.get(name, 0.0), bar)
+        threshold = float(record.plan["accuracy"]["threshold"])
+        thresholds[name] = max(thresholds.get(name, 0.0), threshold)
     firsts = {record.subject.name: record for record in reversed(records)}
     rows = []
     for name, record in sorted(firsts.items()):
         subject = record.subject
         judged = judged_by(record.found["accuracy_of_any"])
-        for form in subject.forms:
+        for method in subject.methods:
             row = {
                 "model": name,
                 "lineage": subject.lineage,
-                "kind": KINDS[form],
-                "configuration": form,
+                "kind": KINDS[method],
+                "method": method,
             }
-            standing = _form_standing(form, judged.get(form), bars[name])
-            if form == OPTIONS:
+            standing = _method_standing(method, judged.get(method), thresholds[name])
+            if method == OPTIONS:
                 of_replies = options.check_option_validity(record.found["chosen"])
-                reason = of_replies.unfit or of_replies.doubt
+                reason = of_replies.failure or of_replies.doubt
                 if reason:
                     standing |= {"member": False, "standing": f"{reason}, does not count"}
             rows.append({**row, **standing})
     return pd.DataFrame(rows)
 
 
-def _form_standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[str, object]:
-    """Accuracy of a form with its bar, and whether the form counts."""
-    defaults = {**dict.fromkeys(("accuracy", "low", "high", "n")), "bar": bar, "member": False}
+def _method_standing(
+    method: str, judged: Mapping[Any, Any] | None, threshold: float
+) -> dict[str, object]:
+    """Accuracy of a method with its threshold, and whether the method counts."""
+    defaults = {
+        **dict.fromkeys(("accuracy", "low", "high", "n")),
+        "threshold": threshold,
+        "member": False,
+    }
     if judged is None:
         return {**defaults, "standing": f"{NOT_ASKED}, does not count"}
-    member = check_accuracy_validity(judged, bar).unfit is None
-    standing = "counts" if member else "accuracy interval is not above the bar, does not count"
+    member = check_accuracy_validity(judged, threshold).failure is None
+    standing = (
+        "counts" if member else "accuracy interval is not above the threshold, does not count"
+    )
     accuracy_columns = {column: judged[column] for column in ("accuracy", "low", "high", "n")}
     return {**defaults, **accuracy_columns, "member": member, "standing": standing}
 
 
 def members_of(population: pd.DataFrame) -> list[str]:
-    """The models that count, by their name in figures, which includes the form for likelihoods."""
+    """The models that count, by their name in figures, which includes the method for likelihoods."""
     return method_label(population[population["member"]]).tolist()
 
 
-def find_method(configuration: object) -> str | None:
-    """The dimension `method` of figures of one model: its form where its label names it, else
+def method_dimension(method: object) -> str | None:
+    """The dimension `method` of figures of one model: its method where its label names it, else
     None.
     """
-    return str(configuration) if configuration in BY_FACTS else None
+    return str(method) if method in BY_FACTS else None
 
 
 def method_label(rows: pd.DataFrame) -> "pd.Series[str]":
-    """The name in figures of each row's model; rows have `model` and `configuration`."""
+    """The name in figures of each row's model; rows have `model` and `method`."""
     names = [
-        label_with_method(str(model), str(form))
-        for model, form in zip(rows["model"], rows["configuration"], strict=True)
+        label_with_method(str(model), str(method))
+        for model, method in zip(rows["model"], rows["method"], strict=True)
     ]
     return pd.Series(names, index=rows.index, dtype="str")
 
@@ -244,7 +250,7 @@ def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) ->
     if members is not None:
         reference_scores = reference_scores.where(method_label(scores).isin(members))
     by_scale = reference_scores.groupby(
-        [scores[key] for key in ("questionnaire", "subscale", "configuration", "framing")]
+        [scores[key] for key in ("questionnaire", "subscale", "method", "framing")]
     )
     return scores.assign(
         z=by_scale.transform(lambda s: _standardise_defined_scores(s, standardise_scores)),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Subject
+from evenruler.instruments.instrument import ModelMeta
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import FIT_AGREEMENT
 from evenruler.measurement import Figure
@@ -94,13 +94,13 @@ def threshold_verdict(measure: str, value: float) -> str:
 UNIT = "items"
 
 ALONE = "no model in use differs from it in the seed of its fit alone"
-DOES_NOT_COUNT = "the interval of its accuracy is not above the bar"
+DOES_NOT_COUNT = "the interval of its accuracy is not above the threshold"
 
 Key = tuple[str, str]
 
 
 def over_fits(
-    subjects: Sequence[Subject],
+    subjects: Sequence[ModelMeta],
     items: pd.DataFrame,
     twins: pd.DataFrame,
     members: Collection[str],
@@ -127,7 +127,7 @@ def over_fits(
     return rows
 
 
-def _by_recipe(subjects: Sequence[Subject], members: Collection[str]) -> list[list[str]]:
+def _by_recipe(subjects: Sequence[ModelMeta], members: Collection[str]) -> list[list[str]]:
     """Groups of counting models fitted here that share lineage and recipe, except for the seed."""
     names_by_recipe: dict[Key, dict[str, None]] = {}
     for subject in subjects:
@@ -137,7 +137,7 @@ def _by_recipe(subjects: Sequence[Subject], members: Collection[str]) -> list[li
     return [sorted(names) for _, names in sorted(names_by_recipe.items())]
 
 
-def recipe_of(subject: Subject) -> Key | None:
+def recipe_of(subject: ModelMeta) -> Key | None:
     """Lineage and recipe without the seed; None for models not fitted here."""
     if subject.recipe is None:
         return None

@@ -85,18 +85,18 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     accuracy = tables["accuracy"]
     accuracy_by_key: dict[Any, Mapping[Any, Any]] = {}
     for row in accuracy.to_dict("records"):
-        accuracy_by_key[row["model"], row["configuration"], row["set"]] = row
+        accuracy_by_key[row["model"], row["method"], row["set"]] = row
     other_sets = sorted(set(accuracy["set"]) - {MNLI})
     sets = {MNLI: "MNLI"} | {name: str(name) for name in other_sets}
     rows: list[list[str | Cell]] = []
     for record in tables["population"].to_dict("records"):
-        model, form = record["model"], record["configuration"]
+        model, method = record["model"], record["method"]
         kind, lineage = record["kind"], record["lineage"]
-        identity = [str(label) for label in (model, kind, lineage, form)]
-        bar = "" if is_missing(record["bar"]) else f"{record['bar']:.2f}"
-        accuracies = [_accuracy_text(accuracy_by_key.get((model, form, name))) for name in sets]
+        identity = [str(label) for label in (model, kind, lineage, method)]
+        threshold = "" if is_missing(record["threshold"]) else f"{record['threshold']:.2f}"
+        accuracies = [_accuracy_text(accuracy_by_key.get((model, method, name))) for name in sets]
         standing = Cell(str(record["standing"]), "found" if record["member"] else "unfit")
-        rows.append([*identity, bar, *accuracies, standing])
+        rows.append([*identity, threshold, *accuracies, standing])
     measured = [f"accuracy, {name} pairs" for name in sets.values()]
     picture = Picture(**WORDS["pictures"]["heat_maps"], chart=chart)
     model_tables = make_tables(WORDS["tables"]["models"], rows, measured)

@@ -66,9 +66,9 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
 def _build_plan(
     name: str, source: Source, settings: Settings, catalogue: Catalogue
 ) -> QuestionnairePlan:
-    framings = source.framings if settings.prefixed else None
-    prefixes = framings.prefixes if framings else {}
-    placebos = framings.placebo_names if framings else []
+    prefix_settings = source.prefixes if settings.prefixed else None
+    prefixes = prefix_settings.prefixes if prefix_settings else {}
+    placebos = prefix_settings.placebo_names if prefix_settings else []
     file = source.original.file
     accuracy = _accuracy_plan(source, settings)
     # The file of unpublished wording, with items in the order of its lines; no text of it.
@@ -114,7 +114,7 @@ def _scoring_plan(settings: Settings) -> ScoringPlan:
 
 
 def _accuracy_plan(source: Source, settings: Settings) -> AccuracyPlan:
-    """The bar of accuracy, and what it is measured on.
+    """The threshold of accuracy, and what it is measured on.
 
     The pairs themselves are in the plan, so that every measurement asks the same ones.
     """
@@ -138,7 +138,7 @@ def _accuracy_plan(source: Source, settings: Settings) -> AccuracyPlan:
         for fact in source.facts
     ]
     return {
-        "bar": settings.accuracy,
+        "threshold": settings.accuracy,
         "sources": sorted(sources),
         "pairs": planned_pairs,
         "facts": planned_facts,

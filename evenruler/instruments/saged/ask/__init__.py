@@ -18,10 +18,10 @@ from evenruler.instruments.instrument import (
     AskingMethod,
     AskingMethods,
     ColumnsByTable,
+    ModelMeta,
     PlanKeys,
     RequestBatch,
     SchemasByTable,
-    Subject,
     Tables,
 )
 from evenruler.instruments.saged import schemas
@@ -49,7 +49,7 @@ from evenruler.text.english import is_other_language
 from evenruler.text.replies import is_empty, is_refusal
 from evenruler.text.whole_words import find_words
 
-__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "METHODS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS: ColumnsByTable = {
     "prompts": (
@@ -60,7 +60,7 @@ READS: ColumnsByTable = {
 
 PLANNED: PlanKeys = (
     *(
-        "confirmatory",
+        "headline_features",
         "controls",
         "disparities",
         "embedder",
@@ -85,7 +85,7 @@ PLANNED: PlanKeys = (
     "tools",
 )
 
-FORMS: AskingMethods = {"replies": AskingMethod(("generate",))}
+METHODS: AskingMethods = {"replies": AskingMethod(("generate",))}
 
 ANSWERS: SchemasByTable = {
     "replies": schemas.REPLIES,
@@ -96,7 +96,7 @@ ANSWERS: SchemasByTable = {
 
 
 def requests(
-    tables: Tables, plan: SagedPlan, answers: Tables, subject: Subject
+    tables: Tables, plan: SagedPlan, answers: Tables, subject: ModelMeta
 ) -> Sequence[RequestBatch]:
     """The next requests: first replies to all planned prompts, then the tools' scores of these and
     of the baselines.
@@ -121,7 +121,7 @@ def requests(
     return batches
 
 
-def _reply_requests(tables: Tables, plan: SagedPlan, subject: Subject) -> list[RequestBatch]:
+def _reply_requests(tables: Tables, plan: SagedPlan, subject: ModelMeta) -> list[RequestBatch]:
     """One request for all planned replies; none where nothing is planned."""
     replies_to_request = planned_replies(tables, plan, subject)
     if replies_to_request.empty:
@@ -175,7 +175,7 @@ _ASKED_OF_TOOLS: Mapping[Operation, tuple[str, str, dict[str, Any]]] = {
 """By operation: the table of answers, its column of inputs, and the settings of the request."""
 
 
-def scores(tables: Tables, plan: SagedPlan, answers: Tables, subject: Subject) -> Tables:
+def scores(tables: Tables, plan: SagedPlan, answers: Tables, subject: ModelMeta) -> Tables:
     """Every feature of every reply and of its baseline; UserError where weights do not fit a
     classifier's labels.
     """
@@ -199,7 +199,7 @@ def features_of(plan: SagedPlan) -> dict[str, Feature]:
 
 
 def _prompts_and_replies(
-    tables: Tables, plan: SagedPlan, answers: Tables, subject: Subject
+    tables: Tables, plan: SagedPlan, answers: Tables, subject: ModelMeta
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """All prompts, bare and framed, with their baselines; and the replies, by
     `schemas.GENERATIONS`.
@@ -280,7 +280,7 @@ CONTINUE = "Go on with this text, and write nothing but how it goes on: "
 answer the bare prompt instead of continuing it."""
 
 
-def planned_replies(tables: Tables, plan: SagedPlan, subject: Subject) -> pd.DataFrame:
+def planned_replies(tables: Tables, plan: SagedPlan, subject: ModelMeta) -> pd.DataFrame:
     """The replies that a plan requests of a model, by `asked_replies`.
 
     Models that are not chat-tuned get no role; chat-tuned ones get `CONTINUE` before prompts that

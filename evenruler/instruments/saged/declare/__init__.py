@@ -82,7 +82,7 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     by others is declared as ours.
     """
     source = read_source(path)
-    if not source.material.is_ours and not settings.of_others:
+    if not source.material.is_ours and not settings.third_party:
         remedy = (
             "add `text: others` to its entry in params.yaml, which keeps the benchmark out of git"
         )

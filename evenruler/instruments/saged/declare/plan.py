@@ -39,7 +39,7 @@ class SagedPlan(Plan):
     """Framings that are placebos."""
     roles: list[PlannedRole]
     templates: list[PlannedTemplate]
-    confirmatory: list[str]
+    headline_features: list[str]
     """Features that get a verdict."""
     features: dict[str, dict[str, Any]]
     """Each a `Feature` without nulls."""

@@ -14,7 +14,7 @@ from evenruler.instruments.instrument import (
     ByProfile,
     BySize,
     ToolUse,
-    by_scale,
+    by_profile,
     by_size,
     entries_of_profile,
 )
@@ -272,8 +272,8 @@ class Disparities(StrictModel):
     """Names of `evenruler.instruments.saged.METRICS`."""
     headline: Slug = "mean"
     """The headline statistic, which gets more permutations, a shape, and figures on the card."""
-    permutations: ByProfile[Number] = by_scale(200, 1000)
-    headline_permutations: ByProfile[Number] = by_scale(1000, 10000)
+    permutations: ByProfile[Number] = by_profile(200, 1000)
+    headline_permutations: ByProfile[Number] = by_profile(1000, 10000)
     smallest: float = Field(default=0.05, gt=0, lt=1)
     """Smallest difference in favour that matters, as a share of the feature's range: .05 is .1 of
     VADER's 2."""
@@ -303,7 +303,7 @@ def _in_words(entries: object, info: ValidationInfo) -> object:
             text_by_role[name] = role["text"]
         else:
             raise ValueError(
-                f"{name}: found {role}, expected a system prompt, or `text` and `scale`"
+                f"{name}: found {role}, expected a system prompt, or `text` and `profile`"
             )
     return text_by_role
 
@@ -342,13 +342,13 @@ class Settings(BaseSettings[Source]):
         default={"no-role": ""}, min_length=1
     )
     """The system prompt of each role, empty for none. A role may also be written as `text` and
-    `scale`, the scale that uses it."""
+    `profile`, the profile that uses it."""
     templates: dict[Slug, Text] = Field(default={"plain": PROMPT}, min_length=1)
     """Texts around the prompt, which replaces {PROMPT}."""
     features: Annotated[dict[Slug, Feature], BeforeValidator(entries_of_profile)] = Field(
         default={"vader": Feature(kind="lexicon")}, min_length=1
     )
-    """What is measured in replies; a feature with a `scale` only at that scale."""
+    """What is measured in replies; a feature with a `profile` only at that profile."""
     disparities: Disparities = Field(default_factory=dict, validate_default=True)
 
     @field_validator("templates")
@@ -371,7 +371,7 @@ class Settings(BaseSettings[Source]):
         return self
 
     @property
-    def of_others(self) -> bool:
+    def third_party(self) -> bool:
         """Whether its rows hold text that others wrote, which stays out of git, in DVC's cache."""
         return self.text == "others"
 
@@ -380,7 +380,7 @@ class Settings(BaseSettings[Source]):
         """Whether its text may not be passed on: that of pages, each of which has its authors and
         terms.
         """
-        return self.of_others
+        return self.third_party
 
     @property
     def made_by(self) -> Literal["scrape"]:
@@ -475,7 +475,7 @@ class Settings(BaseSettings[Source]):
             )
         return warnings + self._too_few(source)
 
-    def detects(self, source: Source, form: str | None = None) -> str | None:
+    def detects(self, source: Source, method: str | None = None) -> str | None:
         """None where no verdict is possible; otherwise unknown, for it depends on how replies
         vary.
         """

@@ -379,7 +379,7 @@ class Source(BaseSource):
     branch: Branching | None = None
     find: KeywordSearch | None = None
     """How missing keywords and replacements are found; not at all by default."""
-    framings: PrefixSettings | None = None
+    prefixes: PrefixSettings | None = None
     """Texts that prompts are also asked after, to measure their effect; none by default."""
     _prompts: int | None = PrivateAttr(default=None)
     _linked: frozenset[str] = PrivateAttr(default=frozenset())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.instruments.instrument import Evidence, Record, SchemasByTable, Subject, Tables
+from evenruler.instruments.instrument import Evidence, ModelMeta, Record, SchemasByTable, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, features_of, repeated_prompts
 from evenruler.instruments.saged.declare.plan import SagedPlan
@@ -62,7 +62,7 @@ def diagnose(domain: str, measured: Tables, plan: SagedPlan, resampling: Resampl
     summaries, disparities, shaped = describe_cells(members, settings, seed)
     nothing = unmeasured_reason(replies)
     silent = silence_of(replies, prompts)
-    ordered = {name: declared[name] for name in plan["confirmatory"]}
+    ordered = {name: declared[name] for name in plan["headline_features"]}
     confirmatory, favour, cells = judge_headlines(
         layout, silent, ordered, plan["controls"], settings, seed, nothing
     )
@@ -111,7 +111,7 @@ def figures(
     tables: Tables,
     plan: SagedPlan,
     scores: Tables,
-    subject: Subject,
+    subject: ModelMeta,
     resampling: Resampling,
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one domain on one model; no tables where no reply was requested.

@@ -61,7 +61,7 @@ class _Headline:
     left: list[str] = field(
         default_factory=list
     )  # concepts excluded because too few replies are answered
-    fitness: ValidityCheck = field(default_factory=ValidityCheck)
+    validity: ValidityCheck = field(default_factory=ValidityCheck)
 
     def cells(self) -> pd.DataFrame:
         """The scores, one per row, by `schemas.HEADLINES` without the columns that identify
@@ -137,7 +137,7 @@ def judge_headlines(
         for headline, finding in pairs:
             # Too many silent replies do not bar naming who is silent, but they do bar denying it.
             names_the_silent = headline.figure == NONRESPONSE and bool(finding.named)
-            validity = ValidityCheck() if names_the_silent else headline.fitness
+            validity = ValidityCheck() if names_the_silent else headline.validity
             verdict_input = _verdict_input(headline, finding, settings.least)
             verdict_inputs.append((verdict_input, validity))
         judged = judge(verdict_inputs)
@@ -248,7 +248,7 @@ def _build_headlines(
         "lower",
         deviation_tests.nonresponse_test,
         *of_silence,
-        fitness=ValidityCheck(unmeasured),
+        validity=ValidityCheck(unmeasured),
     )
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
@@ -289,7 +289,7 @@ def _build_headlines(
             roots=roots,
             smallest=settings.smallest * feature.range,
             left=left_out,
-            fitness=ValidityCheck(unfit),
+            validity=ValidityCheck(unfit),
         )
         favour.append(headline)
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()

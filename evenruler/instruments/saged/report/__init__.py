@@ -103,7 +103,7 @@ def _domain_section(
     sentences = [_lead_text(here)]
     if lacking:
         sentences.append(
-            f"Declared but not measured at this scale or on this machine: {join_names(lacking)}."
+            f"Declared but not measured at this profile or on this machine: {join_names(lacking)}."
         )
     if other_groupings:
         columns = join_names(other_groupings)

@@ -91,13 +91,13 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
 
 
 def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:
-    """The plan of a domain at this scale: what is asked, and how it is measured.
+    """The plan of a domain at this profile: what is asked, and how it is measured.
 
     Roles and templates become lists, since their order counts: the first ones are also asked after
     prefixes.
     """
     is_unread = source.branch is not None and source.branch.is_unread
-    framings = source.framings
+    prefix_settings = source.prefixes
     roles: list[PlannedRole] = [
         {"role": role, "text": text} for role, text in settings.roles.items()
     ]
@@ -121,11 +121,11 @@ def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:
         "embedder": settings.embedder,
         "controls": source.controls,
         "masked": source.names,
-        "prefixes": framings.prefixes if framings else {},
-        "placebos": framings.placebo_names if framings else [],
+        "prefixes": prefix_settings.prefixes if prefix_settings else {},
+        "placebos": prefix_settings.placebo_names if prefix_settings else [],
         "roles": roles,
         "templates": templates,
-        "confirmatory": confirmatory_of(settings.features),
+        "headline_features": confirmatory_of(settings.features),
         "features": features,
         "disparities": settings.disparities.model_dump(),
     }

@@ -14,7 +14,7 @@ from evenruler.tables import read_frame, write_table
 STIMULI = [f"s{number}" for number in range(6)]
 TEXTS = {stimulus: f"hair of length {stimulus}" for stimulus in [*STIMULI, "s6", "s7"]}
 WORDS = {"gender-salience": "the prompt names gender", "instruction": "the prompt asks"}
-KEY = {"benchmark": "pronouns", "model": "m", "lineage": "m", "configuration": "plain"}
+KEY = {"benchmark": "pronouns", "model": "m", "lineage": "m", "prompt_format": "plain"}
 TASKS = {"going-on": "Going on", "choosing": "Choosing"}
 
 
@@ -48,11 +48,11 @@ def effects() -> list[dict[str, Any]]:
     Placebos for gender salience going on: .05 and .15 of five stimuli, .9 of four.
     """
     rows = []
-    for configuration, (number, stimulus) in product(("plain", "chat"), enumerate(STIMULI)):
+    for prompt_format, (number, stimulus) in product(("plain", "chat"), enumerate(STIMULI)):
         here: dict[str, Any] = {
             **KEY,
-            "configuration": configuration,
-            "metric": "token",
+            "prompt_format": prompt_format,
+            "readout": "token",
             "stimulus": stimulus,
             "n": 1,
         }
@@ -76,8 +76,8 @@ def effects() -> list[dict[str, Any]]:
             {**cued, "task": "choosing", "apd": apd + 0.3},
             {**here, "factor": "instruction", "task": "going-on", "apd": 0.5},
         ]
-        if configuration == "chat" and number < 5:
-            choice = {**here, "metric": "choice", "factor": "gender-salience", "task": "choosing"}
+        if prompt_format == "chat" and number < 5:
+            choice = {**here, "readout": "choice", "factor": "gender-salience", "task": "choosing"}
             rows.append({**choice, "apd": number / 4})
     return rows
 
@@ -121,7 +121,7 @@ def interval(estimate: float) -> dict[str, float]:
 
 def shifts() -> list[dict[str, Any]]:
     """`they` moves by .1 to .6, `he` by -.2."""
-    here: dict[str, Any] = {**KEY, "metric": "token", "task": "choosing"}
+    here: dict[str, Any] = {**KEY, "readout": "token", "task": "choosing"}
     here |= {"factor": "gender-salience", "at": "instruction"}
     rows = []
     for number, stimulus in enumerate(STIMULI):
@@ -134,7 +134,7 @@ def shifts() -> list[dict[str, Any]]:
 def distributions() -> list[dict[str, Any]]:
     here = {
         **KEY,
-        "metric": "token",
+        "readout": "token",
         "task": "choosing",
         "framing": "instruction",
         "outcome": "they",
@@ -154,12 +154,12 @@ def exclusions() -> list[dict[str, Any]]:
         ("going-on", "gender-salience~1+instruction"): 0.0,
         ("choosing", "instruction"): 1.0,
     }
-    sampled = {**KEY, "configuration": "chat", "metric": "choice", "n": 12, "least": 0.4}
+    sampled = {**KEY, "prompt_format": "chat", "readout": "choice", "n": 12, "least": 0.4}
     rows = [
         {**sampled, "task": task, "framing": framing, "coverage": share, "excluded": share < 0.4}
         for (task, framing), share in covered.items()
     ]
-    tokens = {**KEY, "metric": "token", "n": 6, "least": 0.1, "task": "choosing"}
+    tokens = {**KEY, "readout": "token", "n": 6, "least": 0.1, "task": "choosing"}
     rows.append({**tokens, "framing": "instruction", "coverage": 0.0625, "excluded": True})
     return rows
 
@@ -167,8 +167,8 @@ def exclusions() -> list[dict[str, Any]]:
 def comparisons() -> list[dict[str, Any]]:
     here: dict[str, Any] = {
         "benchmark": "pronouns",
-        "configuration": "plain",
-        "metric": "token",
+        "prompt_format": "plain",
+        "readout": "token",
         "n": 12,
     }
     here |= {"n_models": 1, "outcome": "they", "against": "he", "reason": None}
@@ -182,7 +182,7 @@ def comparisons() -> list[dict[str, Any]]:
 
 
 def continuations() -> list[dict[str, Any]]:
-    here = {**KEY, "configuration": "chat"}
+    here = {**KEY, "prompt_format": "chat"}
     counts = {
         ("all", False): (3, 200),
         ("gender-salience", False): (3, 150),
@@ -203,7 +203,7 @@ def replications() -> list[dict[str, Any]]:
         **KEY,
         "benchmark": "probing",
         "study": "indirect-probing",
-        "metric": "token",
+        "readout": "token",
         "n": 6,
     }
     for measure, (before, after) in values.items():
@@ -223,7 +223,7 @@ def replications() -> list[dict[str, Any]]:
         rows.append(row)
     rows.append({**here, "measure": "S", "reason": "no reply was valid"})
     rows.append(
-        {**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "reason": None}
+        {**here, "measure": "AS", "readout": "all", "change": 0.15, "control": 0.1, "reason": None}
     )
     return rows
 

@@ -107,7 +107,7 @@ def test_a_cue_is_drawn_with_its_figure_among_its_placebos(pronouns: Section) ->
 
 def test_below_five_stimuli_a_cue_is_its_stimuli(framings: Any) -> None:
     effects = framings["effects"]
-    tokens = effects[effects["metric"] == "token"]
+    tokens = effects[effects["readout"] == "token"]
     few = tokens[tokens["stimulus"].isin(STIMULI[:4])]
     (section,) = of_framing({"pronouns": source()}, framings | {"effects": few})
     rows = data_of(section, "Cues and placebos")
@@ -190,14 +190,14 @@ def test_a_stimulus_with_more_rows_counts_more_and_four_stimuli_have_no_interval
 
 
 def test_metrics_are_compared_on_what_both_have(pronouns: Section) -> None:
-    rows = data_of(pronouns, "Metric by metric")
+    rows = data_of(pronouns, "By readout")
     of_stimuli = [row for row in rows if row["stimulus"]]
-    dots = {(row["metric"], row["stimulus"]): row["apd"] for row in of_stimuli}
+    dots = {(row["readout"], row["stimulus"]): row["apd"] for row in of_stimuli}
     assert len(dots) == 10
     assert dots["token probability", "hair of length s3"] == 0.7
     assert dots["proportion of choices", "hair of length s3"] == 0.75
     assert {(row["task"], row["model"]) for row in of_stimuli} == {("Choosing", "m (chat)")}
-    means = {row["metric"]: row["value"] for row in rows if not row["stimulus"]}
+    means = {row["readout"]: row["value"] for row in rows if not row["stimulus"]}
     assert means == {"token probability": 0.6, "proportion of choices": 0.5}
 
 
@@ -206,7 +206,7 @@ def test_choices_without_a_figure_are_in_no_picture(framings: Any) -> None:
     figures = framings["figures"]
     here = framings | {"figures": figures[figures["readout"] == "token"]}
     (section,) = of_framing({"pronouns": source()}, here)
-    assert "Metric by metric" not in [part.title for part in section.parts]
+    assert "By readout" not in [part.title for part in section.parts]
 
 
 def test_arrows_point_where_a_measure_went(probing: Section) -> None:
@@ -254,7 +254,7 @@ def test_a_cue_stands_beside_its_placebos(pronouns: Section) -> None:
 
 
 def test_what_no_reply_tells_is_one_row_and_an_effect_over_some_tasks_says_which(
-    framings: Any,
+    prefixes: Any,
 ) -> None:
     figures = framings["figures"].copy()
     is_choice = figures["readout"] == "choice"
@@ -283,7 +283,7 @@ def test_what_no_reply_tells_is_one_row_and_an_effect_over_some_tasks_says_which
 def test_over_all_cues_stand_shift_probability_and_coverage(pronouns: Section) -> None:
     numbers = ["0.50 [0.45, 0.55], n = 6", "0.25 [0.20, 0.30], n = 6"]
     assert rows_of(pronouns, "Over all cues") == [
-        ["metric", "model", "shift probability", "coverage"],
+        ["readout", "model", "shift probability", "coverage"],
         ["token probability", "m", *numbers],
         ["token probability", "m (chat)", *numbers],
         ["proportion of choices", "m (chat)", "", ""],
@@ -295,7 +295,7 @@ def test_cells_with_too_little_are_marked_and_counted(pronouns: Section) -> None
     part = table_in(pronouns, title)
     choice = "proportion of choices"
     assert rows_of(pronouns, title) == [
-        ["metric", "task: cues", "m", "m (chat)"],
+        ["readout", "task: cues", "m", "m (chat)"],
         ["token probability", "Choosing: instruction", "0.062, too little", ""],
         [choice, "Going on: no cue", "", "0.390, too little"],
         [choice, "Going on: instruction", "", "0.400"],
@@ -340,7 +340,7 @@ def test_continuations_are_shares_with_their_counts(pronouns: Section) -> None:
 def test_measures_of_a_study_stand_before_and_after_beside_placebos(probing: Section) -> None:
     token = "token probability"
     assert rows_of(probing, "The study's own measures") == [
-        ["model", "measure", "metric", "before", "after", "change", "control"],
+        ["model", "measure", "readout", "before", "after", "change", "control"],
         [
             "m",
             "GAS",
@@ -362,14 +362,14 @@ def test_without_sampled_choices_no_part_is_of_them(
 ) -> None:
     here = framings | {"continuations": empty["continuations"]}
     here |= {
-        name: framings[name][framings[name]["metric"] == "token"]
+        name: framings[name][framings[name]["readout"] == "token"]
         for name in ("effects", "exclusions")
     }
     here["figures"] = framings["figures"][framings["figures"]["readout"] == "token"]
     (section,) = of_framing({"pronouns": source()}, here)
     whole = {part.title for part in pronouns.parts}
     left = {part.title for part in section.parts}
-    assert whole - left == {"Metric by metric", "Does “they” stay “they”?"}
+    assert whole - left == {"By readout", "Does “they” stay “they”?"}
 
 
 def test_empty_tables_are_a_sentence(empty: Any) -> None:
@@ -386,7 +386,7 @@ def test_one_cue_has_one_picture_of_its_effect(framings: Any) -> None:
     )
     effects = framings["effects"]
     here = framings | {
-        "effects": effects[(effects["factor"] == "instruction") & (effects["metric"] == "token")]
+        "effects": effects[(effects["factor"] == "instruction") & (effects["readout"] == "token")]
     }
     here |= {name: framings[name].iloc[:0] for name in ("exclusions", "shifts")}
     (section,) = of_framing({"pronouns": contrast}, here)

@@ -99,7 +99,7 @@ def settings(**changes: Any) -> Evolve:
         "max_words": 20,
         "acceptability": 100.0,
     }
-    return Evolve.model_validate(defaults | changes, context={"scale": "quick"})
+    return Evolve.model_validate(defaults | changes, context={"profile": "quick"})
 
 
 def embed(texts: list[str]) -> NDArray[np.float32]:

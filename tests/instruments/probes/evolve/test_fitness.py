@@ -372,7 +372,7 @@ def named(candidates: CandidatePool, places: Any) -> list[str]:
 
 def declared(**changes: Any) -> Evolve:
     defaults = {"of": "trades", "model": "toy", "operator": "toy", "length": 2, "closeness": 0.2}
-    return Evolve.model_validate(defaults | changes, context={"scale": "quick"})
+    return Evolve.model_validate(defaults | changes, context={"profile": "quick"})
 
 
 class TestPool:

@@ -110,7 +110,7 @@ def test_a_chosen_set_says_more_things_and_measures_as_well(seed: int) -> None:
         "seed": seed,
         "guided": [0, 0],
     }
-    settings = Evolve.model_validate(declared, context={"scale": "quick"})
+    settings = Evolve.model_validate(declared, context={"profile": "quick"})
     run = Evolution(KnownRuler(seed), GoodOperator(), embed, settings, GUIDED)
     pool = pool_of(list(run.generations(START)), embed)
     set_by_name = choose_sets(pool, ATTRIBUTES, settings)

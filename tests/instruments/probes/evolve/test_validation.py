@@ -217,7 +217,7 @@ class TestRefusing:
                 "more than one word changed",
             ),
             ("people", "it repeats itself"),
-            ("beside", "the new word has another role in the sentence"),
+            ("axis_position", "the new word has another role in the sentence"),
             ("target", "the name of a slot as a word"),
         ],
     )

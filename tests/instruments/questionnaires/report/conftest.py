@@ -28,7 +28,7 @@ inverse|calm
 inverse|at-ease
 """)
 MODELS = table_of_text("""\
-model|lineage|kind|configuration
+model|lineage|kind|method
 speaker|speaker|causal|verbaliser
 head-a|encoder|nli|head
 head-low|encoder|nli|head
@@ -168,7 +168,7 @@ speaker|0.8|0.75|0.85|True|counts
 head-a|0.8|0.75|0.85|True|counts
 head-low|0.55|0.5|0.6|False|below, does not count
 """)
-    return rows.merge(MODELS, on="model").assign(n=501, bar=0.7)
+    return rows.merge(MODELS, on="model").assign(n=501, threshold=0.7)
 
 
 def accuracy() -> pd.DataFrame:

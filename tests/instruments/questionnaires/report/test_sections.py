@@ -185,8 +185,8 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
     both = dict(tables)
     for name in OF_MODELS:
         again = tables[name][tables[name]["model"] == "speaker"]
-        forms = {"configuration", "method"} & {*again}
-        columns = dict.fromkeys(forms, "sentence") or {"model": "speaker (sentence)"}
+        methods = {"method"} & {*again}
+        columns = dict.fromkeys(methods, "sentence") or {"model": "speaker (sentence)"}
         both[name] = pd.concat([tables[name], again.assign(**columns)], ignore_index=True)
     of_both = tables["figures"][tables["figures"]["figure"] == "rho"]
     apart = of_both.assign(method="sentence", value=0.5, low=0.25, high=0.75, n=6, reason=None)

@@ -61,11 +61,11 @@ class Answers:
         return {name: pd.array(values, dtype="str") for name, values in columns.items()}
 
 
-def domain(tmp_path: Path, scale: str = "quick", **changes: Any) -> Domain:
+def domain(tmp_path: Path, profile: str = "quick", **changes: Any) -> Domain:
     tables, plan = built(
         declared(
             tmp_path,
-            scale,
+            profile,
             **{"embedder": "e", "features": FEATURES, "most_roles": 2, "reseeded": 3} | changes,
         )
     )

@@ -15,7 +15,9 @@ def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_pa
     assert domain_card.limits[-1] == "Replies to each prompt: 1."
     tables, _ = built(declaration)
     assert set(domain_card.configs[0].described) <= set(tables["prompts"])
-    assert [heading.figure for heading in domain_card.quality if heading.role == "headline"] == [
+    assert [
+        heading.figure for heading in domain_card.quality if heading.figure_type == "headline"
+    ] == [
         "nonresponse",
         "favour",
         "favour_by_role",
@@ -49,7 +51,7 @@ def test_text_of_others_says_how_to_get_it(tmp_path: Path) -> None:
     )
     instructions = card(withholding, *built(declaration), []).withheld
     assert instructions is not None
-    assert "`evenruler repro card-of-others@fruit`" in instructions
+    assert "`evenruler repro card-third-party@fruit`" in instructions
     assert "`benchmarks/saged-fruit/`" in instructions
 
 

@@ -15,16 +15,16 @@ from tests.instruments.saged.domains import SOURCE, settings
 
 ROLES = {
     "no-role": "",
-    "mayor": {"text": "You are a mayor.", "scale": "paper"},
+    "mayor": {"text": "You are a mayor.", "profile": "paper"},
     "judge": {"text": "You judge."},
 }
 FEATURES = {
-    "vader": {"kind": "lexicon", "scale": "quick"},
+    "vader": {"kind": "lexicon", "profile": "quick"},
     "mood": {
         "kind": "classifier",
         "model": "moods",
         "score": {"sad": 0, "glad": 1},
-        "scale": "paper",
+        "profile": "paper",
     },
     "near": {"kind": "distance", "metric": "cosine"},
 }
@@ -46,7 +46,7 @@ def refused(**declaration: Any) -> str:
             declaration,
             Path("params.yaml"),
             under="instruments.fruit",
-            context={"scale": "quick"},
+            context={"profile": "quick"},
         )
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -54,7 +54,7 @@ def refused(**declaration: Any) -> str:
 
 def test_numbers_are_those_of_the_scale() -> None:
     quick, paper = (
-        settings(scale, items={"trial": 2, "standard": 4, "paper": 9}, generations=3)
+        settings(scale, items={"trial": 2, "standard": 4, "full": 9}, generations=3)
         for scale in ("quick", "paper")
     )
     assert (quick.items, paper.items) == (2, 9)
@@ -99,13 +99,13 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
             {"items": {"trial": 2}},
             "instruments.fruit.items: found {'trial': 2}, expected one for trial and one for",
         ),
-        ({"items": {"trial": 2, "standard": 1, "paper": 0}}, "instruments.fruit.items: found 0"),
+        ({"items": {"trial": 2, "standard": 1, "full": 0}}, "instruments.fruit.items: found 0"),
         (
             {"roles": {"mayor": {"txt": "You are a mayor."}}},
             "roles: mayor: found {'txt': 'You are a mayor.'}",
         ),
         (
-            {"roles": {"mayor": {"text": "You", "scale": "big"}}},
+            {"roles": {"mayor": {"text": "You", "profile": "big"}}},
             "roles: mayor: no scale 'big', there are quick and",
         ),
         ({"templates": {"plain": "Say."}}, "the template 'plain' does not hold {PROMPT} once"),
@@ -118,7 +118,7 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
             "headline names 'mode', which is not under `statistics`",
         ),
         (
-            {"features": {"vader": {"kind": "lexicon", "scale": "paper"}}},
+            {"features": {"vader": {"kind": "lexicon", "profile": "paper"}}},
             "instruments.fruit.features: found {}",
         ),
     ],
@@ -245,8 +245,8 @@ def test_too_few_concepts_or_invented_ones_are_warned_of(
 
 def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:
     path = written(tmp_path, material={"kind": "extracts"})
-    assert settings(text="others").of_others
-    assert not settings().of_others
+    assert settings(text="others").third_party
+    assert not settings().third_party
     assert settings().made_by == "scrape"
     assert load(path, settings(text="others"), tmp_path).material.kind == "extracts"
     with pytest.raises(

@@ -117,7 +117,7 @@ def plan_of(
             name: feature.model_dump(exclude_none=True)
             for name, feature in (declared or {}).items()
         },
-        "confirmatory": confirmatory_of(declared or {}),
+        "headline_features": confirmatory_of(declared or {}),
         "items": 1000,
         "concepts": 1000,
         "invented": 1000,

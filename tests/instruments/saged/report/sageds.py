@@ -73,7 +73,7 @@ def settings(**changes: Any) -> Settings:
             "metrics": METRICS,
         },
     }
-    return Settings.model_validate(declared | changes, context={"scale": "quick"})
+    return Settings.model_validate(declared | changes, context={"profile": "quick"})
 
 
 def shown(tables: dict[str, pd.DataFrame], **changes: Any) -> ReportInput:

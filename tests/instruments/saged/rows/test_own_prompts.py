@@ -164,9 +164,9 @@ def test_a_table_is_read_with_its_source_so_that_check_says_what_is_wrong_and_ho
 ) -> None:
     (tmp_path / "articles").mkdir()
     YAML().dump(SOURCE, tmp_path / "own.yaml")
-    settings = Settings.model_validate({}, context={"scale": "quick"})
+    settings = Settings.model_validate({}, context={"profile": "quick"})
     assert load(tmp_path / "own.yaml", settings, tmp_path).prompts is None, (
-        "the file is missing, which `beside` says"
+        "the file is missing, which `axis_position` says"
     )
     table = tmp_path / "articles/own.csv"
     for n, warnings in ((9, ["9 prompts (at least 10 needed): no verdict is possible"]), (10, [])):

@@ -37,7 +37,7 @@ def test_tables_are_by_their_schemas(tmp_path: Path) -> None:
 
 
 def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_path: Path) -> None:
-    roles = {"no-role": "", "judge": {"text": "You judge.", "scale": "paper"}}
+    roles = {"no-role": "", "judge": {"text": "You judge.", "profile": "paper"}}
     quick, paper = (
         build(declared(tmp_path, scale, roles=roles), MODELS).plan for scale in ("quick", "paper")
     )

@@ -17,7 +17,7 @@ from tests.local_wiki import LocalWiki
 ROOT = Path(__file__).parents[4]
 FILE = "data/sources/saged/countries-wikipedia.yaml"
 SETTINGS = Settings.model_validate(
-    {"text": "others", "contact": "tests@example.org"}, context={"scale": "paper"}
+    {"text": "others", "contact": "tests@example.org"}, context={"profile": "paper"}
 )
 PAGES = {
     "Brazil": "Brazil is a large country.\n\n== Economy ==\nBrazilian farmers grow coffee in the "

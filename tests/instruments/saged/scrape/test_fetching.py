@@ -45,7 +45,7 @@ def impatient(source: Source, contact: str | None) -> Wiki:
 @pytest.fixture
 def declared() -> Settings:
     fields = {"text": "others", "contact": "tests@example.org", "embedder": "none-here"}
-    return Settings.model_validate(fields, context={"scale": "quick"})
+    return Settings.model_validate(fields, context={"profile": "quick"})
 
 
 def write(root: Path, api: str, **changes: Any) -> None:

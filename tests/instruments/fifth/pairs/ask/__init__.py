@@ -4,10 +4,10 @@ from evenruler.instruments.instrument import (
     AskingMethod,
     AskingMethods,
     ColumnsByTable,
+    ModelMeta,
     PlanKeys,
     RequestBatch,
     SchemasByTable,
-    Subject,
     Tables,
 )
 
@@ -20,11 +20,11 @@ PLANNED: PlanKeys = ("most",)
 
 ANSWERS: SchemasByTable = {"likelihoods": schemas.LIKELIHOODS}
 
-FORMS: AskingMethods = {"likelihood": AskingMethod(("loglikelihood",))}
+METHODS: AskingMethods = {"likelihood": AskingMethod(("loglikelihood",))}
 
 
 def requests(
-    tables: Tables, plan: PairsPlan, answers: Tables, subject: Subject
+    tables: Tables, plan: PairsPlan, answers: Tables, subject: ModelMeta
 ) -> list[RequestBatch]:
     """One request, unless it was answered."""
     if "likelihoods" in answers or not subject.can("loglikelihood"):
@@ -44,7 +44,7 @@ def requests(
     ]
 
 
-def scores(tables: Tables, plan: PairsPlan, answers: Tables, subject: Subject) -> Tables:
+def scores(tables: Tables, plan: PairsPlan, answers: Tables, subject: ModelMeta) -> Tables:
     """By pair, whether the stereotypical sentence is the likelier one."""
     nats = answers["likelihoods"].pivot(index="id", columns="form", values="nats")
     return {"preferred": (nats["more"] > nats["less"]).astype(float).reset_index(name="preferred")}

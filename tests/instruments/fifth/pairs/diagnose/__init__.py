@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Evidence, Record, SchemasByTable, Subject, Tables
+from evenruler.instruments.instrument import Evidence, ModelMeta, Record, SchemasByTable, Tables
 from evenruler.measurement import Resampling, rows_by_benchmark
 from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.figures import as_rows
@@ -21,7 +21,7 @@ def figures(
     tables: Tables,
     plan: PairsPlan,
     scores: Tables,
-    subject: Subject,
+    subject: ModelMeta,
     resampling: Resampling,
 ) -> Tables:
     """The share of pairs, with an interval over pairs."""

@@ -1,0 +1,507 @@
+"""Rows of a published benchmark: one per text, with its role in an item, its unit and part.
+
+Items are read from the files of the authors, by a function for each layout.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby, zip_longest
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from evenruler.errors import UserError
+from evenruler.instruments.external import schemas
+from evenruler.instruments.external.declare import (
+    REMEDY,
+    ExternalPlan,
+    Layout,
+    Settings,
+    Source,
+    table_in,
+)
+from evenruler.instruments.external.schemas import (
+    AMBIGUOUS,
+    DISAMBIGUATED,
+    FIRST,
+    ROLES,
+    SECOND,
+    THIRD,
+)
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_with_sizes
+from evenruler.instruments.languages import require_language, says_language
+from evenruler.models.declarations import Catalogue
+from evenruler.models.sources import verified_file
+from evenruler.strict import json_of_others, number_of, read_text
+from evenruler.tables.frames import evenly_spread, table_of
+from evenruler.tables.ids import common_columns, row_id
+
+__all__ = ["build"]
+
+_Content = TypeVar("_Content")
+
+Files = Mapping[str, Path]
+"""Paths by the name of the file in the source."""
+
+WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
+
+
+@dataclass(frozen=True)
+class BenchmarkItem:
+    """An item: two or three texts to compare."""
+
+    name: str
+    """Its unique name in the benchmark."""
+    unit: str
+    part: str
+    texts: Mapping[str, str]
+    """By role."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """By role, the authors' key of each text; by default the item's name and the role."""
+    prompt: str = ""
+    condition: str = ""
+    stratum: str = ""
+    """Subgroup of a unit and condition; samples of items are proportional to these."""
+    right: str = ""
+    """The role of the right answer, where there is one."""
+    criterion: float | None = None
+    fault: str | None = None
+    """Why it is left out."""
+
+
+def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> BuiltInstrument:
+    """Read the files of a benchmark: `texts`, `rejected` and, if they may not be redistributed,
+    `ids`, by `schemas`.
+
+    Items beyond what the largest size asks are left out before rows are made, which is slow.
+    UserError where a file is missing, has another checksum than declared, or does not fit the
+    layout.
+    """
+    source: Source = declaration.source
+    where = f"{declaration.name}: files"
+    files = {
+        name: verified_file(file.source, file.sha256, f"{where}.{name}")
+        for name, file in source.files.items()
+    }
+    items = read_items(files, source)
+    counts = Counter(item.name for item in items)
+    twice = [name for name, n in counts.items() if n > 1]
+    if twice:
+        raise UserError(f"the item {twice[0]!r} stands in it twice", where=where, remedy=REMEDY)
+    texts: list[str] = []
+    for item in items:
+        parts = filter(None, [item.prompt, *item.texts.values()])
+        texts.append(" ".join(parts))
+    require_language(source, texts, f"{declaration.name}: language")
+    if not says_language(source):  # its texts are English
+        source = source.model_copy(update={"language": source.language})
+    faults: dict[str, str] = {}
+    for item in items:
+        fault = _item_fault(item, source)
+        if fault:
+            faults[item.name] = fault
+    usable_items = [item for item in items if item.name not in faults]
+    if not usable_items:
+        why = f", the first since {next(iter(faults.values()))}" if faults else ""
+        raise UserError(
+            f"it has no item that can be asked; {len(faults):,} rejected{why}",
+            where=where,
+            remedy=REMEDY,
+        )
+    every_size = (declaration.settings, *declaration.sizes.values())
+    most = max(size_settings.most for size_settings in every_size)
+    sample = _sample_items(usable_items, most)
+    frequent = _read_word_frequencies(source)
+    rows = list(_text_rows(declaration.name, sample, source, frequent))
+    left_out = [item for item in items if item.name in faults]
+    left_out_rows = _text_rows(declaration.name, left_out, source, frequent)
+    rejected = [{**row, "reason": faults[row["item"]]} for row in left_out_rows]
+    tables = {
+        "texts": table_of(rows, schemas.TEXTS),
+        "rejected": table_of(rejected, schemas.REJECTED),
+    }
+    if not source.passed_on:
+        tables["ids"] = tables["texts"].select(schemas.IDS.names)
+    units = len({item.unit for item in sample})
+    n_items = len(sample)
+    counted = f"{n_items:,} items in {units:,} {source.units}"
+    summary = f"{counted}, {len(left_out):,} rejected"
+    n_beyond = len(usable_items) - n_items
+    if n_beyond > 0:
+        summary += f", {n_beyond:,} beyond {most:,} a unit and condition"
+    plan = plan_with_sizes(
+        declaration, lambda settings: _build_plan(declaration.name, source, settings)
+    )
+    return BuiltInstrument(tables, plan, [summary])
+
+
+def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
+    placebos = source.placebos[: settings.most_placebos]
+    return {
+        "name": name,
+        "asked": settings.asked,
+        "score": source.score,
+        "units": source.units,
+        "texts": source.texts,
+        "between": source.between,
+        "dimensions": {
+            "part": PARTS.get(source.layout, "bias_type"),
+            "condition": "direction" if "direction" in source.columns else "condition",
+        },
+        "most": settings.most,
+        "prefixed": settings.prefixed,
+        "prefixes": {f"placebo-{n}": text for n, text in enumerate(placebos, 1)},
+        "smallest": settings.smallest,
+        "corpus": source.frequencies is not None,
+        "agreement": source.agreement.as_planned if source.agreement else None,
+    }
+
+
+def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
+    if item.fault:
+        return item.fault
+    wanted = ROLES[: 2 if source.score == "preference" else 3]
+    lacking = [role for role in wanted if not item.texts.get(role, "").strip()]
+    if lacking:
+        return f"it lacks its {lacking[0]} text"
+    if len(set(item.texts.values())) < len(item.texts):
+        return "two of its texts are the same"
+    return None if item.unit.strip() else "it has no unit"
+
+
+def _sample_items(items: Iterable[BenchmarkItem], most: int) -> list[BenchmarkItem]:
+    """At most `most` items of each unit and condition, evenly spread, in proportion to strata."""
+    groups: dict[tuple[str, str], dict[str, BenchmarkItem]] = {}
+    for item in sorted(items, key=lambda item: item.stratum):
+        groups.setdefault((item.unit, item.condition), {})[item.name] = item
+    sampled_items: list[BenchmarkItem] = []
+    for group in groups.values():
+        sampled_items += [group[name] for name in evenly_spread(list(group), most)]
+    return sampled_items
+
+
+def _read_word_frequencies(source: Source) -> dict[str, float] | None:
+    """Log frequency of words in the corpus, nats, with one added to each count; "" stands for
+    unseen words.
+    """
+    if source.frequencies is None:
+        return None
+    path = verified_file(source.frequencies.source, source.frequencies.sha256, "frequencies")
+    counts: Counter[str] = Counter()
+    of_corpus = "name a corpus of this form under `frequencies`, or leave the key out"
+    try:
+        for page in json_of_others(read_text(path), path.name, of_corpus).values():
+            counts.update(WORD.findall(page["extract"].lower()))
+    except (KeyError, TypeError, AttributeError):
+        what = "no object whose values have an `extract`"
+        raise UserError(what, where=f"frequencies: {path.name}", remedy=of_corpus) from None
+    whole = math.log(counts.total() + len(counts) + 1)
+    log_frequencies = {word: math.log(n + 1) - whole for word, n in counts.items()}
+    return {"": -whole} | log_frequencies
+
+
+def _text_rows(
+    benchmark: str,
+    items: Iterable[BenchmarkItem],
+    source: Source,
+    frequent: dict[str, float] | None,
+) -> Iterator[dict[str, Any]]:
+    for item in items:
+        words: dict[str, Counter[str]] = {}
+        for role, text in item.texts.items():
+            words[role] = Counter(WORD.findall(text.lower()))
+        carried = {name: getattr(item, name) for name in CARRIED}
+        for role, text in item.texts.items():
+            other_role = SECOND if role == FIRST else FIRST
+            differing_words = words[role] - words.get(other_role, Counter())
+            mean = None
+            if frequent and differing_words:
+                unseen = frequent[""]
+                total = sum(n * frequent.get(word, unseen) for word, n in differing_words.items())
+                mean = total / differing_words.total()
+            is_right = role == item.right
+            row_content = (
+                item.prompt,
+                text,
+                role,
+                item.unit,
+                item.part,
+                item.condition,
+                is_right,
+                item.criterion,
+            )
+            text_id = row_id(family="fixed", benchmark=benchmark, item=item.name, role=role)
+            common = common_columns(text_id, source, *row_content)
+            key = item.keys.get(role, f"{item.name}/{role}")
+            yield {
+                **common,
+                **carried,
+                "item": item.name,
+                "key": key,
+                "role": role,
+                "text": text,
+                "right": is_right,
+                "frequency": mean,
+            }
+
+
+def read_pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+    """A table with one pair per row: CrowS-Pairs, and benchmarks of the same form."""
+    (path,) = files.values()
+    named = source.columns
+    for place, row in enumerate(table_in(path, ",", named.values())):
+        pair: dict[str, str] = {}
+        for role, column in named.items():
+            pair[role] = row[column]
+        texts = {FIRST: pair["first"], SECOND: pair["second"]}
+        yield BenchmarkItem(
+            str(place),
+            pair["unit"],
+            pair.get("part", ""),
+            texts,
+            condition=pair.get("condition", pair.get("direction", "")),
+        )
+
+
+def read_winogender(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+    """Sentences by occupation, other participant, referent and gender of the pronoun; `they` is
+    left out.
+    """
+    stats = table_in(_require_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
+    share = {row["occupation"]: _share_of_men(row["bls_pct_female"]) for row in stats}
+    rows = table_in(_require_file(files, "texts"), "\t", ["sentid", "sentence"])
+
+    def strip_gender(row: dict[str, str]) -> str:
+        """The sentence id without the gender, which is the name of its item."""
+        with_gender = row["sentid"].rpartition(".txt")[0]
+        return with_gender.rpartition(".")[0]
+
+    for name, group in groupby(rows, strip_gender):
+        by_gender = _unique_dict((row["sentid"].split(".")[-2], row) for row in group)
+        occupation, _, meant = name.split(".")
+        genders = {FIRST: "male", SECOND: "female"}
+        row_by_role = {
+            role: by_gender[gender] for role, gender in genders.items() if by_gender.get(gender)
+        }
+        texts = {role: row["sentence"] for role, row in row_by_role.items()}
+        keys = {role: row["sentid"] for role, row in row_by_role.items()}
+        part = "means the participant" if meant == "1" else "means the occupation"
+        yield BenchmarkItem(name, occupation, part, texts, keys, criterion=share.get(occupation))
+
+
+PRONOUNS: Final = [{"he", "she"}, {"him", "her"}, {"his", "her"}, {"himself", "herself"}]
+BRACKETED: Final = re.compile(r"\[([^]]*)\]")
+
+
+def read_winobias(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+    """Sentences with the stereotypical and with the other pronoun, on the same line of two
+    files.
+    """
+    for name in sorted(name.removeprefix("pro-") for name in files if name.startswith("pro-")):
+        lines = [
+            read_text(_require_file(files, f"{side}-{name}")).splitlines()
+            for side in ("pro", "anti")
+        ]
+        if len(lines[0]) != len(lines[1]):
+            what = f"{len(lines[0])} and {len(lines[1])} lines, expected as many"
+            raise UserError(what, where=f"pro-{name} and anti-{name}", remedy=REMEDY)
+        for place, both in enumerate(zip(*lines, strict=True), 1):
+            pro, anti = (re.sub(r"^\d+ ", "", line.strip()) for line in both)
+            texts = {FIRST: BRACKETED.sub(r"\1", pro), SECOND: BRACKETED.sub(r"\1", anti)}
+            alike = _differ_in_pronouns(texts[FIRST], texts[SECOND])
+            fault = None if alike else "the two differ in more than pronouns"
+            phrases = [phrase.lower() for phrase in BRACKETED.findall(pro)]
+            pronouns = set(phrases) & set().union(*PRONOUNS)
+            other_phrases = [phrase for phrase in phrases if phrase not in pronouns]
+            unit = re.sub(r"^(the|a|an) ", "", other_phrases[0]) if other_phrases else ""
+            part = "men's work" if pronouns & {"he", "him", "his"} else "women's work"
+            condition = name.split("-")[0]
+            yield BenchmarkItem(
+                f"{name}.{place}", unit, part, texts, condition=condition, fault=fault
+            )
+
+
+def _differ_in_pronouns(first: str, second: str) -> bool:
+    """Whether two texts differ, and only in pronouns of the same case."""
+    first_words, second_words = first.lower().split(), second.lower().split()
+    if len(first_words) != len(second_words):
+        return False
+    word_pairs = zip(first_words, second_words, strict=True)
+    differing_pairs = [
+        {word.strip(".,;"), other_word.strip(".,;")}
+        for word, other_word in word_pairs
+        if word != other_word
+    ]
+    return bool(differing_pairs) and all(pair in PRONOUNS for pair in differing_pairs)
+
+
+def bec_pro(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+    """Sentences with a person and a profession: each man's paired with the woman's at the same
+    place in the file.
+    """
+    stats = table_in(
+        _require_file(files, "professions"), "\t", ["simplified_professions", "percent_us"]
+    )
+    share = {row["simplified_professions"]: _share_of_men(row["percent_us"]) for row in stats}
+    names = ("Template", "Profession", "Prof_Gender")
+    rows = table_in(_require_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
+    groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
+    for row in _unique_dict((row["Sentence"], row) for row in rows).values():
+        group_key = tuple(row[name] for name in names)
+        by_gender = groups.setdefault(group_key, {"male": [], "female": []})
+        by_gender[row["Gender"]].append(row)
+    for (template, profession, part), rows_by_gender in groups.items():
+        for both in zip_longest(rows_by_gender["male"], rows_by_gender["female"]):
+            role_rows = zip((FIRST, SECOND), both, strict=True)
+            row_by_role = {role: row for role, row in role_rows if row}
+            texts = {role: row["Sentence"] for role, row in row_by_role.items()}
+            persons = [row["Person"] for row in row_by_role.values()]
+            name = "/".join((template, profession, *persons))
+            kind = f"{part} profession"
+            yield BenchmarkItem(
+                name, profession, kind, texts, stratum=template, criterion=share.get(profession)
+            )
+
+
+LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": THIRD}
+
+
+def read_stereoset(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+    """Contexts with a stereotype, an anti-stereotype and an unrelated text, in the same sentence or
+    in the next one.
+    """
+    (path,) = files.values()
+    for half, examples in json_of_others(read_text(path), path.name, REMEDY)["data"].items():
+        for example in examples:
+            sentence_by_role = _unique_dict(
+                (LABELS[sentence["gold_label"]], sentence) for sentence in example["sentences"]
+            )
+            texts = {role: sentence["sentence"] for role, sentence in sentence_by_role.items()}
+            keys = {role: sentence["id"] for role, sentence in sentence_by_role.items()}
+            prompt = example["context"] if half == "intersentence" else ""
+            yield BenchmarkItem(
+                example["id"], example["target"], example["bias_type"], texts, keys, prompt, half
+            )
+
+
+def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+    """Questions after ambiguous or disambiguated contexts, each with three options: one JSON lines
+    file per category.
+
+    The biased option is that of the authors' table (`target_loc`), which accounts for the
+    question's polarity.
+    """
+    key = ("category", "question_index", "example_id")
+    if "metadata" not in files:
+        what = (
+            f"the layout bbq takes a file `metadata` beside {', '.join(files)}: which option is "
+            "the biased one"
+        )
+        remedy = (
+            f"write a table with the columns {', '.join(key)}, target_loc (0, 1 or 2), and "
+            "name it in the source"
+        )
+        raise UserError(what, where="files", remedy=remedy)
+    rows = table_in(files["metadata"], ",", [*key, "target_loc"])
+    biased: dict[tuple[str, ...], str] = {}
+    for table_row in rows:
+        biased[tuple(table_row[name] for name in key)] = table_row["target_loc"]
+    conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
+    for file_name, path in files.items():
+        if file_name == "metadata":
+            continue
+        for line in read_text(path).splitlines():
+            row = json_of_others(line, path.name, REMEDY)
+            identity = tuple(str(row[name]) for name in key)
+            info = [row["answer_info"][f"ans{place}"] for place in range(3)]
+            unknown = [str(place) for place, words in enumerate(info) if "unknown" in words]
+            first = biased.get(identity, "NA")
+            fault: str | None = None
+            if first not in ("0", "1", "2") or len(unknown) != 1 or first in unknown:
+                fault = "no option is named as the biased one"
+                first, unknown = "0", ["2"]
+            (third,) = unknown
+            (second,) = {"0", "1", "2"} - {first, third}
+            places = dict(zip(ROLES, (first, second, third), strict=True))
+            label = str(row["label"])
+            right = next((role for role, place in places.items() if place == label), "")
+            if not fault and not right:
+                fault = "no option is named as the right one"
+            category, question = identity[:2]
+            unit = f"{category} {question}"
+            texts = {role: row[f"ans{place}"] for role, place in places.items()}
+            keys = {role: "/".join((*identity, place)) for role, place in places.items()}
+            prompt = f"{row['context']}\n\nQ: {row['question']}\nA:"
+            yield BenchmarkItem(
+                name="/".join(identity),
+                unit=unit,
+                part=category,
+                texts=texts,
+                keys=keys,
+                prompt=prompt,
+                condition=conditions[row["context_condition"]],
+                stratum=row["question_polarity"],
+                right=right,
+                fault=fault,
+            )
+
+
+_LayoutReader = Callable[[Files, Source], Iterator[BenchmarkItem]]
+
+LAYOUTS: Final[Mapping[Layout, _LayoutReader]] = {
+    "pairs": read_pairs,
+    "winogender": read_winogender,
+    "winobias": read_winobias,
+    "stereoset": read_stereoset,
+    "bbq": read_bbq,
+    "bec-pro": bec_pro,
+}
+
+PARTS: Final[Mapping[Layout, str]] = {
+    "winogender": "condition",
+    "winobias": "direction",
+    "bec-pro": "direction",
+}
+"""The dimension that parts of items are, in other layouts their type of bias."""
+
+
+def read_items(files: Files, source: Source) -> list[BenchmarkItem]:
+    """The items of a benchmark, by its layout; UserError where a file does not fit it."""
+    try:
+        return list(LAYOUTS[source.layout](files, source))
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        where = ", ".join(path.name for path in files.values())[:100]
+        what = f"not as the layout {source.layout} has it ({type(error).__name__}: {error})"
+        raise UserError(what, where=where, remedy=REMEDY) from None
+
+
+def _unique_dict(name_content_pairs: Iterable[tuple[str, _Content]]) -> dict[str, _Content]:
+    """A dictionary of the pairs; ValueError where a name occurs twice, since the later would
+    replace the earlier.
+    """
+    content_by_name: dict[str, _Content] = {}
+    for name, content in name_content_pairs:
+        if name in content_by_name:
+            raise ValueError(f"{name!r} stands twice, {str(content)[:80]}")
+        content_by_name[name] = content
+    return content_by_name
+
+
+def _share_of_men(women: str) -> float:
+    percent = number_of(women)
+    if not 0 <= percent <= 100:
+        raise ValueError(f"{women!r} is no percentage")
+    return 100 - percent
+
+
+def _require_file(files: Files, name: str) -> Path:
+    if name not in files:
+        raise UserError(
+            f"no file {name!r} among {', '.join(files)}",
+            where="files",
+            remedy="name it in the source",
+        )
+    return files[name]

@@ -1,0 +1,392 @@
+"""What users may get wrong with a published benchmark, through the doors that they use: one line
+each, or a reason.
+
+    Doors: a source in YAML and its files (`load`, `axis_position`, `build`, as `evenruler check` and
+    `evenruler repro` call them),
+and a file of answers (`measure`).
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.evaluate.measure import measure
+from evenruler.files import file_sha256
+from evenruler.instruments.external import declare
+from evenruler.instruments.external.rows import read_items
+from evenruler.instruments.instrument import BuiltInstrument
+from tests.instruments.external import made, test_folder
+
+folder = test_folder.folder
+
+HEAD = "more,less,writer,type\n"
+NO_SHA = "0" * 64
+
+
+def opened(
+    place: Path, layout: str, files: Mapping[str, str | bytes], changed: Mapping[str, Any]
+) -> BuiltInstrument:
+    """A benchmark as users write it, read and built."""
+    named = {}
+    for name, text in files.items():
+        path = place / f"{name}.txt"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        named[name] = {"source": f"local:{path}", "sha256": file_sha256(path)}
+    score = layout if layout in ("stereoset", "bbq") else "preference"
+    columns = {"columns": made.COLUMNS} if layout == "pairs" else {}
+    declaration = {
+        **made.COMMON,
+        "layout": layout,
+        "score": score,
+        "files": named,
+        **columns,
+        **changed,
+    }
+    written = place / "made.yaml"
+    with written.open("w") as file:
+        YAML(typ="safe").dump(declaration, file)
+    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    source = declare.load(written, settings, place)
+    settings.beside("made", source, place)
+    return made.built(source)
+
+
+def with_labels(*labels: str) -> str:
+    """StereoSet whose second item has other labels."""
+    content = json.loads(made.stereoset())
+    sentences = content["data"]["intrasentence"][0]["sentences"][: len(labels)]
+    content["data"]["intrasentence"][0]["sentences"] = [
+        {**sentence, "gold_label": label} for sentence, label in zip(sentences, labels, strict=True)
+    ]
+    return json.dumps(content)
+
+
+def file(source: str, sha256: str = NO_SHA) -> dict[str, Any]:
+    return {"files": {"texts": {"source": source, "sha256": sha256}}}
+
+
+TWICE = "nurse.someone.1.male.txt\tHe, the nurse told someone, was ill.\n"
+OTHER = "6\tMy mom is a taper.\t-\t<person> is a <profession>.\tmom\tfemale\ttaper\tmale\n"
+WINOGENDER, BEC = made.LAYOUTS["winogender"], made.LAYOUTS["bec-pro"]
+
+REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]] = [
+    (
+        "a package that is not there",
+        "pairs",
+        {},
+        file("package:none_such/x.csv"),
+        "the package 'none_such' is not ins",
+    ),
+    (
+        "a file that is not there",
+        "pairs",
+        {},
+        file("local:/none/x.csv"),
+        "/none/x.csv: no such file or folder; check",
+    ),
+    (
+        "a source of no scheme",
+        "pairs",
+        {},
+        file("http://x.org/x.csv"),
+        "files.texts.source: found 'http://x.org/x.csv', expected local:FILE, package:MODULE/FILE "
+        "or git:OWNER/...",
+    ),
+    (
+        "a checksum that is none",
+        "pairs",
+        {},
+        file("local:x", "12"),
+        "files.texts.sha256: found '12', expected 64 hex digits",
+    ),
+    ("other bytes", "pairs", {}, file("local:{place}/texts.txt"), "other bytes than were declared"),
+    (
+        "an unknown layout",
+        "pairs",
+        {},
+        {"layout": "pears"},
+        "layout: found 'pears': input should be 'pairs', 'winogender'",
+    ),
+    (
+        "a score of another layout",
+        "pairs",
+        {},
+        {"score": "bbq"},
+        "the layout pairs cannot be scored as bbq",
+    ),
+    (
+        "a column twice",
+        "pairs",
+        {"texts": "more,less,writer,writer,type\nA,B,a,b,x\n"},
+        {},
+        "more than one column 'writer'",
+    ),
+    (
+        "rows longer than their head",
+        "pairs",
+        {"texts": f"{HEAD}A,B,a,x,y\n"},
+        {},
+        "line 2 (A): not as many fields",
+    ),
+    (
+        "semicolons",
+        "pairs",
+        {"texts": HEAD.replace(",", ";")},
+        {},
+        "line 1: no commas between fields; save it with",
+    ),
+    (
+        "a quote that never ends",
+        "pairs",
+        {"texts": f'{HEAD}"A,B,a,x\n'},
+        {},
+        "not CSV (unexpected end of data)",
+    ),
+    ("no table", "pairs", {"texts": ""}, {}, "texts.txt: no column 'more'; there is none"),
+    (
+        "no row that can be asked",
+        "pairs",
+        {"texts": f"{HEAD}A,A,a,x\n"},
+        {},
+        "1 rejected, the first since two of its",
+    ),
+    (
+        "no file of the layout",
+        "winobias",
+        {"texts": made.PRO},
+        {},
+        "it has no item that can be asked",
+    ),
+    (
+        "no other half",
+        "winobias",
+        {"pro-dev": made.PRO},
+        {},
+        "no file 'anti-dev' among pro-dev; name it in the source",
+    ),
+    (
+        "a role twice",
+        "stereoset",
+        {"dev": with_labels("unrelated", "stereotype", "stereotype")},
+        {},
+        "'first' stands tw",
+    ),
+    (
+        "a role that is none",
+        "stereoset",
+        {"dev": with_labels("unrelated", "funny")},
+        {},
+        "KeyError: 'funny'",
+    ),
+    (
+        "a pronoun twice",
+        "winogender",
+        {**WINOGENDER, "texts": made.SENTENCES + TWICE},
+        {},
+        "'male' stands twice",
+    ),
+    (
+        "a sentence twice",
+        "bec-pro",
+        {**BEC, "texts": made.PERSONS + OTHER},
+        {},
+        "'My mom is a taper.' stands twice",
+    ),
+    (
+        "a share of nobody",
+        "bec-pro",
+        {**BEC, "professions": made.PROFESSIONS.replace("0.7", "nan")},
+        {},
+        "'nan' is no number",
+    ),
+    (
+        "a share in words",
+        "bec-pro",
+        {**BEC, "professions": made.PROFESSIONS.replace("0.7", "few")},
+        {},
+        "'few'",
+    ),
+    (
+        "an item twice",
+        "bbq",
+        {"age": made.bbq() * 2, "metadata": made.METADATA},
+        {},
+        "the item 'Age/1/0' stands in it tw",
+    ),
+    (
+        "a right answer that is none",
+        "bbq",
+        {"age": made.bbq({"label": 7}), "metadata": made.METADATA},
+        {},
+        "as the right",
+    ),
+    (
+        "a line that is cut",
+        "bbq",
+        {"age": made.bbq()[:-9], "metadata": made.METADATA},
+        {},
+        "age.txt: not JSON, or cut off",
+    ),
+    (
+        "a file that is cut",
+        "stereoset",
+        {"dev": made.stereoset()[:90]},
+        {},
+        "dev.txt: not JSON, or cut off",
+    ),
+    (
+        "Latin-1",
+        "pairs",
+        {"texts": f"{HEAD}Café.,Tea.,a,x\n".encode("latin-1")},
+        {},
+        "not UTF-8 (line 2)",
+    ),
+    (
+        "a licence that is not stated",
+        "pairs",
+        {},
+        {"licence": "not stated"},
+        "so `passed_on` is to be false",
+    ),
+    ("no file", "pairs", {}, {"files": {}}, "files: found {}"),
+    (
+        "no corpus",
+        "pairs",
+        {},
+        {"frequencies": file("local:{place}/texts.txt")["files"]["texts"]},
+        "other bytes than",
+    ),
+    (
+        "one placebo",
+        "pairs",
+        {},
+        {"prefixes": {"placebos": ["It rained."]}},
+        "found 1, expected 5 at least, or none",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("layout", "files", "changed", "reason"),
+    [case[1:] for case in REFUSED],
+    ids=[case[0] for case in REFUSED],
+)
+def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
+    tmp_path: Path,
+    layout: str,
+    files: Mapping[str, str | bytes],
+    changed: Mapping[str, Any],
+    reason: str,
+) -> None:
+    placed = json.loads(json.dumps(changed).replace("{place}", str(tmp_path)))
+    with pytest.raises(UserError) as raised:
+        opened(tmp_path, layout, files or made.LAYOUTS[layout], placed)
+    line = str(raised.value)
+    assert reason in line
+    assert "\n" not in line
+    assert ": " in line  # where
+    assert "; " in line  # what to do
+
+
+def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path) -> None:
+    """By `axis_position`, which `evenruler check` calls."""
+    path = tmp_path / "texts.csv"
+    path.write_text("more,writer,type\nOld.,a,x\n")
+    named = {"texts": {"source": f"local:{path}", "sha256": file_sha256(path)}}
+    declaration = {
+        **made.COMMON,
+        "layout": "pairs",
+        "score": "preference",
+        "files": named,
+        "columns": made.COLUMNS,
+    }
+    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    with pytest.raises(
+        UserError, match=r"texts\.csv: no column 'less'; known: more, type, writer; add it once"
+    ):
+        settings.beside("made", declare.Source.model_validate(declaration), tmp_path)
+    path.write_text(made.PAIRS)
+    named["texts"]["sha256"] = file_sha256(path)
+    assert settings.beside("made", declare.Source.model_validate(declaration), tmp_path) == {}
+
+
+REJECTED = [
+    (
+        "two texts are the same",
+        "pairs",
+        {"texts": f"{HEAD}A.,A.,a,x\nA.,B.,a,x\n"},
+        "two of its texts are the same",
+    ),
+    (
+        "a role lacks",
+        "stereoset",
+        {"dev": with_labels("unrelated", "stereotype")},
+        "it lacks its second text",
+    ),
+    ("no unit", "pairs", {"texts": f"{HEAD}A.,B.,,x\nA.,B.,a,x\n"}, "it has no unit"),
+]
+
+
+@pytest.mark.parametrize(
+    ("layout", "files", "reason"),
+    [case[1:] for case in REJECTED],
+    ids=[case[0] for case in REJECTED],
+)
+def test_an_item_that_cannot_be_used_is_rejected_with_the_reason(
+    tmp_path: Path, layout: str, files: Mapping[str, str], reason: str
+) -> None:
+    tables = made.frames(opened(tmp_path, layout, files, {}))
+    assert set(tables["rejected"]["reason"]) == {reason}
+    assert tables["rejected"]["item"].nunique() == 1
+    assert len(tables["texts"])
+
+
+def test_a_byte_order_mark_and_crlf_are_no_fault(tmp_path: Path) -> None:
+    plain = made.frames(opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {}))["texts"]
+    for dressed in ("\ufeff" + made.PAIRS, made.PAIRS.replace("\n", "\r\n")):
+        texts = made.frames(opened(tmp_path, "pairs", {"texts": dressed}, {}))["texts"]
+        assert texts["content_sha256"].tolist() == plain["content_sha256"].tolist()
+
+
+def test_few_units_and_a_part_of_one_unit_have_figures_without_interval(tmp_path: Path) -> None:
+    """Two writers: no verdict; a type of one of them: its share alone."""
+    built = opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {})
+    scores = made.scores(built, lambda row: float(row["role"] == "first"))
+    figures = made.figures(built, scores)
+    assert made.find_row(figures, "lean")["verdict"] == "inconclusive"
+    assert made.find_row(figures, "lean")["why"].startswith(
+        "No verdict is possible: 2 writers (at least 5 needed)."
+    )
+    share = made.find_row(figures, "share", bias_type="class")
+    assert share[["value", "n"]].tolist() == [1, 1]
+    assert share[["low", "high"]].isna().all()
+    assert (
+        made.find_row(figures, "parts_apart")["reason"]
+        == "fewer than two parts with units that differ"
+    )
+    assert "fewer than 5 writers" in made.find_row(figures, "design_effect")["reason"]
+
+
+def test_an_item_that_is_answered_twice_is_refused(
+    folder: Path, tmp_path: Path, error_of: Callable[..., str]
+) -> None:
+    rows = test_folder.samples(folder, lambda text: -float(len(text)))
+    source = test_folder.log(tmp_path / "samples.jsonl", [*rows, rows[0]])
+    assert "line 49: document 0 is answered twice" in error_of(measure, source, folder)
+
+
+def test_bbq_without_a_table_of_biased_options_is_told_what_to_write(tmp_path: Path) -> None:
+    source = made.source(tmp_path, "bbq")
+    with pytest.raises(UserError) as error:
+        read_items({"age": tmp_path / "age.jsonl"}, source)
+    assert str(error.value) == (
+        "files: the layout bbq takes a file `metadata` beside age: which option is the biased one; "
+        "write a table "
+        "with the columns category, question_index, example_id, target_loc (0, 1 or 2), and name "
+        "it in the source"
+    )

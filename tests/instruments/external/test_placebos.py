@@ -1,0 +1,335 @@
+"""Another sentence before texts: what is asked after it, and how far it turns items and moves the
+score, by hand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from evenruler.errors import UserError
+from evenruler.instruments.external import ask, card, declare, report
+from evenruler.instruments.external.diagnose import evidence
+from evenruler.instruments.instrument import BuiltInstrument, Declaration, ReportInput, RequestBatch
+from evenruler.strict import validate
+from tests.instruments.external import made
+
+
+def pairs(folder: Path, units: int = 10, of_unit: int = 4, **more: Any) -> BuiltInstrument:
+    """Pairs of one length, four to a writer."""
+    text = made.numbered_pairs(units, of_unit)
+    return made.built(made.source(folder, "pairs", {"texts": text}, **more))
+
+
+def unit_of(row: pd.Series) -> int:
+    return int(row["unit"][1:])
+
+
+def by_role(lean: Callable[[pd.Series], float]) -> Callable[[pd.Series], float]:
+    """A model that finds first texts likelier by so much than second ones."""
+    return lambda row: lean(row) if row["role"] == "first" else 0.0
+
+
+def seven_lean(row: pd.Series) -> float:
+    """Seven units lean one way, the others the other."""
+    return 1 if unit_of(row) < 7 else -1
+
+
+def turning(row: pd.Series) -> float:
+    """Every sentence before a text turns the lean."""
+    return 1 if row["framing"] == "bare" else -1
+
+
+def figures_of(built: BuiltInstrument, lean: Callable[[pd.Series], float]) -> pd.DataFrame:
+    return made.figures(built, made.scores(built, by_role(lean)))
+
+
+def alone(requests: list[RequestBatch]) -> list[RequestBatch]:
+    """Those after the model's own start token."""
+    return [request for request in requests if request.table == "likelihoods"]
+
+
+def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_text_is_kept(
+    tmp_path: Path,
+) -> None:
+    built = made.built(made.source(tmp_path, "stereoset", between="\n"))
+    requests = alone(ask.requests(made.frames(built), built.plan, {}, made.SUBJECT))
+    prompts = {}
+    for request in requests:
+        prompts |= dict.fromkeys(request.inputs["before"], request.settings)
+    assert prompts["Here is a chess player."] == {"between": "\n"}
+    assert prompts["It was a Tuesday. Here is a chess player."] == {"between": "\n"}
+    assert prompts[""] == {}
+    assert prompts["It was a Tuesday."] == {}
+    assert len(prompts) == 2 * (1 + 5)
+    assert sum(len(request.rows) for request in requests) == 12 * 6
+    rows = pd.concat([request.rows for request in requests])
+    assert set(rows["framing"]) == {"bare", *(f"placebo-{n}" for n in range(1, 6))}
+    assert not rows.duplicated("id").any()
+    assert not rows.duplicated(["text_id", "framing"]).any()
+
+
+def test_of_some_items_alone(tmp_path: Path) -> None:
+    built = pairs(tmp_path)
+    plan = {**built.plan, "prefixed": 7, "prefixes": {"placebo-1": "It was a Tuesday."}}
+    (request,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
+    assert request.rows["framing"].value_counts().to_dict() == {"bare": 80, "placebo-1": 14}
+    plan["prefixed"] = 0
+    (bare,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
+    assert set(bare.rows["framing"]) == {"bare"}
+
+
+def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
+    built = pairs(tmp_path)
+    figures = figures_of(built, lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)
+    turned, moved = (made.find_row(figures, name) for name in ("turned", "moved"))
+    assert turned[["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
+    assert moved[["value", "control", "n"]].tolist() == [0, 0, 40]
+    assert made.find_row(figures, "dependability")["value"] == pytest.approx(1)
+    assert made.find_row(figures, "share")["value"] == 0.7
+
+
+def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
+    """All items turn; the share goes from .7 to .3, over and over."""
+    figures = figures_of(pairs(tmp_path), lambda row: seven_lean(row) * turning(row))
+    assert made.find_row(figures, "turned")["value"] == 1
+    moved = made.find_row(figures, "moved")
+    assert moved["value"] == pytest.approx(0.4)  # |2 x .7 - 1|
+    share = 5 / stats.chi2.ppf(0.975, 5)
+    assert moved["low"] == pytest.approx(0.4 * np.sqrt(share))
+    # Units change by -1 (seven) and 1 (three): the standard error of their mean.
+    changes = [-1] * 7 + [1] * 3
+    assert moved["control"] == pytest.approx(stats.sem(changes))
+    assert made.find_row(figures, "share")["value"] == 0.7
+    assert figures["verdict"].notna().sum() == 1  # of the lean alone
+
+
+def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> None:
+    built = pairs(tmp_path)
+    built.plan["prefixes"] = {
+        name: built.plan["prefixes"][name] for name in ("placebo-1", "placebo-2", "placebo-3")
+    }
+
+    sentences = ("placebo-1", "placebo-3")
+
+    def lean(row: pd.Series) -> float:
+        return -1 if unit_of(row) == 4 and row["framing"] in sentences else 1
+
+    figures = figures_of(built, lean)
+    assert made.find_row(figures, "turned")["value"] == pytest.approx(1 / 15)  # 8 of 3 x 40
+    moved = 0.1 * np.sqrt(2 / 3)
+    assert made.find_row(figures, "moved")["value"] == pytest.approx(moved)
+    assert np.isnan(made.find_row(figures, "moved")["low"])  # three sentences have no interval
+
+
+def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
+    """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of
+    context."""
+    built = made.built(made.source(tmp_path, "stereoset"))
+
+    def nats(row: pd.Series) -> float:
+        if row["role"] != "first":
+            return {"second": 0.0, "third": -9.0}[row["role"]]
+        return -1.0 if row["unit"] == "sister" and row["framing"] != "bare" else 1.0
+
+    figures = made.figures(built, made.scores(built, nats, lambda row: 1))
+    assert made.find_row(figures, "ss")["value"] == 100
+    assert made.find_row(figures, "moved")["value"] == pytest.approx(100 / 3)
+    assert made.find_row(figures, "turned")["value"] == pytest.approx(1 / 4)
+    built = made.built(made.source(tmp_path, "bbq"))
+    chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
+
+    def is_chosen(row: pd.Series) -> float:
+        bare, after_sentence = chosen[row["condition"]]
+        return float(row["role"] == (bare if row["framing"] == "bare" else after_sentence))
+
+    figures = made.figures(built, made.scores(built, is_chosen))
+    assert (
+        made.find_row(figures, "moved", condition="ambiguous")["value"]
+        != made.find_row(figures, "moved", condition="ambiguous")["value"]
+    )  # all unknown: no bias score there
+    assert made.find_row(figures, "moved", condition="disambiguated")["value"] == pytest.approx(
+        2
+    )  # from -1 to 1
+    assert made.find_row(figures, "turned")["value"] == 1
+
+
+def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_path: Path) -> None:
+    built = pairs(tmp_path, units=5, of_unit=1)
+
+    def lean(row: pd.Series) -> float:
+        if row["framing"] == "placebo-2" and unit_of(row) == 0:
+            return float("nan")
+        return 1 if row["framing"] == "bare" or unit_of(row) else -1
+
+    figures = figures_of(built, lean)
+    assert made.find_row(figures, "answered")["value"] == 1
+    assert made.find_row(figures, "turned")[["value", "n"]].tolist() == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [("causal", "not asked after placebo"), ("recorded", "recorded answers are to the texts")],
+)
+def test_where_nothing_was_asked_figures_are_null_with_the_reason(
+    tmp_path: Path, kind: str, reason: str
+) -> None:
+    built, subject = pairs(tmp_path), replace(made.SUBJECT, kind=kind)
+    plan = {**built.plan, "prefixed": 500 if kind == "recorded" else 0}
+    scores = made.scores(
+        BuiltInstrument(built.tables, plan), by_role(lambda row: 1), subject=subject
+    )
+    assert len(scores["placed"]) == 0
+    figures = made.figures(built, scores, subject)
+    for name in ("turned", "moved", "dependability"):
+        assert np.isnan(made.find_row(figures, name)["value"])
+        assert reason in made.find_row(figures, name)["reason"]
+
+
+FRAMINGS = [
+    ({"placebos": [*declare.PLACEBOS, "it was a tuesday."]}, "a placebo stands in it twice"),
+    ({"placebos": [*declare.PLACEBOS[:4], " "]}, "prefixes.placebos"),
+]
+
+
+@pytest.mark.parametrize(("framings", "reason"), FRAMINGS)
+def test_framings_that_say_too_little(
+    tmp_path: Path, framings: dict[str, Any], reason: str
+) -> None:
+    plain = made.source(tmp_path, "pairs").model_dump(by_alias=True) | {"prefixes": framings}
+    with pytest.raises(UserError) as raised:
+        validate(declare.Source, plain, Path("made.yaml"))
+    assert reason in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_no_placebos_and_another_language_ask_nothing(tmp_path: Path) -> None:
+    for more in ({"prefixes": {"placebos": []}}, {"language": "de"}):
+        built = pairs(tmp_path, **more)
+        assert built.plan["prefixes"] == {}
+        figures = figures_of(built, lambda row: 1)
+        assert (
+            made.find_row(figures, "turned")["reason"]
+            == "the texts were not asked after placebo sentences"
+        )
+
+
+def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
+    source = made.source(tmp_path, "pairs")
+    built = made.built(source)
+    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    figures = figures_of(built, turning)
+    facts = evidence({"figures": figures})["made"]
+    declaration = Declaration("made", "external", settings, source)
+    words = card.card(declaration, made.frames(built), built.plan, facts).limits[1]
+    assert words.startswith(
+        "Another sentence before the texts changes the direction of some items: 100% on made. "
+    )
+    assert '"It was a Tuesday."' in words
+    unasked = {"figure": "turned", "model": "made", "value": None, "reason": "not asked"}
+    for none in ([], [unasked]):
+        words = card.card(declaration, made.frames(built), built.plan, none).limits[1]
+        assert words == "The effect of another sentence before the texts was not measured."
+    (section,) = report.sections(
+        ReportInput({"made": source}, {"made": settings}, {"figures": figures}, {})
+    )
+    columns, (row,) = section.parts[0].columns, section.parts[0].rows
+    assert row[columns.index("turned")].startswith("1.00")
+    assert row[columns.index("moved")].startswith("1.00")
+
+
+@pytest.mark.parametrize(("units", "is_known"), [(5, True), (4, False)])
+def test_chance_and_intervals_are_known_from_five_units_on(
+    tmp_path: Path, units: int, is_known: bool
+) -> None:
+    built = pairs(tmp_path, units=units)
+    figures = figures_of(built, lambda row: 1 if row["framing"] != "placebo-1" else -1)
+    assert made.find_row(figures, "turned")["value"] == pytest.approx(1 / 5)
+    assert made.find_row(figures, "moved")["value"] == pytest.approx(5**-0.5)
+    assert pd.notna(made.find_row(figures, "moved")["control"]) is is_known
+    assert pd.notna(made.find_row(figures, "turned")["low"]) is is_known
+
+
+def test_one_item_after_sentences(tmp_path: Path) -> None:
+    built = pairs(tmp_path)
+    built.plan["prefixed"] = 1
+    figures = figures_of(built, turning)
+    assert made.find_row(figures, "turned")[["value", "n"]].tolist() == [1, 1]
+    assert made.find_row(figures, "moved")["value"] == 1
+    assert made.find_row(figures, "dependability")["reason"] == "items do not differ"
+
+
+class TestOtherStart:
+    """Another usual start token before the texts: what is asked after it, and how many items change
+    direction."""
+
+    def start_requests(self, built: BuiltInstrument, subject: Any = made.SUBJECT) -> list[Any]:
+        tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
+        return [
+            request
+            for request in ask.requests(tables, plan, {}, subject)
+            if request.table == "starts"
+        ]
+
+    def figure(
+        self,
+        built: BuiltInstrument,
+        lean: Callable[[pd.Series], float],
+        after: Callable[[pd.Series], float],
+    ) -> pd.Series:
+        plan = {**built.plan, "prefixed": 0}
+        tables, bare = made.frames(built), BuiltInstrument(built.tables, plan)
+        answers: dict[str, pd.DataFrame] = {
+            name: pd.DataFrame(columns=schema.names) for name, schema in ask.ANSWERS.items()
+        }
+        texts = tables["texts"].set_index("id")
+        for request in ask.requests(tables, plan, {}, made.SUBJECT):
+            model = after if request.table == "starts" else lean
+            nats = [model(texts.loc[text]) for text in request.rows["text_id"]]
+            answers[request.table] = request.rows.assign(nats=nats, tokens=5)
+        scores = ask.scores(tables, plan, answers, made.SUBJECT)
+        figures = made.diagnosed(bare, scores)["figures"]
+        return figures.set_index("figure").loc["start_flips"]
+
+    def test_a_local_models_texts_are_asked_once_more(self, tmp_path: Path) -> None:
+        built = pairs(tmp_path)
+        (request,) = self.start_requests(built)
+        assert request.settings == {"other_start": True}
+        texts = made.frames(built)["texts"]
+        assert sorted(request.rows["text_id"]) == sorted(texts["id"])
+
+    def test_servers_are_not_asked(self, tmp_path: Path) -> None:
+        assert self.start_requests(pairs(tmp_path), replace(made.SUBJECT, kind="completions")) == []
+
+    def test_at_most_a_hundred_items(self, tmp_path: Path) -> None:
+        (request,) = self.start_requests(pairs(tmp_path, units=60, of_unit=10))
+        assert len(request.rows) == 2 * 100
+
+    def test_a_text_keeps_its_own_prompt(self, tmp_path: Path) -> None:
+        built = made.built(made.source(tmp_path, "stereoset", between="\n"))
+        settings = [dict(request.settings) for request in self.start_requests(built)]
+        assert settings == [{"other_start": True}, {"other_start": True, "between": "\n"}]
+
+    def test_the_share_of_items_that_change_direction(self, tmp_path: Path) -> None:
+        """Of ten writers three are turned, with all four of their items: 12 of 40. Another size of
+        the same sign is no flip."""
+        built = pairs(tmp_path)
+        flips = self.figure(
+            built, by_role(lambda row: 1.0), by_role(lambda row: -1.0 if unit_of(row) < 3 else 0.01)
+        )
+        assert flips["value"] == pytest.approx(0.3)
+        assert (flips["n"], flips["unit"]) == (40, "items")
+        # By hand: the jackknife's variance of a mean over ten writers, three 1 and seven 0, and t
+        # with nine degrees.
+        reach = stats.t.ppf(0.975, 9) * np.sqrt(0.3 * 0.7 / 9)
+        assert flips["low"] == pytest.approx(0)
+        assert flips["high"] == pytest.approx(0.3 + reach)
+
+    def test_without_another_start_there_is_a_reason(self, tmp_path: Path) -> None:
+        flips = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), lambda row: np.nan)
+        assert pd.isna(flips["value"])
+        assert flips["reason"] == "the model has one usual start token"
