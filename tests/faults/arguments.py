@@ -217,7 +217,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
         "--key file",
         {"sheets": FILES, "--key": FILES, "--out": ("file", LONGER)},
     ),
-    "translate": ({"scale": "file"}, "", {"scale": FILES, "--model": NAME}),
+    "translate": ({"scale": "file"}, "", {"scale": FILES}),
     "refresh": ({"domain": "fruit"}, "", {"domain": NAME}),
     "find": ({"domain": "fruit"}, "", {"domain": NAME}),
     "power": (

@@ -132,6 +132,8 @@ MOST = 127
 
 _ToMost = Annotated[int, Field(ge=1, le=MOST)]
 _FromThree = Annotated[int, Field(ge=3)]
+BATCH = 8
+"""Sentences per step of an adaptation (ours)."""
 
 
 class CorpusSettings(StrictModel):
@@ -142,7 +144,6 @@ class CorpusSettings(StrictModel):
         2e-4, 2e-5
     )
     """The paper's at full scale; higher for the few epochs of the quick scale."""
-    batch: int = Field(default=8, ge=1)
 
 
 class Source(QuestionnaireSource):
