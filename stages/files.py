@@ -145,8 +145,8 @@ def read_release_metadata() -> ReleaseMetadata:
 
 
 def read_planted_results(benchmark: str) -> list[dict[str, Any]]:
-    """Results on planted associations, from `evenruler planted test --record`: one record per headline and
-    plant.
+    """Results on planted associations, from `evenruler planted test --record`: one record per
+    headline and plant.
     """
     if not PLANTED.exists():
         return []

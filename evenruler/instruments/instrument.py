@@ -402,8 +402,8 @@ def plan_with_sizes(
     plan_of: Callable[[SettingsT], PlanT],
     methods: Sequence[str] = (),
 ) -> PlanT:
-    """A plan with its sizes, if settings differ by size; `methods` with effect sizes of their own get
-    a key each.
+    """A plan with its sizes, if settings differ by size; `methods` with effect sizes of their own
+    get a key each.
     """
     if not declaration.sizes:
         return plan_of(declaration.settings)
@@ -485,8 +485,8 @@ class ModelMeta:
 def with_method(
     methods: Mapping[str, AskingMethod], subject: ModelMeta, method: str | None = None
 ) -> ModelMeta:
-    """Set the subject's method: the given one, or a fallback if no usual method fits; UserError if it
-    does not fit.
+    """Set the subject's method: the given one, or a fallback if no usual method fits; UserError if
+    it does not fit.
     """
     if method is not None:
         if method not in methods:

@@ -2,8 +2,8 @@
 
 `release` works on a small repository with real git and DVC, `publish` on the loopback Hub,
 `finetune` fits a tiny encoder, `measure` asks a tiny model for three benchmarks, on nodes for two
-on a new Ray cluster of two nodes with a CPU each, and `planted test --record` reads a benchmark on the
-weights of a plant in a tiny model.
+on a new Ray cluster of two nodes with a CPU each, and `planted test --record` reads a benchmark on
+the weights of a plant in a tiny model.
 """
 
 import json

@@ -247,8 +247,8 @@ def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path)
         "trial",
     )
     # Sentences of all sets, those of `validation` that `validation-negated` has, too, once:
-    # (17 + 5) * 50 * 12. With placebos (attributes * templates * nouns): 22 * 8 * 36. After prefixes
-    # (attributes * words * prefixes): 12 * 6 * 4 * 8. Each kind has a bar.
+    # (17 + 5) * 50 * 12. With placebos (attributes * templates * nouns): 22 * 8 * 36. After
+    # prefixes (attributes * words * prefixes): 12 * 6 * 4 * 8. Each kind has a bar.
     n_asked = 13_200 + 6_336 + 2_304
     # After another start token (attributes * words * templates): 12 * 12 * (4 * 3 - 2), since two
     # templates stand in both validation sets.

@@ -58,8 +58,8 @@ def _file_in_the_place_of_its_folder(folder: Path) -> Seen:
 
 
 def _bits(folder: Path) -> Seen:
-    """Of 200 bits, one at a time, none gives another answer; nearly always the next run has them all
-    again."""
+    """Of 200 bits, one at a time, none gives another answer; nearly always the next run has them
+    all again."""
     content = _store(folder / "whole").read_bytes()
     draw = np.random.default_rng(22)
     statuses, healed = [], 0

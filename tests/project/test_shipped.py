@@ -106,8 +106,8 @@ class TestParams:
         assert written == {path.name for path in (SOURCES / family).glob("*.yaml")}
 
     def test_the_scale_of_the_paper_has_the_classifiers_of_saged(self, params, tmp_path):
-        """Table 2: what a text scores that is all of one label; at the quick profile none of them is
-        there."""
+        """Table 2: what a text scores that is all of one label; at the quick profile none of them
+        is there."""
         pinned = tmp_path / "params.yaml"
         pinned.write_text((ROOT / "params.yaml").read_text().replace("to be given", "a" * 40))
         quick, paper = (

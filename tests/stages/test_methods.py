@@ -1,5 +1,5 @@
-"""Questionnaires asked by several methods, from the templates to the figures, with tiny random models
-in this process."""
+"""Questionnaires asked by several methods, from the templates to the figures, with tiny random
+models in this process."""
 
 import json
 from collections import Counter

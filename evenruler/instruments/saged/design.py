@@ -1,5 +1,5 @@
-"""Power analysis of `evenruler power`: the minimum detectable difference of a domain, and root items
-for a wanted one.
+"""Power analysis of `evenruler power`: the minimum detectable difference of a domain, and root
+items for a wanted one.
 
 No model is asked. Numbers come from the rows of the built benchmark, or from the declaration where
 there are none.

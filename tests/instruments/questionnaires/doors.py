@@ -108,7 +108,9 @@ def by_logits(
     settings: Scoring,
     name: str,
 ) -> pd.DataFrame:
-    """Scores of items as the product computes them, and `axis_position`, the means of their twins."""
+    """Scores of items as the product computes them, and `axis_position`, the means of their
+    twins.
+    """
     prompts = pd.DataFrame(built.prompts)
     values = logits(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
     wide = pd.DataFrame(values, columns=LABELS).assign(id=prompts["id"], framing=prompts["framing"])
@@ -173,7 +175,8 @@ def diagnose(
     Args:
         prompts: Of all questionnaires.
         items: Likewise.
-        answered: A row a prompt, model, method and measure; of prompts after a prefix the id ends in
+        answered: A row a prompt, model, method and measure; of prompts after a prefix the id ends
+        in
             `-PREFIX`.
         embeddings: By text.
         plans: By questionnaire, what its plan says otherwise than `PLAN`.

@@ -13,7 +13,8 @@ from evenruler.models.backends.trie import (
     split_into_batches,
 )
 
-# Four sequences, start token 0:    nodes                      edges that leave them (numbered as they come up)
+# Four sequences, start token 0:    nodes                      edges that leave them (numbered as
+# they come up)
 #   a: 0 1 2 3                      n0 = 0       (depth 0)     e0: n0 -> 1    e6: n0 -> 6
 #   b: 0 1 2 4 5                    n1 = 0 1     (depth 1)     e1: n1 -> 2
 #   c: 0 1 2       (begins a, b)    n2 = 0 1 2   (depth 2)     e2: n2 -> 3    e3: n2 -> 4

@@ -281,8 +281,8 @@ class Settings(BaseSettings["ProbeSource"]):
         return self.evolve.of if self.evolve else name
 
     def replies(self, name: str) -> Path:
-        """The file of the operator's replies: one per operator, so that no profile overwrites that of
-        another.
+        """The file of the operator's replies: one per operator, so that no profile overwrites that
+        of another.
         """
         assert self.evolve is not None
         return Path("replies", self.evolve.operator, f"{name}.jsonl")

@@ -167,8 +167,9 @@ class Settings(BaseSettings[Source]):
     three_way: bool = False
     """Use entailment's share of all three answers; by default neutral is left out."""
     accuracy: float = Field(default=0.7, gt=0, lt=1)
-    """The accuracy threshold for every method: the lower end of the 95% interval of accuracy, on labelled
-    pairs or (likelihoods) on facts, must exceed it. A model that fails it counts nowhere."""
+    """The accuracy threshold for every method: the lower end of the 95% interval of accuracy, on
+    labelled pairs or (likelihoods) on facts, must exceed it. A model that fails it counts
+    nowhere."""
     accuracy_pairs: ByProfile[_FromThree] = by_profile(300, 501)
     """The most labelled pairs asked of each set, evenly over labels."""
     stop_below: bool = False

@@ -217,8 +217,8 @@ def _mean_change(values: Floats, level: float) -> Figure:
 def _accuracy_lost(
     course: pd.DataFrame, corpora: Collection[str | None], threshold: float, level: float
 ) -> str | None:
-    """The reason why a model adapted to one of the corpora is below the threshold, in words; None where
-    it is above.
+    """The reason why a model adapted to one of the corpora is below the threshold, in words; None
+    where it is above.
     """
     is_accuracy = (course["measure"] == "accuracy") & (course["epoch"] > 0)
     accuracy = course[is_accuracy & course["corpus"].isin(corpora)]
@@ -331,8 +331,8 @@ def _unanswered_headline(smallest: float) -> HeadlineTest:
 def _moves_by_corpora(
     record: Record[QuestionnairePlan], checks: Mapping[str, ValidityCheck], level: float
 ) -> Iterator[Judged]:
-    """How far corpora move one fit, by every method in which it was adapted; `checks`: its validity by
-    method before.
+    """How far corpora move one fit, by every method in which it was adapted; `checks`: its validity
+    by method before.
     """
     changes, course = record.found["changes"], record.found["course_of_any"]
     adapted_methods = {*record.found["trajectories"]["method"]}
