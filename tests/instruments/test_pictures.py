@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from itertools import chain, product
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.probes import schemas as probe_schemas
 from evenruler.instruments.registry import family_module
 from evenruler.instruments.saged import report as saged_report
-from evenruler.report.page import Picture
+from evenruler.report.page import Picture, Table
 from evenruler.report.pictures import INSTRUMENT, PartDeclaration
 
 NAME = "jobs"
@@ -30,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def parts_of(family: str) -> list[PartDeclaration]:
-    sections = family_module(family, "report").DECLARED
+    sections = import_module(f"evenruler.instruments.{family}.report").DECLARED
     return list(chain.from_iterable(section.parts for section in sections))
 
 
@@ -124,7 +125,9 @@ def drawn_rows(family: str, title: str, **tables: pd.DataFrame) -> list[Any]:
     for section in family_module(family, "report").sections(changed):
         for part in section.parts:
             if part.title == title:
-                return part.chart["data"]["values"] if isinstance(part, Picture) else part.rows
+                if isinstance(part, Table):
+                    return list(part.rows)
+                return list(part.chart["data"]["values"])
     return []
 
 
@@ -162,4 +165,5 @@ def test_probes_show_the_last_generation_of_each_run() -> None:
     sections = family_module("probes", "report").sections(changed)
     parts = chain.from_iterable(section.parts for section in sections)
     (last,) = [part for part in parts if part.title == "The last population"]
+    assert isinstance(last, Table)
     assert [row[1] for row in last.rows] == ["2", "4"]
