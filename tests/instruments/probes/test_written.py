@@ -25,7 +25,7 @@ def test_what_is_asked_names_nobody() -> None:
         .any()
     )
     assert "Write one sentence about why the nurse came late." in set(
-        writing_prompts(*published("paper")[:2])["prompt"]
+        writing_prompts(*published("full")[:2])["prompt"]
     )
     words_by_answer = prompts[prompts["framing"] == KNOWN].groupby("right")["word"].unique()
     assert "king" in words_by_answer[FIRST]
