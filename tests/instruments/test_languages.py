@@ -116,7 +116,7 @@ def test_another_language_is_measured_without_english_sentences_before_it(tmp_pa
     assert len(settings.warnings(with_placebos)) == 2
     with pytest.raises(
         UserError,
-        match=re.escape("framings: 'It was a Tuesday.' is English, and the texts are in 'nl'"),
+        match=re.escape("prefixes: 'It was a Tuesday.' is English, and the texts are in 'nl'"),
     ):
         published(
             tmp_path,
@@ -168,7 +168,7 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
     tmp_path: Path, error_of: Callable[..., str]
 ) -> None:
     declared = read_yaml(SOURCES / "probes/occupation-gender.yaml")
-    declared.pop("framings")
+    declared.pop("prefixes")
     settings = Settings.model_validate({"embedder": "x"}, context={"profile": "quick"})
     plans = {}
     for language in ("en", "de"):
@@ -184,7 +184,7 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
     }
     items = read_yaml(SOURCES / "questionnaires/gad-7.yaml") | {
         "language": "de",
-        "framings": None,
+        "prefixes": None,
     }
     path = tmp_path / "own.yaml"
     path.write_text(json.dumps(items), encoding="utf-8")  # which YAML includes

@@ -22,12 +22,12 @@ def test_each_cue_alone_and_both(tmp_path) -> None:
 
 def test_what_is_refused(file_with, error_of, tmp_path) -> None:
     file_with("moments.yaml", MOMENTS)
-    framings = "{salience: A test., instruction: a TEST.}"
+    prefixes = "{salience: A test., instruction: a TEST.}"
     path = file_with(
-        "fear.yaml", FEAR, ("scale: moments\n", f"scale: moments\nframings: {framings}\n")
+        "fear.yaml", FEAR, ("scale: moments\n", f"scale: moments\nprefixes: {prefixes}\n")
     )
     assert error_of(load_questionnaire, path, tmp_path).startswith(
-        f"{path}: framings: salience and instruction are the same, 'A test.'; fix it"
+        f"{path}: prefixes: salience and instruction are the same, 'A test.'; fix it"
     )
 
 
