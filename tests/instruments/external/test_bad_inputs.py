@@ -275,7 +275,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (
         "pairs",
         {},
-        {"framings": {"placebos": [*declare.PLACEBOS, "it was a tuesday."]}},
+        {"prefixes": {"placebos": [*declare.PLACEBOS, "it was a tuesday."]}},
         "a placebo stands in it twice",
     ),
 ]
