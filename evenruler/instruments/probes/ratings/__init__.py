@@ -232,8 +232,8 @@ def _describe_sets(placed: pd.DataFrame, sets: list[str], level: float) -> pd.Da
 
     by_set = placed.groupby(["criterion", "set"])["rating"]
     every_set = pd.MultiIndex.from_product([list(CRITERIA), sets], names=["criterion", "set"])
-    figures: pd.DataFrame = by_set.agg(value="mean", sd="std", error="sem", n="count")
-    rows = figures.reindex(every_set)
+    rows = by_set.agg(["mean", "std", "sem", "count"]).reindex(every_set)
+    rows = rows.rename(columns={"mean": "value", "std": "sd", "sem": "error", "count": "n"})
     n = rows["n"].fillna(0).astype(int)
     quantile = stats.t.ppf(0.5 + level / 2, n - 1)
     half = quantile * rows["error"]
