@@ -115,7 +115,7 @@ $(LOWEST)/ready: pyproject.toml requirements-models.txt requirements-peers.txt
 
 FAMILIES := probes questionnaires framing saged external
 mutants: setup ## Change 400 places of families, models/ and publish/, drawn by a seed, and say which no test notices (hours)
-	python -m tests.mutation --draw $(or $(MUTANTS),400) $(FAMILIES:%=evenruler/instruments/%) evenruler/models evenruler/publish
+	python -m studies.mutation --draw $(or $(MUTANTS),400) $(FAMILIES:%=evenruler/instruments/%) evenruler/models evenruler/publish
 
 lint: style ## All of `style`, and whether commands stay within their processor seconds
 	python -m tests.budgets

@@ -54,7 +54,9 @@ UNIFIEDQA = {"unifiedqa-11b": "bbq#unifiedqa-t5-11b_pred_race"}
 """Of BBQ."""
 
 SCORES = {"external-stereoset": ("ss",), "external-bbq": ("s_amb", "s_dis")}
-"""Published scores that are shown, that of a condition by its ending; of other benchmarks `share`."""
+"""Published scores that are shown, that of a condition by its ending; of other benchmarks
+`share`.
+"""
 
 FRONT = ROOT / "docs/index.md"
 SHORT = (

@@ -40,9 +40,10 @@ def pattern_validator(pattern: str, expected: str) -> AfterValidator:
     """Validator of a text that a pattern matches as a whole; `expected`: the same in words, for
     errors.
     """
+    compiled_pattern = re.compile(pattern, re.DOTALL)
 
     def as_expected(text: str) -> str:
-        if not re.fullmatch(pattern, text, re.DOTALL):
+        if not compiled_pattern.fullmatch(text):
             raise ValueError(f"found {_truncate_text(repr(text))}, expected {expected}")
         return text
 
@@ -327,85 +328,80 @@ def read_yaml(path: Path) -> Any:
         if text not in _READ:
             _READ[text] = content_of(text, path)
         return deepcopy(_READ[text])
-    except RecursionError:
-        raise _too_deep(str(path)) from None
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         problem = str(error.problem).split("\n")[0].partition(" with value ")[0]
         remedy = "fix the YAML there; a text that begins with { or holds a colon stands in quotes"
-        remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else remedy
+        if isinstance(error, DuplicateKeyError):
+            remedy = "keep one of the two"
         raise UserError(problem, where=f"{path}: line {line}", remedy=remedy) from None
     except (YAMLError, ValueError, LookupError) as error:  # e.g. an impossible date
         raise UserError(f"not YAML ({error})", where=str(path), remedy="fix the YAML") from None
 
 
 def content_of(text: str, path: Path) -> Any:
-    """Parse YAML after checking the size of the expanded content.
+    """Parse YAML; UserError if it holds more than `require_moderate` allows, YAMLError if it is not
+    YAML.
 
-    By libyaml where that is safe, else by ruamel's own parser, which is five times slower and says
-    what is wrong. UserError if it is nested too deeply, or aliases are recursive or expand to too
-    many values; YAMLError if it is not YAML.
-    """
-    with suppress(YAMLError):
-        if _is_plain(text):
-            return _load_yaml(text, path, pure=False)
-    return _load_yaml(text, path, pure=True)
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether it cannot be nested too deeply for libyaml's stack, and uses no anchor's name
-    twice.
+    By libyaml where that is safe, else by ruamel's own parser, which is five times slower, says
+    what is wrong, and refuses a name that two anchors have.
     """
     flow = text.count("[") + text.count("{")
-    indentation = max(len(spaces) for spaces in re.findall(r"^[ ?-]*", text, flags=re.MULTILINE))
+    indents = re.findall(r"^[ ?-]*", text, flags=re.MULTILINE)
+    is_shallow = flow + 2 * len(max(indents, key=len)) <= SAFE_DEPTH
     anchors = re.findall(r"(?<!\S)&\S+", text)
-    is_shallow = flow + 2 * indentation <= SAFE_DEPTH
-    return is_shallow and len(set(anchors)) == len(anchors)
+    if is_shallow and len(set(anchors)) == len(anchors):
+        with suppress(YAMLError):
+            return _load_moderate_yaml(text, path, pure=False)
+    return _load_moderate_yaml(text, path, pure=True)
 
 
-def _load_yaml(text: str, path: Path, *, pure: bool) -> object:
-    class Measured(SafeConstructor):
+def _load_moderate_yaml(text: str, path: Path, *, pure: bool) -> object:
+    class ModerateConstructor(SafeConstructor):
         def construct_document(self, node: Node) -> object:
-            if _written_out(node, path, {}, []) > MOST_VALUES:
-                what = f"its aliases come to more than {MOST_VALUES:,} values"
-                raise UserError(what, where=str(path), remedy="write out what is meant")
+            require_moderate(node, path)
             return super().construct_document(node)
 
     yaml = YAML(typ="safe", pure=pure)
-    yaml.Constructor = Measured
+    yaml.Constructor = ModerateConstructor
     with warnings.catch_warnings():
         warnings.simplefilter("error", ReusedAnchorWarning)
         try:
             return yaml.load(text)
+        except RecursionError:
+            raise _too_deep(str(path)) from None
         except ReusedAnchorWarning as warning:
             what = " ".join(str(warning).split("\n")[1].split())
-            raise UserError(
-                what, where=str(path), remedy="give each anchor a name of its own"
-            ) from None
+            remedy = "give each anchor a name of its own"
+            raise UserError(what, where=str(path), remedy=remedy) from None
 
 
-def _written_out(node: Node, path: Path, n_values_by_id: dict[int, int], above: list[int]) -> int:
-    """Number of values of a node with all aliases expanded."""
-    if isinstance(node, ScalarNode):
-        return 1
-    if id(node) not in n_values_by_id:
-        where = f"{path}: line {node.start_mark.line + 1}"
-        if id(node) in above:
-            raise UserError("an alias that holds itself", where=where, remedy="write it out")
-        if len(above) == DEEPEST:
-            raise _too_deep(where)
-        is_list = isinstance(node, SequenceNode)
-        inner = node.value if is_list else chain.from_iterable(node.value)
-        n_values_by_id[id(node)] = 1 + sum(
-            _written_out(child, path, n_values_by_id, [*above, id(node)]) for child in inner
-        )
-    return n_values_by_id[id(node)]
+def require_moderate(document: Node, path: Path) -> None:
+    """UserError if a document is nested more than `DEEPEST` levels deep, as one is that holds
+    itself, or comes to more than `MOST_VALUES` values with all aliases expanded.
+    """
+    n_values_by_id: dict[int, int] = {}
+
+    def count_values(node: Node, depth: int) -> int:
+        if isinstance(node, ScalarNode):
+            return 1
+        if depth > DEEPEST:
+            raise _too_deep(f"{path}: line {node.start_mark.line + 1}")
+        if id(node) not in n_values_by_id:
+            is_list = isinstance(node, SequenceNode)
+            inner = node.value if is_list else chain.from_iterable(node.value)
+            n_inner = sum(count_values(child, depth + 1) for child in inner)
+            n_values_by_id[id(node)] = 1 + n_inner
+        return n_values_by_id[id(node)]
+
+    if count_values(document, 1) > MOST_VALUES:
+        what = f"its aliases come to more than {MOST_VALUES:,} values"
+        raise UserError(what, where=str(path), remedy="write out what is meant")
 
 
 def _too_deep(where: str) -> UserError:
-    return UserError(
-        f"nested more than {DEEPEST} levels deep", where=where, remedy="fix the YAML there"
-    )
+    what = f"nested more than {DEEPEST} levels deep, or holds itself"
+    return UserError(what, where=where, remedy="fix the YAML there")
 
 
 def validate(

@@ -63,8 +63,9 @@ def read_declaration(params: ParamsFile, name: str) -> AnyDeclaration:
     entry = params.active.entry("instruments", name)
     path, settings = path_from_top(entry.source), params.settings(name)
     tables = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
-    written = path / SOURCE if settings.made_by else path
-    if settings.made_by:
+    written = path
+    if name in params.active.scrape or name in params.active.evolve:
+        written = path / SOURCE
         _require_built(written)
     source = family_module(entry.family, "declare").load(
         written, settings, SOURCES / entry.family / "shared"
@@ -144,8 +145,8 @@ def read_release_metadata() -> ReleaseMetadata:
 
 
 def read_planted_results(benchmark: str) -> list[dict[str, Any]]:
-    """Results on planted associations, from `evenruler planted test --record`: one record per headline and
-    plant.
+    """Results on planted associations, from `evenruler planted test --record`: one record per
+    headline and plant.
     """
     if not PLANTED.exists():
         return []

@@ -5,11 +5,12 @@ from evenruler.instruments import agreement
 from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import figure_rows
-from evenruler.measurement.sentences import of_planted, with_capital
 from evenruler.report import InstrumentView, Section, make_figure_cell, render_page, robustness
 from evenruler.report.page import Table
+from evenruler.report.sentences import of_planted
 from evenruler.tables import read_frame
 from evenruler.tables.frames import for_people
+from evenruler.text.spelling import with_capital
 from stages import files
 from stages.running import run
 

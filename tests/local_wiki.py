@@ -202,28 +202,3 @@ def cut(request: _Passing) -> bool:
     request.end_headers()
     request.wfile.write(b'{"query": ')
     return True
-
-
-def slow(released: threading.Event) -> Fault:
-    """There is no answer until an event, a minute at most."""
-
-    def fault(request: _Passing) -> bool:
-        released.wait(60)
-        return True
-
-    return fault
-
-
-def dripping(released: threading.Event) -> Fault:
-    """The answer's body comes a byte at a time, often enough for any timeout, until an event."""
-
-    def fault(request: _Passing) -> bool:
-        request.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
-        while not released.wait(0.01):
-            try:
-                request.wfile.write(b" ")
-            except OSError:
-                break
-        return True
-
-    return fault

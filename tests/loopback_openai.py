@@ -172,7 +172,7 @@ class EchoingServer(ScriptedServer):
     log-probabilities, or `zero`."""
     shift: Callable[[list[str], int], float] = lambda texts, i: 0.0
     """Nats that are added to every token of the i-th text of a request."""
-    beside: bool = True
+    aligned: bool = True
     """Whether log-probabilities stand beside their own tokens; else a place off, as
     llama-cpp-python's do: each is that of the token's standing there twice."""
     spoils: dict[str, float] = field(default_factory=dict)
@@ -251,7 +251,7 @@ class EchoingServer(ScriptedServer):
         scored = self.scorer(text)
         tokens = [token for token, _ in scored]
         beginnings = ["", *accumulate(tokens)]
-        if not self.beside:
+        if not self.aligned:
             begun = zip(beginnings[1:], tokens, strict=True)
             scored = [self.scorer(text + token)[-1] for text, token in begun]
         nats = [value for _, value in scored]

@@ -81,8 +81,16 @@ class Chooser:
         first = first + random.normal(0, self.noise, len(questions))
         questions["first"] = np.where(questions["framing"] == KNOWN, self.knows, first)
         of_questions = questions[["id", "framing", "first"]]
-        both = rows[["id", "framing", "turn"]].merge(of_questions, on=["id", "framing"], how="left")
-        turned = np.where(both["turn"] == 0, both["first"], -both["first"])
+        both = rows[["id", "framing", "turn"]].merge(
+            of_questions,
+            on=["id", "framing"],
+            how="left",
+        )
+        turned = np.where(
+            both["turn"] == 0,
+            both["first"],
+            -both["first"],
+        )
         odds: NDArray[np.float64] = turned - self.last
         return odds
 

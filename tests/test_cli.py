@@ -13,12 +13,10 @@ import pytest
 from typer.main import get_command
 
 from evenruler import cli
-from evenruler.declaration.params import load_params
-from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.registry import COMMANDS, family_module
+from evenruler.instruments.registry import COMMANDS
 from evenruler.project import check as checking
 from tests.project import told
-from tests.project.test_check import CHECKED, edit, files_of, track
+from tests.project.test_check import CHECKED, edit, files_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,40 +45,6 @@ def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
     assert run(monkeypatch, capsys, "check") == (0, f"{CHECKED}\n", "")
 
 
-def test_check_says_what_it_did(repository, monkeypatch, capsys) -> None:
-    old = repository / "data/built/pairs/old/pairs.parquet"
-    old.parent.mkdir(parents=True)
-    old.touch()
-    track(repository)
-    edit(repository / "params.yaml", ("  nurses: {family: pairs, others: true}\n", ""))
-    status, out, err = run(monkeypatch, capsys, "check")
-    assert (status, err) == (0, "")
-    assert out.splitlines() == [
-        "active.yaml: now quick: tiny, shared, writer",
-        "dvc.yaml: artifacts are now framing-hair, pairs-bred, pairs-doctors, pairs-found, "
-        "pairs-later",
-        "benchmarks/.gitignore: benchmarks with third-party text, kept out of git: none",
-        "removed data/built/pairs/old",
-        CHECKED.replace("doctors, nurses", "doctors"),
-    ]
-    assert not old.parent.exists()
-
-
-def test_a_profile_is_made_beside_the_pipeline(repository, monkeypatch, capsys) -> None:
-    files = [repository / "params.yaml", repository / "active.yaml"]
-    before = [path.read_text() for path in files]
-    status, out, err = run(monkeypatch, capsys, "profile", "paper")
-    assert (status, err) == (0, "")
-    assert out.splitlines()[0] == "profiles/paper/active.yaml: now paper: big, shared, writer"
-    assert [path.read_text() for path in files] == before
-    status, out, _ = run(monkeypatch, capsys, "check")
-    assert (status, out.splitlines()[-1]) == (
-        0,
-        "checked: profile paper; models big, shared, writer; framing hair; pairs doctors, nurses, "
-        "found, bred, later",
-    )
-
-
 def test_a_profile_that_was_not_made_is_one_line(repository, monkeypatch, capsys) -> None:
     assert run(monkeypatch, capsys, "repro", "--profile", "paper") == (
         2,
@@ -89,23 +53,9 @@ def test_a_profile_that_was_not_made_is_one_line(repository, monkeypatch, capsys
     )
 
 
-def test_a_mistake_is_one_line_and_removes_nothing(repository, monkeypatch, capsys) -> None:
-    old = repository / "data/answers/pairs/old"
-    old.mkdir(parents=True)
-    edit(repository / "params.yaml", ("kind: chat", "kind: chatty"))
-    status, out, err = run(monkeypatch, capsys, "check")
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("error: params.yaml: models.writer.kind: found 'chatty'")
-    assert old.exists()
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ("new", "framing", "doctors"),
-            "the instrument 'doctors' exists already; take another name\n",
-        ),
         (
             ("power", "doctors"),
             "'doctors' is of the family pairs, but plans are for saged; there is none\n",
@@ -141,34 +91,6 @@ def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> N
     for name, (_, _, wrong) in WRONG.items():
         expected.update(f"{name} {option}" for option in wrong)
     assert {*taken(get_command(cli.app))} - of_help == expected
-
-
-def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys) -> None:
-    before = (repository / "active.yaml").read_text()
-    status, out, err = run(monkeypatch, capsys, "new", "pairs", "age-kindness")
-    assert (status, err) == (0, "")
-    assert out.splitlines() == [
-        "wrote data/sources/pairs/age-kindness.yaml; edit it, then "
-        "`evenruler repro rows@age-kindness` for its rows, `make repro` for everything",
-        "params.yaml: instruments now holds age-kindness",
-    ]
-    settings, path = (
-        ParamsFile().settings("age-kindness"),
-        Path("data/sources/pairs/age-kindness.yaml"),
-    )
-    assert (
-        "age-kindness"
-        in family_module("pairs", "declare").load(path, settings, path.parent / "shared").title
-    )
-    assert load_params().benchmarks["pairs-age-kindness"] == "0.1.0"
-    status, out, _ = run(monkeypatch, capsys, "check")
-    assert status == 0
-    assert "pairs doctors, nurses, found, bred, age-kindness\n" in out
-    after = (repository / "active.yaml").read_text()
-    changed = set(before.splitlines()) - set(after.splitlines())
-    names = {line.strip().split(":")[0] for line in changed}
-    assert "pairs" in names
-    assert {name.split("-")[0] for name in names} == {"pairs"}, "those that list its instruments"
 
 
 def test_a_command_finds_the_root_from_below(repository, monkeypatch, capsys) -> None:
@@ -312,8 +234,16 @@ def test_a_git_revision_is_found_from_below(tmp_path, monkeypatch, capsys) -> No
     shutil.copytree(ROOT / "benchmarks/framing-age", tmp_path / "benchmarks/framing-age")
     who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
     for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "built"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    subprocess.run([sys.executable, "-m", "dvc", "init", "-q"], cwd=tmp_path, check=True)
+        subprocess.run(
+            ["git", *words],
+            cwd=tmp_path,
+            check=True,
+        )
+    subprocess.run(
+        [sys.executable, "-m", "dvc", "init", "-q"],
+        cwd=tmp_path,
+        check=True,
+    )
     monkeypatch.chdir(tmp_path / "docs")
     place = "HEAD:benchmarks/framing-age"
     assert run(monkeypatch, capsys, "verify", place) == (0, f"{place}: as its manifest says\n", "")
@@ -368,8 +298,16 @@ def test_nothing_is_written_or_removed_before_everything_is_read(
     (repository / file).parent.mkdir(parents=True, exist_ok=True)
     (repository / file).write_text(text)
     if file == "dvc.lock":  # and git knows what is there
-        subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
-        subprocess.run(["git", "add", "data"], cwd=repository, check=True)
+        subprocess.run(
+            ["git", "init", "-q"],
+            cwd=repository,
+            check=True,
+        )
+        subprocess.run(
+            ["git", "add", "data"],
+            cwd=repository,
+            check=True,
+        )
     before = files_of(repository)
     status, out, err = run(monkeypatch, capsys, "check")
     assert (status, out, err.count("\n")) == (2, "", 1)

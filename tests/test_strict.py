@@ -89,13 +89,6 @@ def test_where_columns_are_known_others_are_refused(error_of, header: str, messa
     assert csv_of("word\na\n", "here", known=["word", "text"])[1] == [(2, {"word": "a"})]
 
 
-def test_no_table_and_a_folder(tmp_path: Path, error_of) -> None:
-    assert error_of(read_csv, tmp_path / "none.csv", "put it there").endswith(
-        "no such file; put it there"
-    )
-    assert "a folder, expected a file" in error_of(read_csv, tmp_path, "put it there")
-
-
 class Told(StrictModel):
     """A source in small."""
 

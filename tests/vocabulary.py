@@ -1,7 +1,8 @@
-"""How our code reads, in numbers that only fall: names that say nothing, lines and statements that hold much.
+"""How our code reads, in numbers that only fall: names that say nothing, lines and statements that
+hold much.
 
-`python -m tests.vocabulary` prints a table and ends with status 1 if a count is above its ceiling. A
-landing that lowers a count lowers its ceiling here.
+`python -m tests.vocabulary` prints a table and ends with status 1 if a count is above its ceiling.
+A landing that lowers a count lowers its ceiling here.
 """
 
 import ast
@@ -11,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-CODE, TESTS = "evenruler, stages", "tests"
-FOLDERS = {CODE: ("evenruler", "stages"), TESTS: ("tests",)}
+CODE, TESTS = "evenruler, stages", "tests, studies"
+FOLDERS = {CODE: ("evenruler", "stages"), TESTS: ("tests", "studies")}
 
 VAGUE = {
     "own",
@@ -37,7 +38,9 @@ COUSINS = {"item", "entry", "data", "value", "result", "x", "i", "obj", "tmp", "
 """Words that would take their place; as many as there are, and no more."""
 
 WIDEST = 100
-"""Characters of a line. The formatter breaks code; longer lines are text in quotes, or comments behind code."""
+"""Characters of a line. The formatter breaks code; longer lines are text in quotes, or comments
+behind code.
+"""
 MOST_IN_A_STATEMENT = 25
 MOST_IN_A_LINE = 15
 

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evenruler.declaration.params_file import (
     PRIVATE,
@@ -45,6 +45,12 @@ class DeclaredInstrument:
     beside: dict[str, Path] = field(default_factory=dict)
     unfinished: str = ""
     sizes: dict[Size, Any] = field(default_factory=dict)
+
+    @property
+    def made_by(self) -> Literal["scrape", "evolve"] | None:
+        """The stage that makes what `rows` reads; None where that is the file that users write."""
+        made_by: Literal["scrape"] | None = self.source.made_by
+        return self.settings.made_by or made_by
 
     @property
     def written(self) -> Path:
@@ -182,7 +188,7 @@ def compute_active(
                 family=family, model=model, instruments=asking
             )
     for instrument in instruments:
-        made_by = instrument.settings.made_by
+        made_by = instrument.made_by
         written = path_to_top(folder) + instrument.written.as_posix()
         source = f"{MADE[made_by]}/{instrument.name}" if made_by else written
         remote = PRIVATE if instrument.settings.is_private else ""

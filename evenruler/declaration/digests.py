@@ -15,6 +15,7 @@ from evenruler.declaration.active import DeclaredInstrument
 from evenruler.declaration.code import code_digests
 from evenruler.declaration.params import Params
 from evenruler.declaration.params_file import Active
+from evenruler.files import file_sha256
 from evenruler.models.declarations import Catalogue
 
 DIGITS = 12
@@ -27,12 +28,13 @@ def compute_digests(
     """Everything that stages depend on beside files, by kind.
 
     `code`: by stage, and by family where a stage is run for one; `settings` and `tools`: by
-    instrument in use, its own settings, and the entries of models that it names; `models`: by model
+    instrument in use, its own settings with the files beside its source, and the entries of models
+    that it names; `models`: by model
     that is asked; `versions` of benchmarks, by instrument; `declared`: one digest of settings and
     versions, for stages that show all instruments.
     """
     in_use = [instrument for instrument in instruments if instrument.name in active.instruments]
-    settings = {instrument.name: digest_settings(instrument) for instrument in in_use}
+    settings = {instrument.name: digest_settings(instrument, root) for instrument in in_use}
     versions = {
         instrument.name: params.version(f"{instrument.family}-{instrument.name}")
         for instrument in in_use
@@ -50,12 +52,19 @@ def compute_digests(
     }
 
 
-def digest_settings(instrument: DeclaredInstrument) -> str:
-    """A digest of an instrument's settings at every size, without those at their default."""
+def digest_settings(instrument: DeclaredInstrument, root: Path = Path()) -> str:
+    """A digest of an instrument's settings at every size, without those at their default.
+
+    Files beside its source count, too, such as a table of prompts, but where a stage makes tables
+    of them, which depends on them itself.
+    """
     every_size = (instrument.settings, *instrument.sizes.values())
-    return _digest_json(
-        *(settings.model_dump(mode="json", exclude_defaults=True) for settings in every_size)
-    )
+    content: list[object] = [
+        settings.model_dump(mode="json", exclude_defaults=True) for settings in every_size
+    ]
+    if instrument.made_by is None:
+        content += [file_sha256(root / path) for path in instrument.beside.values()]
+    return _digest_json(*content)
 
 
 def digest_tools(instrument: DeclaredInstrument, catalogue: Catalogue) -> str:

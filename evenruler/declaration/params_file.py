@@ -198,8 +198,8 @@ class ParamsFile:
 
     @cached_property
     def instruments(self) -> dict[str, str]:
-        """Instruments of the profile with their families, in declared order; UserError if one has no
-        known family.
+        """Instruments of the profile with their families, in declared order; UserError if one has
+        no known family.
         """
         return {name: self._family(name) for name in self._entries if self._is_used(name)}
 
@@ -212,8 +212,8 @@ class ParamsFile:
         `families`.
 
         `family`: the required family, by default any; `size`: how much is asked, by default what
-        the pipeline asks. Returns the family's `Settings`, resolved by profile and size; UserError if
-        there is no such instrument or a setting is invalid.
+        the pipeline asks. Returns the family's `Settings`, resolved by profile and size; UserError
+        if there is no such instrument or a setting is invalid.
         """
         entries = [key for key in self._entries if family is None or self._family(key) == family]
         if name not in entries:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, cast, get_type_hints
+from typing import TYPE_CHECKING, Final, cast
 
 import pandas as pd
 
@@ -206,14 +206,8 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
         shared_folder = path.parent if family == "probes" else repository.shipped_shared(family)
     source = declare.load(path, settings, shared_folder)
     settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
-    made_tables = (
-        family_module(family, "scrape").source_tables(stem, source, path.parent)
-        if settings.made_by == "scrape"
-        else {}
-    )
-    built = family_module(family, "rows").build(
-        Declaration(stem, family, settings, source, made_tables, sizes=sizes), catalogue
-    )
+    declaration = Declaration(stem, family, settings, source, sizes=sizes)
+    built = family_module(family, "rows").build(declaration, catalogue)
     for line in (*built.messages, *settings.warnings(source)):
         print_note(f"{path}: {line}")
     used = {use.model: TOOLS[use.model] for use in settings.uses(source) if use.tool}
@@ -242,36 +236,22 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
 
 
 def declared_family(content: object, path: Path) -> str:
-    """The family of a source: declared, or best match by its keys; UserError without one, or if a
-    stage makes it.
-    """
+    """The family that a source declares; UserError without one, or if a stage makes it."""
+    if path.name == "source.yaml" and any(path.parent.glob("*.parquet")):
+        what = "templates that evolved are built with how they did"
+        remedy = "build them in a clone: docs/adding-evolved-templates.md"
+        raise UserError(what, where=str(path), remedy=remedy)
     if not isinstance(content, dict):
         validate(Source, content, path)  # says so
     assert isinstance(content, dict)
-    counts = {}
-    for name in FAMILIES:
-        fields = get_type_hints(family_module(name, "declare").load)["return"].model_fields
-        family_keys = {
-            field.alias or key for key, field in fields.items() if key not in Source.model_fields
-        }
-        counts[name] = len(content.keys() & family_keys)
-    most = max(counts.values())
-    best = [name for name, n in counts.items() if n == most > 0]
-    family = content.get("family", best[0] if len(best) == 1 else "")
-    remedy = f"say family: {', '.join(FAMILIES)}"
+    family = str(content.get("family", ""))
     if family not in FAMILIES:
-        what = (
-            f"no family {family!r}; {suggest_nearest(str(family), FAMILIES)}"
-            if family
-            else "a source of no family"
-        )
+        what = f"no family {family!r}; {suggest_nearest(family, FAMILIES)}"
+        if not family:
+            what = "a source without a family"
+        remedy = f"add the line `family: NAME`, of {', '.join(FAMILIES)}"
         raise UserError(what, where=f"{path}: family", remedy=remedy)
-    if path.name == "source.yaml" and family == "probes" and any(path.parent.glob("*.parquet")):
-        what = "templates that evolved are built with how they did"
-        raise UserError(
-            what, where=str(path), remedy="build them in a clone: docs/adding-evolved-templates.md"
-        )
-    return str(family)
+    return family
 
 
 def benchmark_of_log(model: "Model", where: str) -> str:
@@ -282,8 +262,8 @@ def benchmark_of_log(model: "Model", where: str) -> str:
 
     assert isinstance(model, LoggedModel)  # `measure_each` refuses others, before they are loaded
     remedy, answered_names = "say which benchmark as --with NAME", []
-    fixed = [name for name in shipped_names() if name.startswith("fixed-")]
-    for name in fixed:
+    external_names = [name for name in shipped_names() if name.startswith("external-")]
+    for name in external_names:
         if "texts" in read_manifest(repository.shipped_benchmarks() / name).rows:
             with open_benchmark(name) as benchmark:
                 texts, prompts, keys = (
@@ -297,7 +277,7 @@ def benchmark_of_log(model: "Model", where: str) -> str:
         what = (
             f"texts of {' and '.join(answered_names)}"
             if answered_names
-            else f"no text of {', '.join(fixed) or 'a shipped benchmark'}"
+            else f"no text of {', '.join(external_names) or 'a shipped benchmark'}"
         )
         raise UserError(f"it answers {what}", where=where, remedy=remedy)
     return answered_names[0]

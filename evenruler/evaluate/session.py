@@ -43,12 +43,12 @@ from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import Verdict, dimensions_of, figure_key
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import such_as
-from evenruler.measurement.sentences import of_planted, summarise_headlines
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
 from evenruler.models.questions import cut_of
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN, PLANTED, as_json
+from evenruler.report.sentences import of_planted, summarise_headlines
 from evenruler.results.record import (
     ANSWERS,
     Behaviour,

@@ -232,7 +232,9 @@ FOLDER: Final = Path("data/weights")
 READINGS_FILE, CHECKS_FILE, FIGURES_FILE = (
     FOLDER / name for name in ("readings.parquet", "checks.csv", "figures.csv")
 )
-"""Files of `evenruler planted test --record`: readings, the strength of the weights, and figures."""
+"""Files of `evenruler planted test --record`: readings, the strength of the weights, and
+figures.
+"""
 
 
 def empty_tables() -> tuple[pd.DataFrame, pd.DataFrame]:

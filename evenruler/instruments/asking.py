@@ -5,13 +5,18 @@ Inputs, settings and answer columns of a request, by operation; for each of n ro
 
 | operation | inputs | settings | answers |
 | --- | --- | --- | --- |
-| `loglikelihood` | `text`, opt. `before`, `key` | opt. `between`, `other_start`, `every` | `nats tokens rule replied` |
-| `words` | `prompt`, `surface_form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
-| `generate` | `prompt`, opt. `seed`, `system` | `new_tokens`, opt. `chat`, `temperature` | `reply reason finish` |
-| `entail` | `premise`, `hypothesis`, opt. `before` | opt. `every` | `entailment`, `neutral`, `contradiction` |
+| `loglikelihood` | `text`, opt. `before`, `key` | opt. `between`, `other_start`, `every` | `nats
+tokens rule replied` |
+| `words` | `prompt`, `surface_form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token`
+|
+| `generate` | `prompt`, opt. `seed`, `system` | `new_tokens`, opt. `chat`, `temperature` | `reply
+reason finish` |
+| `entail` | `premise`, `hypothesis`, opt. `before` | opt. `every` | `entailment`, `neutral`,
+`contradiction` |
 | `in_place` | `before`, `word`, `after` | | `nats` per token |
 | `slor` | `text` | | `slor` |
-| `classify` | `text` | optional `whole` | `labels`, and `logits` or (`whole`) `probabilities`, lists |
+| `classify` | `text` | optional `whole` | `labels`, and `logits` or (`whole`) `probabilities`,
+lists |
 | `embed` | `text` | | `vector`, a list |
 | `adaptation_loss` | | | `loss` of held-out sentences in the state, nats per token |
 """

@@ -32,8 +32,8 @@ from evenruler.measurement.figures import (
     model_label,
     rows_with_verdict,
 )
-from evenruler.measurement.sentences import with_capital
 from evenruler.tables import group_by_key
+from evenruler.text.spelling import with_capital
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""What the methods `choice` and `written` ask besides an instrument's own rows, as plans store it."""
+"""What the methods `choice` and `written` ask besides an instrument's own rows, as plans store
+it.
+"""
 
 from pathlib import Path
 

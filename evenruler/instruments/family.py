@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 
 SourceT_co = TypeVar("SourceT_co", bound=Source, covariant=True)
-SourceT_contra = TypeVar("SourceT_contra", bound=Source, contravariant=True)
 PlanT_contra = TypeVar("PlanT_contra", bound=Plan, contravariant=True)
 
 
@@ -176,15 +175,6 @@ class EvolveModule(Protocol[SettingsT, SourceT]):
         replies: Path,
     ) -> "EvolutionResult":
         """Evolve what users wrote."""
-
-
-class ScrapeModule(Protocol[SourceT_contra]):
-    """`scrape`, of a family whose settings are `made_by` it."""
-
-    def source_tables(
-        self, name: str, source: SourceT_contra, folder: Path, /
-    ) -> dict[str, pa.Table]:
-        """The tables next to a source; UserError if it takes the stage to make them."""
 
 
 class CommandsModule(Protocol):

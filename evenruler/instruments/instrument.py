@@ -188,8 +188,8 @@ class BaseSettings(StrictModel, Generic[SourceT]):
         return False
 
     @property
-    def made_by(self) -> Literal["scrape", "evolve"] | None:
-        """The stage that makes its source from what users wrote, if any."""
+    def made_by(self) -> Literal["evolve"] | None:
+        """The stage that makes its source from that of another instrument, if any."""
         return None
 
     @property
@@ -222,8 +222,9 @@ class BaseSettings(StrictModel, Generic[SourceT]):
         return []
 
     def beside(self, name: str, source: SourceT, root: Path) -> dict[str, Path]:
-        """Additional files of its source, by key in `active.scrape`; UnfinishedError if one is
-        missing.
+        """Additional files of its source; UnfinishedError if one is missing.
+
+        Where a stage makes tables of the source, they are its, by their key in `active.scrape`.
         """
         return {}
 
@@ -284,14 +285,19 @@ class Source(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _less_family(cls, raw_source: object) -> object:
-        """Drop the key `family`, which only a file measured on its own needs; otherwise its folder
-        says it.
+        """Drop the key `family`, which a file measured on its own needs; in a clone its folder says
+        it.
         """
         return (
             {key: content for key, content in raw_source.items() if key != "family"}
             if isinstance(raw_source, dict)
             else raw_source
         )
+
+    @property
+    def made_by(self) -> Literal["scrape"] | None:
+        """The stage that makes tables of it, which `rows` reads, if any."""
+        return None
 
     @property
     def in_english(self) -> bool:
@@ -396,8 +402,8 @@ def plan_with_sizes(
     plan_of: Callable[[SettingsT], PlanT],
     methods: Sequence[str] = (),
 ) -> PlanT:
-    """A plan with its sizes, if settings differ by size; `methods` with effect sizes of their own get
-    a key each.
+    """A plan with its sizes, if settings differ by size; `methods` with effect sizes of their own
+    get a key each.
     """
     if not declaration.sizes:
         return plan_of(declaration.settings)
@@ -479,8 +485,8 @@ class ModelMeta:
 def with_method(
     methods: Mapping[str, AskingMethod], subject: ModelMeta, method: str | None = None
 ) -> ModelMeta:
-    """Set the subject's method: the given one, or a fallback if no usual method fits; UserError if it
-    does not fit.
+    """Set the subject's method: the given one, or a fallback if no usual method fits; UserError if
+    it does not fit.
     """
     if method is not None:
         if method not in methods:

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
         CommandsModule,
         DiagnoseModule,
         SchemasModule,
-        ScrapeModule,
     )
-    from evenruler.instruments.instrument import Plan, Source
+    from evenruler.instruments.instrument import Plan
 
 FAMILIES: Final[dict[str, str]] = {
     "probes": "evenruler.instruments.probes",
@@ -38,7 +37,7 @@ COMMANDS: Final[dict[str, dict[str, str]]] = {
     },
     "saged": {
         "refresh": "Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN.",
-        "find": "Find keywords, pages and replacements, as a domain's `find` says.",
+        "find": "Find keywords and replacements, as a domain's `find` says.",
         "power": "Say how small a difference between concepts a domain can detect, and how many "
         "root items it takes.",
     },
@@ -61,8 +60,6 @@ def family_module(family: str, name: Literal["report"]) -> "AnyReportModule": ..
 def family_module(family: str, name: Literal["card"]) -> "AnyCardModule": ...
 @overload
 def family_module(family: str, name: Literal["evolve"]) -> "AnyEvolveModule": ...
-@overload
-def family_module(family: str, name: Literal["scrape"]) -> "ScrapeModule[Source]": ...
 @overload
 def family_module(family: str, name: Literal["schemas"]) -> "SchemasModule": ...
 @overload

@@ -5,11 +5,15 @@ Supported files:
 | what | files | answers found by |
 | --- | --- | --- |
 | StereoSet's published predictions | one JSON | sentence ids |
-| BBQ's published predictions | JSON lines, one file or a folder; `FILE#COLUMN` if there are several | keys |
-| lm-evaluation-harness `--log_samples`, multiple choice | JSON lines, one file | exact prompt and text |
-| the same for generation tasks, of questions with options | JSON lines, one file | question and options |
+| BBQ's published predictions | JSON lines, one file or a folder; `FILE#COLUMN` if there are several
+| keys |
+| lm-evaluation-harness `--log_samples`, multiple choice | JSON lines, one file | exact prompt and
+text |
+| the same for generation tasks, of questions with options | JSON lines, one file | question and
+options |
 | inspect_ai, multiple choice | `.eval` or `.json` | question and options |
-| `evenruler answers export` | a folder with `answers.parquet` and `model.json` | the whole question |
+| `evenruler answers export` | a folder with `answers.parquet` and `model.json` | the whole question
+|
 """
 
 import json

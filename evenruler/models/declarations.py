@@ -353,7 +353,9 @@ class ModelEntry(ChatSettings):
             raise ValueError(f"labels are {self.labels}, expected {expected}")
 
     def _check_methods(self) -> None:
-        """Ensure that it can be asked by its methods, and adapted to the questionnaires' corpora."""
+        """Ensure that it can be asked by its methods, and adapted to the questionnaires'
+        corpora.
+        """
         able = {VERBALISER: self.is_verbalised, SENTENCE: self.is_verbalised, OPTIONS: self.chats}
         if self.methods is not None:
             has_repeats = len(set(self.methods)) < len(self.methods)

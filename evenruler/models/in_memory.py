@@ -9,11 +9,10 @@ import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Final, cast
-from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from evenruler.errors import UserError
@@ -453,8 +452,15 @@ def digest_of(served: str) -> str:
     return there[wanted]
 
 
-def at_ollama() -> AbstractContextManager[object]:
+@contextmanager
+def at_ollama() -> Iterator[None]:
     """A context in which servers are Ollama's, with a dummy key, so that it does not see another
     server's key.
     """
-    return patch.dict(os.environ, {URL: f"{ollama_address()}/v1", KEY: "ollama"})
+    before = os.environ.copy()
+    os.environ.update({URL: f"{ollama_address()}/v1", KEY: "ollama"})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

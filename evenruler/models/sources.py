@@ -33,6 +33,7 @@ from evenruler.files import (
     zip_members,
 )
 from evenruler.models.declarations import ModelEntry
+from evenruler.models.library_patches import replace_attributes
 from evenruler.models.loading import (
     convert_load_errors,
     require_complete,
@@ -422,8 +423,6 @@ def _read_once() -> Iterator[None]:
     By default it reads the file three times, for configuration, tokenizer and weights, and builds
     the map per submodule.
     """
-    from unittest.mock import patch
-
     import gguf
     import numpy as np
     from numpy.typing import NDArray
@@ -439,9 +438,8 @@ def _read_once() -> Iterator[None]:
         def data(self, value: NDArray[Any]) -> None:
             self._data = np.asarray(value)
 
-    with patch.multiple(
-        gguf, GGUFReader=cache(Reader), get_tensor_name_map=cache(gguf.get_tensor_name_map)
-    ):
+    name_map = cache(gguf.get_tensor_name_map)
+    with replace_attributes(gguf, GGUFReader=cache(Reader), get_tensor_name_map=name_map):
         yield
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from unittest.mock import patch
 
 from jinja2 import TemplateError
 
 from evenruler.errors import UserError
 from evenruler.models.chat_settings import NOW, ChatSettings
+from evenruler.models.library_patches import replace_attributes
 from evenruler.models.questions import chat_messages, join_system_prompt
 
 if TYPE_CHECKING:  # transformers takes seconds to import
@@ -193,7 +193,7 @@ def _set_template_date(day: datetime.date) -> AbstractContextManager[object]:
         def now(cls, tz: datetime.tzinfo | None = None) -> "Clock":
             return cls(day.year, day.month, day.day, tzinfo=tz)
 
-    return patch.object(library, "datetime", Clock)
+    return replace_attributes(library, datetime=Clock)
 
 
 @contextmanager

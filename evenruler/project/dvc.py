@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -165,10 +166,18 @@ def read_lock(root: Path) -> dict[str, list[dict[str, str]]]:
     if not path.exists():
         return {}
     try:
-        stages = YAML(typ="safe").load(read_text(path))["stages"]
-        return {str(stage): _whole_outputs(entry) for stage, entry in stages.items()}
+        return _parse_lock(read_text(path))
     except (YAMLError, TypeError, KeyError, AttributeError):
         raise UserError("DVC cannot read it", where=LOCK, remedy=f"`git checkout {LOCK}`") from None
+
+
+@cache
+def _parse_lock(text: str) -> dict[str, list[dict[str, str]]]:
+    """The outputs of each stage; `check` asks for them at several places, and parsing takes a
+    second.
+    """
+    stages = YAML(typ="safe").load(text)["stages"]
+    return {str(stage): _whole_outputs(entry) for stage, entry in stages.items()}
 
 
 def _whole_outputs(entry: object) -> list[dict[str, str]]:

@@ -15,11 +15,12 @@ from evenruler.files import file_sha256, jinja_environment, replace_folder
 from evenruler.instruments.card import CHECKLIST, Card, Published
 from evenruler.instruments.instrument import Evidence
 from evenruler.measurement.figures import figure_in_words, model_label, rows_with_verdict
-from evenruler.measurement.sentences import of_planted, summarise_headlines, with_capital
 from evenruler.publish import manifest
 from evenruler.publish.manifest import HERE, NO_TAG, data_file, markdown_cell
 from evenruler.publish.quality import card_verdicts, item_rows, quality_parts
+from evenruler.report.sentences import of_planted, summarise_headlines
 from evenruler.tables import group_by_key
+from evenruler.text.spelling import with_capital
 from evenruler.versions import Changelog, Release
 
 PROJECT, AUTHORS = "Even Ruler", "The Even Ruler developers"

@@ -36,9 +36,9 @@ def with_interval(
     return "" if is_missing(value) else f"{format_number(value, decimals)}{interval}"
 
 
-def p_value(p: float | None) -> str:
-    """A p-value, "" where it is missing."""
-    return "<\u00a00.001" if p is not None and p < 0.001 else format_number(p, 3)
+def round_significant(number: float | None, digits: int) -> float | None:
+    """A number with so many significant digits; None where it is missing."""
+    return None if is_missing(number) else float(f"{number:.{digits}g}")
 
 
 def is_missing(value: float | None) -> bool:

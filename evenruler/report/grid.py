@@ -17,13 +17,14 @@ from evenruler.measurement.figures import (
 )
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import unmeasured_models
-from evenruler.measurement.sentences import headline_sentence, with_capital
-from evenruler.report.formats import format_number, join_names, with_interval
+from evenruler.report.formats import format_number, join_names, round_significant, with_interval
+from evenruler.report.sentences import headline_sentence
 from evenruler.tables.schemas import NUMBERS
+from evenruler.text.spelling import with_capital
 
 if TYPE_CHECKING:
-    from evenruler.measurement.sentences import Worded
     from evenruler.report.page import Section
+    from evenruler.report.sentences import Worded
 
 FEW = 3
 """Most models that a sentence names; with more, it gives their number."""
@@ -142,6 +143,16 @@ class InstrumentView:
             if column is figure_cell.word:
                 return index
         return len(self.columns)
+
+
+@dataclass(frozen=True)
+class FiguresByModel:
+    """Figures as a table."""
+
+    models: Sequence[str]
+    """A column each; "" for figures of no model."""
+    rows: Sequence[tuple[str, str, Sequence[str]]]
+    """Heading, part and a text per model."""
 
 
 Row: TypeAlias = dict[str, Any]
@@ -328,48 +339,45 @@ def verdict_count_sentence(instruments: Sequence[InstrumentView]) -> str:
     )
 
 
-def validity_table(
-    instrument: InstrumentView,
-) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
-    """Fitness figures of an instrument: the models, and rows of heading, part and one text per
-    model.
+def figures_by_model(instrument: InstrumentView, figure_type: str) -> FiguresByModel:
+    """Figures of a type that are no headlines: a row for each heading and part, in the order of
+    the headings, with a text per model.
     """
     cell_by_key: dict[tuple[str, str, str], FigureCell] = {}
     places: dict[str, int] = {}
     for figure_cell in instrument.figures:
-        if figure_cell.model and figure_cell.word and figure_cell.word.figure_type == "validity":
-            key = (figure_cell.part, figure_cell.heading, figure_cell.model)
+        if figure_cell.confirmatory or not figure_cell.word:
+            continue
+        if figure_cell.word.figure_type == figure_type:
+            key = (figure_cell.heading, figure_cell.part, figure_cell.model)
             cell_by_key[key] = figure_cell
             places[figure_cell.heading] = instrument.column_index(figure_cell)
-    parts = list(dict.fromkeys(part for part, _, _ in cell_by_key))
     models = list(dict.fromkeys(model for _, _, model in cell_by_key))
-    keys = sorted(
-        {(part, heading) for part, heading, _ in cell_by_key},
-        key=lambda key: (parts.index(key[0]), places[key[1]]),
-    )
-    decimals = instrument.decimals or 2
+    keys = dict.fromkeys((heading, part) for heading, part, _ in cell_by_key)
     rows: list[tuple[str, str, list[str]]] = []
-    for part, heading in keys:
-        cells = [cell_by_key.get((part, heading, model)) for model in models]
-        texts = [_validity_text(cell, decimals) for cell in cells]
+    for heading, part in sorted(keys, key=lambda key: places[key[0]]):
+        cells = [cell_by_key.get((heading, part, model)) for model in models]
+        texts = [_figure_text(cell, instrument.decimals or DECIMALS) for cell in cells]
         rows.append((heading, "" if part == WHOLE else part, texts))
-    return models, rows
+    return FiguresByModel(models, rows)
 
 
-def _validity_text(figure_cell: FigureCell | None, decimals: int) -> str:
+def _figure_text(figure_cell: FigureCell | None, decimals: int) -> str:
+    """Value with interval, n, control and verdict; or why there is no value."""
     if figure_cell is None:
         return ""
-    value, low, high, control = (
-        figure_cell.record.get(key) for key in ("value", "low", "high", "control")
-    )
-    if value is None:
-        return f"none ({figure_cell.record.get('reason', '')})"
-    control_text = "" if control is None else f"; control {format_number(control, decimals)}"
-    return f"{with_interval(value, low, high, decimals)}{control_text}"
-
-
-def _round_number(number: float | None) -> float | None:
-    return None if number is None else float(f"{number:.{SIGNIFICANT}g}")
+    record = figure_cell.record
+    if "value" not in record:
+        return f"none ({record.get('reason', '')})"
+    low, high = record.get("low"), record.get("high")
+    words = [with_interval(record["value"], low, high, decimals)]
+    if "n" in record:
+        words.append(f"n = {record['n']}")
+    if "control" in record:
+        words.append(f"control {format_number(record['control'], decimals)}")
+    if figure_cell.verdict:
+        words.append(figure_cell.verdict)
+    return "; ".join(words)
 
 
 def figure_table(instrument: InstrumentView) -> dict[str, Any]:
@@ -379,7 +387,7 @@ def figure_table(instrument: InstrumentView) -> dict[str, Any]:
     rows = []
     for figure_cell in instrument.figures:
         record = figure_cell.record
-        rounded = [_round_number(record.get(key)) for key in NUMBERS]
+        rounded = [round_significant(record.get(key), SIGNIFICANT) for key in NUMBERS]
         why = record.get("why") or record.get("reason", "")
         place = [figure_cell.part, figure_cell.model or "any", figure_cell.heading]
         counted = [record.get("n"), record.get("unit", "")]

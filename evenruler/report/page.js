@@ -110,17 +110,17 @@ class Folded {
       svg.setAttribute("aria-label", description);
     }
     place.querySelector("summary")?.setAttribute("aria-label", "Save this picture");
-    const names = (spec.params || []).filter((param) => param.bind).map((param) => param.name);
-    names.forEach((name) => view.addSignalListener(name, (_, value) => this.follow(name, value, view)));
-    return {view, names};
+    const offered = Object.fromEntries((spec.params || []).map(({name, bind}) => [name, bind.options]));
+    Object.keys(offered).forEach((name) => view.addSignalListener(name, (_, value) => this.follow(name, value, view)));
+    return {view, offered};
   }
 
-  // What is chosen in one picture is chosen in all.
+  // What is chosen in one picture is chosen in all that have it.
   async follow(name, value, chosen) {
     this.chosen = {...this.chosen, [name]: value};
     for (const drawn of this.views.values()) {
-      const {view, names} = await drawn;
-      if (view !== chosen && names.includes(name) && view.signal(name) !== value) view.signal(name, value).runAsync();
+      const {view, offered} = await drawn;
+      if (view !== chosen && offered[name]?.includes(value) && view.signal(name) !== value) view.signal(name, value).runAsync();
     }
   }
 

@@ -10,40 +10,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from markupsafe import Markup, escape
 
 from evenruler.files import jinja_environment
-from evenruler.measurement.figures import Mark as Mark
+from evenruler.measurement.figures import Mark
 from evenruler.report.grid import (
+    FiguresByModel,
     InstrumentView,
     figure_table,
+    figures_by_model,
     make_family_views,
-    validity_table,
     verdict_count_sentence,
 )
 
-if TYPE_CHECKING:
-    import altair as alt
-
 # Colours of pictures, and their replacements in the dark theme.
 ONE_HUE: Final = "#1b5e7a"
-QUIET, INK, PALE = "#8a979d", "#1d2529", "#eceff1"
+QUIET, INK = "#8a979d", "#1d2529"
 GROUND: Final = "#fffffe"
 """Background of the page, as an outline of overlapping marks. Not pure white, which dark tiles also
 use."""
 TILE_INK: Final = "#1c2428"
 """Text on a light tile, which stays light in the dark theme."""
 SEQUENTIAL: Final = ["#f5f8fa", "#62a8cc"]
-"""Light enough at both ends for dark numbers on it."""
-PALE_HUE: Final = SEQUENTIAL[-1]
+"""Light enough at both ends for dark numbers on it, as is the next."""
+DIVERGING: Final = ["#62a8cc", "#f5f8fa", "#f0a868"]
 
 DARK: Final = {
     ONE_HUE: "#5fb3d4",
     QUIET: "#98a6ad",
     INK: "#e6eaec",
-    PALE: "#263036",
     GROUND: "#14191c",
 }
 
@@ -54,7 +51,8 @@ class Picture:
 
     title: str
     caption: str
-    chart: "alt.TopLevelMixin"
+    chart: Mapping[str, Any]
+    """In Vega-Lite."""
 
 
 @dataclass(frozen=True)
@@ -86,33 +84,6 @@ class Table:
         return cell_rows
 
 
-def make_tables(
-    written: Mapping[str, Any],
-    rows: Sequence[Sequence[str | Cell]],
-    columns: Sequence[str] = (),
-    **placeholder_values: object,
-) -> list[Table]:
-    """A table in the words of a family's YAML: `title`, `caption`, `columns`, `most` rows, where
-    `more` are; or none.
-
-    `columns`: those that depend on the data, at `...` or after the written ones;
-    `placeholder_values`: fill title and caption.
-    """
-    heads, most = written["columns"], written.get("most", len(rows))
-    place = heads.index("...") if "..." in heads else len(heads)
-    caption = written.get("caption", "").format(**placeholder_values)
-    n_more = len(rows) - most
-    more = ""
-    if n_more > 0:
-        more = f" {n_more:,} more: {written['more']}."
-    title = written.get("title", "").format(**placeholder_values)
-    if not rows:
-        return []
-    before, after = heads[:place], heads[place + 1 :]
-    all_columns = [*before, *columns, *after]
-    return [Table(all_columns, rows[:most], title, f"{caption}{more}")]
-
-
 @dataclass(frozen=True)
 class Section:
     """Text, tables and pictures of one instrument, or of all instruments of a family."""
@@ -127,6 +98,12 @@ class Section:
     """Whether it is placed before everything else; it then holds tables only."""
 
 
+TYPES: Final = {"validity": "How well it measures", "descriptive": "What else it measures"}
+"""Titles of tables of figures, by the type of their headings."""
+MOST_ROWS = 60
+"""Rows of such a table; longer ones are left to the table of all figures."""
+
+
 @dataclass(frozen=True)
 class PageSection:
     """A part of the page that is folded until a reader opens it, with its data."""
@@ -135,7 +112,17 @@ class PageSection:
     title: str
     instrument: InstrumentView | None
     sections: Sequence[Section]
-    validity: tuple[list[str], list[tuple[str, str, list[str]]]] | None = None
+
+    @property
+    def figure_tables(self) -> list[tuple[str, FiguresByModel]]:
+        """Its figures by type, without headlines, which the grid shows."""
+        tables: list[tuple[str, FiguresByModel]] = []
+        for figure_type, title in TYPES.items():
+            if self.instrument:
+                table = figures_by_model(self.instrument, figure_type)
+                if 0 < len(table.rows) <= MOST_ROWS:
+                    tables.append((title, table))
+        return tables
 
     @property
     def packed(self) -> str:
@@ -144,7 +131,7 @@ class PageSection:
         pictures = []
         for picture in _pictures(self.sections):
             description = f"{picture.title}. {picture.caption}"
-            pictures.append({**picture.chart.to_dict(), "description": description})
+            pictures.append({**picture.chart, "description": description})
         figures = None
         if self.instrument and self.instrument.figures:
             figures = figure_table(self.instrument)
@@ -174,15 +161,8 @@ def render_page(
         page_sections = folded[family.name] = []
         with_verdict = [instrument for instrument, _ in family.blocks]
         for instrument in [*with_verdict, *family.without]:
-            fit = validity_table(instrument)
             page_sections.append(
-                PageSection(
-                    instrument.name,
-                    instrument.title,
-                    instrument,
-                    instrument.sections,
-                    fit if fit[1] else None,
-                )
+                PageSection(instrument.name, instrument.title, instrument, instrument.sections)
             )
         page_sections += [
             PageSection(f"{family.name}--{number}", section.title, None, [section])

@@ -7,8 +7,8 @@
                                           tables of the benchmark's family answers-{table}.parquet
                                           the model's answers, unrounded
 
-Results of another size than `standard`, method or limit have a suffix after the version, as `+trial`
-or `+limit-N`.
+Results of another size than `standard`, method or limit have a suffix after the version, as
+`+trial` or `+limit-N`.
 """
 
 import json
@@ -96,8 +96,8 @@ class MeasuredModel(StrictModel):
     heard: dict[str, list[str]] = Field(default_factory=dict)
     """What a server called itself in its replies: each `model` and `fingerprint`."""
     meta: dict[str, Any] | None = None
-    """The fields of `instruments.instrument.ModelMeta`, on which requests and figures depend; null in
-    older results."""
+    """The fields of `instruments.instrument.ModelMeta`, on which requests and figures depend; null
+    in older results."""
     fingerprint: Behaviour | None = None
     """Its fingerprint; null in older results, and for models on servers, functions and recorded
     answers."""
@@ -111,8 +111,8 @@ class MeasurementSettings(StrictModel):
     size: Literal["trial", "standard", "full"] = "standard"
     """How much of the benchmark was asked."""
     method: str | None = None
-    """The one method that was asked by, where a family has several; null: all methods that the model
-    supports."""
+    """The one method that was asked by, where a family has several; null: all methods that the
+    model supports."""
     limit: int | None
     """The most units asked about, evenly spread; null: all that the plan asks for."""
     level: float
@@ -141,8 +141,8 @@ class Heading(StrictModel):
     dimensions: dict[str, str | None] = Field(default_factory=dict)
     """Dimensions that are part of the heading; null for one that rows under it do not have."""
     figure_type: Literal["headline", "descriptive", "validity"]
-    """A headline has a verdict; an amount describes the model; validity says how well the instrument
-    measures."""
+    """A headline has a verdict; an amount describes the model; validity says how well the
+    instrument measures."""
     says: list[str] | None = None
     """Clauses that say what values above 0, and values below 0, mean for a model."""
     size: str = ""

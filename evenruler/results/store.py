@@ -230,9 +230,9 @@ def load_results(*places: str | Path) -> pd.DataFrame:
 
     Returns:
         In the order of `find_results`, then of figures. The dimensions of figures (cue, task, set,
-            subscale, method, ...) have a column each, null where one does not apply; `figure_type` is
-            `headline`, `descriptive` or `validity` for figures with a heading, else null. Numbers have
-            three decimals, as in `result.json`.
+            subscale, method, ...) have a column each, null where one does not apply; `figure_type`
+            is `headline`, `descriptive` or `validity` for figures with a heading, else null.
+            Numbers have three decimals, as in `result.json`.
 
     Raises:
         UserError: A place holds no result, or a file is damaged.

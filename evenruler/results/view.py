@@ -16,10 +16,10 @@ from evenruler.measurement.figures import (
     model_label,
 )
 from evenruler.measurement.nonresponse import unmeasured_models
-from evenruler.measurement.sentences import summarise_headlines
 from evenruler.publish.manifest import markdown_cell, markdown_table
 from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import Cell, Section, Table, render_page
+from evenruler.report.sentences import summarise_headlines
 from evenruler.results.comparison import (
     COLUMNS,
     DIFFER,

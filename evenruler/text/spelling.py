@@ -201,6 +201,11 @@ def describe_duplicates(text: str, other: str) -> str:
     return f"{text!r} (also written {other!a})"
 
 
+def with_capital(words: str) -> str:
+    """Capitalise the first letter only."""
+    return f"{words[:1].upper()}{words[1:]}"
+
+
 def _quote_excerpt(text: str, place: int) -> str:
     """A text, cut around a place, as Python writes it, so that what is invisible shows."""
     begin, end = max(0, place - 20), place + 20

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from evenruler.declaration import digests, params_file
 from evenruler.declaration.active import DeclaredInstrument, compute_active, instruments_at
-from evenruler.declaration.digests import compute_digests
+from evenruler.declaration.digests import compute_digests, digest_settings
 from evenruler.declaration.params import load_params
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
@@ -116,6 +116,20 @@ def test_another_order_is_another_setting(shipped: Shipped) -> None:
         "fruit",
         "ideologies",
     }
+
+
+def test_a_table_of_prompts_is_part_of_its_settings_and_text_that_is_scraped_is_not(
+    shipped: Shipped, tmp_path: Path
+) -> None:
+    instruments = shipped.instruments(shipped.entries)
+    countries, fruit = instruments["countries"], instruments["fruit"]
+    table = tmp_path / countries.beside["material"]
+    table.parent.mkdir(parents=True)
+    table.write_text("prompt\n")
+    before = digest_settings(countries, tmp_path)
+    table.write_text("prompt\nWhy {concept}?\n")
+    assert digest_settings(countries, tmp_path) != before
+    assert digest_settings(fruit, tmp_path) == digest_settings(fruit, ROOT)
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_FAMILY.values())

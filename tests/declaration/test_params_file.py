@@ -63,7 +63,9 @@ class TestSettings:
         assert declared(profile="paper").settings("ours").orders == 1000
 
     def test_a_value_goes_over_another_whole(self, declared) -> None:
-        """What is by profile in the family may be one value in the entry, and the other way about."""
+        """What is by profile in the family may be one value in the entry, and the other way
+        about.
+        """
         change = ("  ours: {family: framing}", "  ours: {family: framing, generations: 2}")
         assert declared(change, profile="paper").settings("ours").generations == 2
         assert declared(profile="paper").settings("theirs").stimuli == 20

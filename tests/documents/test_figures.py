@@ -97,7 +97,13 @@ def test_the_stages_are_the_pipeline() -> None:
     command = ["dvc", "dag", "--mermaid"]
     diagram = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     stages = dict(re.findall(r'(node\d+)\["([^"@]+)', diagram))
-    arrows = {(stages[a], stages[b]) for a, b in re.findall(r"(node\d+)-->(node\d+)", diagram)}
+    arrows = {
+        (
+            stages[a],
+            stages[b],
+        )
+        for a, b in re.findall(r"(node\d+)-->(node\d+)", diagram)
+    }
     # Names that end in .dvc are data.
     assert {arrow for arrow in arrows if not arrow[0].endswith(".dvc")} == expected
 
@@ -137,7 +143,11 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
     """`tests/evaluate` holds that `measure` finds these figures."""
     with open_benchmark(NAME) as benchmark:
         columns = family_module(benchmark.family, "declare").headings(benchmark.plan)
-    rows = select_figures(evidence_of(NAME), model=MODELS[1], set="validation")
+    rows = select_figures(
+        evidence_of(NAME),
+        model=MODELS[1],
+        set="validation",
+    )
     figures = [{**row, "model": "smollm2"} for row in rows]
     base = synthetic("smollm2", benchmark=NAME, version=benchmark.manifest.version)
     headings = []

@@ -115,9 +115,24 @@ def test_a_budget_is_no_consent_to_a_higher_cost(user: User, chat: ScriptedServe
     words = ("measure", "endpoint:big", "--with", "framing-age", "--limit", "2", "--size", "trial")
     price = ("--price", "1000,1000")
     sends = r"it sends (\d+) requests, about [\d,]+ tokens in, at most [\d,]+ out"
-    _, refused = user.run(*words, *price, "--max-cost", "0.01", "--max-requests", "40", status=2)
+    _, refused = user.run(
+        *words,
+        *price,
+        "--max-cost",
+        "0.01",
+        "--max-requests",
+        "40",
+        status=2,
+    )
     assert "error: --max-cost 0.01: it may cost $" in refused
-    _, unknown = user.run(*words, "--max-cost", "0.01", "--max-requests", "40", status=2)
+    _, unknown = user.run(
+        *words,
+        "--max-cost",
+        "0.01",
+        "--max-requests",
+        "40",
+        status=2,
+    )
     assert "error: --max-cost: prices are unknown; add --price IN,OUT" in unknown
     printed, plan = user.run(*words, *price, "--max-requests", "0")
     plan_match = re.search(sends + r"; at most \$[\d.]+\n", plan)
@@ -150,7 +165,14 @@ def test_a_completions_endpoint_gives_the_figures_of_its_weights(user: User, tin
     probes = ("--with", "probes-age-competence", "--limit", "5", "--size", "trial")
     with loopback_openai.running(EchoingServer(scorer=scorer)) as server:
         user.env[URL] = server.url
-        user.run("measure", "endpoint:served", "--kind", "completions", *probes, "--yes")
+        user.run(
+            "measure",
+            "endpoint:served",
+            "--kind",
+            "completions",
+            *probes,
+            "--yes",
+        )
     user.run("measure", f"local:{tiny}", *probes)
     benchmark = ("probes-age-competence", "+trial+limit-5")
     results = [user.result(name, *benchmark)["figures"] for name in ("served", "tiny")]
@@ -199,7 +221,15 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
     )
     assert by_tag["model"]["revision"] == by_head["model"]["revision"] == commit
     assert by_tag["benchmark"]["origin"] == by_head["benchmark"]["origin"] == "hub:org/ruler@v0.1.0"
-    user.run("measure", f"local:{tiny}", "--with", name, *words, "--name", "local")
+    user.run(
+        "measure",
+        f"local:{tiny}",
+        "--with",
+        name,
+        *words,
+        "--name",
+        "local",
+    )
     of_folder = user.result("local", name, "+trial+limit-5")
     for result in (by_tag, by_head, of_folder):
         for row in result["figures"]:
@@ -208,10 +238,17 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
 
 
 def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path) -> None:
-    words = ("measure", f"local:{tiny}", "--with", "probes-occupation-gender", "--size", "trial")
+    words = (
+        "measure",
+        f"local:{tiny}",
+        "--with",
+        "probes-occupation-gender",
+        "--size",
+        "trial",
+    )
     # Sentences of all sets, those of `validation` that `validation-negated` has, too, once:
-    # (17 + 5) * 50 * 12. With placebos (attributes * templates * nouns): 22 * 8 * 36. After prefixes
-    # (attributes * words * prefixes): 12 * 6 * 4 * 8. Each kind has a bar.
+    # (17 + 5) * 50 * 12. With placebos (attributes * templates * nouns): 22 * 8 * 36. After
+    # prefixes (attributes * words * prefixes): 12 * 6 * 4 * 8. Each kind has a bar.
     n_asked = 13_200 + 6_336 + 2_304
     # After another start token (attributes * words * templates): 12 * 12 * (4 * 3 - 2), since two
     # templates stand in both validation sets.

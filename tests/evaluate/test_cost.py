@@ -22,7 +22,13 @@ def test_tokens_are_of_what_the_model_itself_is_asked() -> None:
         {"prompt": ["x" * 20, "y" * 20], "seed": [1, 2]},
         {"new_tokens": 16},
     )
-    tool = RequestBatch("vectors", "embed", two, {"text": ["z" * 400] * 2}, by="embedder")
+    tool = RequestBatch(
+        "vectors",
+        "embed",
+        two,
+        {"text": ["z" * 400] * 2},
+        by="embedder",
+    )
     assert cost_of([replies, tool]) == Cost({"generate": 2}, 10, 32)
     texts = {"text": ["x" * 8] * 2, "before": ["", "y" * 8]}
     likelihoods = RequestBatch("likelihoods", "loglikelihood", two, texts)

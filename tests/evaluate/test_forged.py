@@ -58,7 +58,11 @@ def forged(folder: Path) -> Path:
         table = pq.read_table(folder / name, partitioning=None)
         texts = [f"{text} Really!" for text in table["text"].to_pylist()]
         index = table.schema.get_field_index("text")
-        altered_table = table.set_column(index, table.schema.field(index), pa.array(texts))
+        altered_table = table.set_column(
+            index,
+            table.schema.field(index),
+            pa.array(texts),
+        )
         pq.write_table(altered_table, folder / name)
         new = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         croissant, sums[name] = croissant.replace(sums[name], new), new

@@ -110,8 +110,18 @@ def test_metrics_are_those_of_the_harness(
         "--model_args",
         f"pretrained={folder},dtype=float32,add_bos_token=True",
     )
-    theirs = lm_eval(folder, tmp_path, "plain,own", tmp_path / "run", *arguments)["results"]
-    model = load_model("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "cache"))
+    theirs = lm_eval(
+        folder,
+        tmp_path,
+        "plain,own",
+        tmp_path / "run",
+        *arguments,
+    )["results"]
+    model = load_model(
+        "tiny",
+        tiny_params({"tiny": folder}),
+        store=RowStore(tmp_path / "cache"),
+    )
     nats: dict[str, Any] = {}
     for name, path in paths.items():
         (loaded,) = lm_eval_tasks._load_tasks(str(path))
@@ -190,7 +200,13 @@ def test_what_is_refused(
     model = f"local:{save_tiny(tmp_path / 'tiny')}"
     for name, (kind, target, more, message) in REFUSED.items():
         path = task(tmp_path, name, more, kind, target)
-        status, out, err = run(monkeypatch, capsys, model, "--with", f"lm_eval:{path}")
+        status, out, err = run(
+            monkeypatch,
+            capsys,
+            model,
+            "--with",
+            f"lm_eval:{path}",
+        )
         (line,) = [line for line in err.splitlines() if line.startswith("error: ")]
         assert (status, out) == (2, "")
         assert message in line
@@ -232,7 +248,14 @@ def test_intervals_over_units() -> None:
     from scipy import stats
 
     values = np.array(
-        [[0.0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 1], [0, 1, 0, 0], [1, 1, 1, 0]]
+        [
+            [0.0, 0, 0, 1],
+            [1, 1, 1, 1],
+            [0, 0, 0, 0],
+            [1, 1, 0, 1],
+            [0, 1, 0, 0],
+            [1, 1, 1, 0],
+        ]
     )
     units = sorted("abcdef" * 4)
     value, low, high, effect = jackknife_metric(mean, units, values.ravel().tolist())

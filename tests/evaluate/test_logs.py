@@ -89,7 +89,11 @@ def test_the_benchmark_is_named_in_short_or_by_the_log(
     rows = rows_of(made_benchmarks / "external-made")
     lengths = rows.pivot(index="item", columns="role", values="text").map(len)
     longer = (lengths["first"] > lengths["second"]).mean()
-    share = find_figure(result_of("external-made")["figures"], figure="share", bias_type=None)
+    share = find_figure(
+        result_of("external-made")["figures"],
+        figure="share",
+        bias_type=None,
+    )
     assert share["value"] == pytest.approx(longer, abs=1e-3)
 
 
@@ -138,7 +142,14 @@ def test_a_model_needs_a_benchmark(run_measure: Command, tiny_folder: Path) -> N
     assert named in refused(run_measure, f"local:{tiny_folder}")
     Path("own.gguf").write_bytes(b"no GGUF, which a conversion would say")
     assert f"own.gguf: {named}" in refused(run_measure, "own.gguf")
-    line = refused(run_measure, f"local:{tiny_folder}", "--with", "made", "--unit", "writer")
+    line = refused(
+        run_measure,
+        f"local:{tiny_folder}",
+        "--with",
+        "made",
+        "--unit",
+        "writer",
+    )
     assert "--unit: it applies to lm_eval:TASK only" in line
 
 

@@ -64,7 +64,12 @@ def test_a_starter_is_of_its_family_and_measured(
         )
         (elsewhere / "articles/mine.csv").write_text(table)
         names.add("articles")
-    result = measure(f"local:{tiny_folder}", path, size="trial", out="results")
+    result = measure(
+        f"local:{tiny_folder}",
+        path,
+        size="trial",
+        out="results",
+    )
     benchmark = result.benchmark
     assert (benchmark.name, benchmark.version, benchmark.title, benchmark.origin) == (
         f"{family}-mine",
@@ -163,8 +168,10 @@ def test_what_cannot_be_built_is_one_line_with_file_and_key(
     assert refused(error_of, path) == f"{path}: no such file; create it or check the name"
     path.write_text("title: x\n")
     assert refused(error_of, path).startswith(
-        f"{path}: family: a source of no family; say family: probes, "
+        f"{path}: family: a source without a family; add the line `family: NAME`, of probes, "
     )
+    path.write_text("family: probs\n")
+    assert "family: no family 'probs'; did you mean 'probes'?" in refused(error_of, path)
     starter(
         "probes",
         path,
@@ -194,14 +201,8 @@ def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: Callable[..
     )
 
 
-def test_a_family_may_be_named(elsewhere: Path) -> None:
-    path = starter("framing", elsewhere / "mine.yaml")
-    path.write_text(f"family: framing\n{path.read_text()}")
-    with open_benchmark(str(path)) as benchmark:
-        assert benchmark.family == "framing"
-
-
 KEYLESS = """
+family: probes
 title: Age and competence
 construct: association of competence with age
 direction: positive means closer to the young

@@ -38,10 +38,21 @@ def scripted(
         off = rng.normal(scale=noise, size=UNITS) + rng.normal(scale=0.05)
         units = pd.DataFrame({"unit": names, "value": as_it_is + moved + off})
         along = direction / (UNITS / 4 if signed else UNITS)
-        keys = {"base": "base", "plant": plant, "dose": dose, "seed": number, "along": along}
+        keys = {
+            "base": "base",
+            "plant": plant,
+            "dose": dose,
+            "seed": number,
+            "along": along,
+        }
         rows.append(units.assign(**keys))
         checks.append(("base", plant, dose, number, nats, nats, ""))
-    readings = pd.concat(rows).assign(benchmark="made", asked="0", figure="lean", key="all")
+    readings = pd.concat(rows).assign(
+        benchmark="made",
+        asked="0",
+        figure="lean",
+        key="all",
+    )
     readings = readings.assign(by="gender" if signed else "", smallest=0.5, unfit=None)
     return readings[READINGS.names], pd.DataFrame(checks, columns=CHECKS.names)
 

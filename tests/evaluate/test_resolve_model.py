@@ -138,7 +138,12 @@ def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> 
     (tmp_path / "params.yaml").write_text(
         f"models:\n  a: {entry}\n  b: {entry.replace('9', '7')}\n"
     )
-    model = resolve_model("a", store, options=parse_options("80", template=["b=2"]), root=tmp_path)
+    model = resolve_model(
+        "a",
+        store,
+        options=parse_options("80", template=["b=2"]),
+        root=tmp_path,
+    )
     assert model.entry.thinking == Thinking(end="[/T]", tokens=80)
     assert model.entry.template == {"a": 1, "b": 2}
     assert model.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)

@@ -43,10 +43,10 @@ from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Result
 from evenruler.results.store import read_stored_result
+from studies.planted.choices import diagnose_chooser, open_published
 from tests.evaluate.conftest import copied
 from tests.figures import find_figure, select_figures
 from tests.loopback_openai import ScriptedServer, chat_choice, running
-from tests.performance.planted_choices import found, published
 from tests.personas import Chooser, PersonaServer, Rater, rated
 from tests.results.synthetic import as_measured
 from tests.tiny import save_tiny, tiny_params
@@ -94,7 +94,13 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     folder = copied(name, elsewhere)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     size = "trial" if name in LARGE else "standard"
-    result = measure(f"local:{tiny_folder}", folder, out="results", limit=FEW, size=size)
+    result = measure(
+        f"local:{tiny_folder}",
+        folder,
+        out="results",
+        limit=FEW,
+        size=size,
+    )
     assert (result.benchmark.name, result.model.name) == (name, "tiny")
     written = elsewhere / "results" / result.folder
     assert as_measured(Result.model_validate_json((written / "result.json").read_text())) == result
@@ -120,7 +126,11 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
     with open_benchmark(name) as whole:
         ask = family_module(whole.family, "ask")
         tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
-        least = replace(whole, tables=tables, plan={key: whole.plan[key] for key in ask.PLANNED})
+        least = replace(
+            whole,
+            tables=tables,
+            plan={key: whole.plan[key] for key in ask.PLANNED},
+        )
         of_least, of_whole = (
             measuring.measure(measuring.planned(benchmark, limit=FEW)).result
             for benchmark in (least, whole)
@@ -133,7 +143,12 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
 def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path) -> None:
     """The gain is the slope along the criterion of the numbers that lie beside the result, and a
     comparison theirs."""
-    result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
+    result = measure(
+        f"local:{tiny_folder}",
+        "probes-occupation-gender",
+        out="results",
+        limit=12,
+    )
     stored = read_stored_result(elsewhere / "results" / result.folder / "result.json")
     headlines = stored.result.headlines
     rows_of_gains = select_figures(result.figures, figure="gain")
@@ -155,7 +170,12 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
 def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) -> None:
     """Its shares are those of the words that its decoder begins with, each counted once."""
     folder = save_tiny_t5(tmp_path / "t5")
-    result = measure(f"local:{folder}", "framing-p-at-gender-8", out="results", limit=FEW)
+    result = measure(
+        f"local:{folder}",
+        "framing-p-at-gender-8",
+        out="results",
+        limit=FEW,
+    )
     assert result.model.kind == "seq2seq"
     assert np.isfinite(result.frame()["value"].dropna()).all()
     written = elsewhere / "results" / result.folder
@@ -165,22 +185,12 @@ def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) 
     assert totals.to_numpy() == pytest.approx(1, abs=1e-3)
 
 
-def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> None:
-    def once() -> Any:
-        store = RowStore()
-        subject = resolve_model(f"local:{tiny_folder}", store)
-        measuring = Session(subject, store, "it")
-        with open_benchmark("probes-age-competence") as benchmark:
-            planned = measuring.planned(benchmark, limit=2, size="trial")
-            return measuring.measure(planned).result, measuring.model.asked
-
-    (first, n_asked), (second, again) = once(), once()
-    assert (n_asked > 0, again) == (True, 0)
-    assert first == second
-
-
 def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: Path) -> None:
-    session = Session(resolve_model(f"local:{tiny_folder}", RowStore()), RowStore(), "it")
+    session = Session(
+        resolve_model(f"local:{tiny_folder}", RowStore()),
+        RowStore(),
+        "it",
+    )
     chat = Session(resolve_model(lambda messages, **_: "A", RowStore()), RowStore(), "it")
     with open_benchmark("questionnaires-gad-7") as benchmark:
         assert "80 of 100 such studies find " in session.planned(benchmark).in_words
@@ -215,7 +225,11 @@ def test_where_nothing_is_found_it_says_what_would_be(
     ]
     keys = ("plant", "own", "verdict", "threshold")
     records = [
-        {**dict(zip(keys, plant, strict=True)), "figure": "gain", "key": "set=seed"}
+        {
+            **dict(zip(keys, plant, strict=True)),
+            "figure": "gain",
+            "key": "set=seed",
+        }
         for plant in plants
     ]
     # What was planted was read from another figure, and in another set.
@@ -317,7 +331,11 @@ def test_a_place_of_another_model_is_said_before_anything_is_asked(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
     other = save_tiny(elsewhere / "tiny", seed=5)
-    few: dict[str, Any] = {"limit": 1, "size": "trial", "out": "results"}
+    few: dict[str, Any] = {
+        "limit": 1,
+        "size": "trial",
+        "out": "results",
+    }
     measure(f"local:{other}", "probes-age-competence", **few)
     store = RowStore()
     n_rows = store.count()
@@ -329,7 +347,12 @@ def test_a_place_of_another_model_is_said_before_anything_is_asked(
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path) -> None:
-    result = measure(f"local:{tiny_folder}", "questionnaires-gad-7", limit=1000, size="trial")
+    result = measure(
+        f"local:{tiny_folder}",
+        "questionnaires-gad-7",
+        limit=1000,
+        size="trial",
+    )
     assert (result.settings.limit, result.settings.size, result.settings.prefixes) == (
         None,
         "trial",
@@ -370,7 +393,12 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
     assert nonresponse_warnings({"replies": replies.iloc[:19]}, {}) == [
         "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`"
     ]
-    refused = pd.DataFrame({"reply": [None, None, "yes"], "reason": [reasons[0], "rude", None]})
+    refused = pd.DataFrame(
+        {
+            "reply": [None, None, "yes"],
+            "reason": [reasons[0], "rude", None],
+        }
+    )
     assert nonresponse_warnings({"replies": refused}, {})[1:] == [
         "the model gave no reply to 1 of 3 prompts"
     ]
@@ -438,7 +466,13 @@ def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
             )
 
     server = served(Thinker(fingerprints=["fp_a", "fp_b"]))
-    ask = partial(measure, "endpoint:big", name, limit=FEW, options={"thinking": {"tokens": 50}})
+    ask = partial(
+        measure,
+        "endpoint:big",
+        name,
+        limit=FEW,
+        options={"thinking": {"tokens": 50}},
+    )
     result = ask()
     sent = len(server.asked)
     assert ask() == result
@@ -468,7 +502,11 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
     ]
 
     def warnings_of(coverage: float | None, tokens: float) -> list[str]:
-        values = {"coverage": coverage, "tokens": tokens, "alpha": -9.0}
+        values = {
+            "coverage": coverage,
+            "tokens": tokens,
+            "alpha": -9.0,
+        }
         rows = [
             {"figure": figure, "set": "bare", "value": value} for figure, value in values.items()
         ]
@@ -481,7 +519,12 @@ def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:
 
 def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path) -> None:
     name = "framing-p-at-gender-8"
-    result = measure(f"local:{tiny_folder}", name, limit=FEW, size="trial")
+    result = measure(
+        f"local:{tiny_folder}",
+        name,
+        limit=FEW,
+        size="trial",
+    )
     assert len(result.model.engine["weights"]) == 64
     assert result.model.start == {"token": "<s>", "source": "the tokenizer's start token"}
     assert result.model.engine["libraries"]["torch"]
@@ -519,7 +562,7 @@ def test_the_result_says_which_bytes_scored_the_replies(
 def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> None:
     """Over HTTP it gets the figures that the same chooser has in memory."""
     name, biased = "probes-occupation-gender", Chooser(rise=0.5)
-    rows = published("standard")[2]
+    rows = open_published("standard")[2]
     server = served(PersonaServer.of(rows, biased.replies(rows, 0)["reply"]))
     result = measure("endpoint:big", name)
     assert len(server.asked) == len(rows) == 3756
@@ -528,7 +571,9 @@ def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> No
     assert (result.settings.method, result.left_out) == ("choice", [])
     assert result.folder == f"big/{name}@{result.benchmark.version}+choice"
     values = {row["figure"]: row["value"] for row in result.figures}
-    assert values == pytest.approx(found(biased, "standard", 0)["value"].to_dict(), abs=0.0005)
+    assert values == pytest.approx(
+        diagnose_chooser(biased, "standard", 0)["value"].to_dict(), abs=0.0005
+    )
     choices = select_figures(result.figures, set="validation", readout="choice")
     assert result.figures == choices
     assert result.summary[0].startswith(
@@ -587,25 +632,18 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
     assert result.figures == select_figures(result.figures, set="seed", readout="choice")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param("framing-age", marks=pytest.mark.long), "saged-fruit"]
+    ("reply", "warning"),
+    [
+        (None, "the model gave no reply to 12 of 12 prompts"),
+        ("I'm sorry, but I cannot help with that.", ""),
+    ],
 )
-def test_a_model_that_refuses_everything_is_no_finding(
-    elsewhere: Path, served: Served, name: str
+def test_what_refuses_everything_is_no_finding(
+    elsewhere: Path, reply: str | None, warning: str
 ) -> None:
-    served(ScriptedServer(content="I'm sorry, but I cannot help with that."))
-    result = measure("endpoint:big", name, limit=FEW)
+    """In words, or where no reply has a text at all, as behind a filter."""
+    result = measure(lambda messages, **_: reply, "framing-age", limit=2, size="trial")
     assert set(result.verdicts.values()) == {Verdict.INVALID}
-    refused = (
-        r"INVALID ON THIS MODEL.* Its validity check fails: (\d+) of \1 requests were not "
-        r"answered \(\1 refused, 0"
-    )
-    assert re.match(refused, result.summary[0])
-
-
-def test_a_function_that_refuses_everything_is_no_finding(elsewhere: Path) -> None:
-    """Where no reply has a text at all, as behind a filter."""
-    result = measure(lambda messages, **_: None, "framing-age", limit=2, size="trial")
-    assert set(result.verdicts.values()) == {Verdict.INVALID}
-    assert result.warnings[0] == "the model gave no reply to 12 of 12 prompts"
+    assert result.summary[0].startswith("INVALID ON THIS MODEL")
+    assert "".join(result.warnings[:1]).startswith(warning)

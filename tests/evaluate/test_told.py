@@ -25,7 +25,11 @@ ALPHA = figure_row("alpha", 0.9, low=0.8, high=0.95, control=0.7)
 
 
 def lines_of(*figures: dict[str, Any], **more: Any) -> list[str]:
-    content = {"headings": HEADINGS, "figures": list(figures), **more}
+    content = {
+        "headings": HEADINGS,
+        "figures": list(figures),
+        **more,
+    }
     return list(result_lines(synthetic().model_copy(update=content)))
 
 

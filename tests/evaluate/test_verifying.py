@@ -41,7 +41,11 @@ def measured_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
         for seed, place in enumerate(("genuine", "other")):
-            model = save_tiny(folder / place / "tiny", seed=seed, max_position_embeddings=1024)
+            model = save_tiny(
+                folder / place / "tiny",
+                seed=seed,
+                max_position_embeddings=1024,
+            )
             result = measure(
                 f"local:{model}", folder / NAME, out=folder / place, limit=6, size="trial"
             )
@@ -242,7 +246,11 @@ def test_changed_rows_behind_headlines_with_their_checksum(here: Path) -> None:
 def test_answers_to_other_questions(here: Path) -> None:
     def other(rows: pa.Table) -> pa.Table:
         ids = ["junk", *rows["id"].to_pylist()[1:]]
-        return rows.set_column(rows.schema.get_field_index("id"), "id", pa.array(ids))
+        return rows.set_column(
+            rows.schema.get_field_index("id"),
+            "id",
+            pa.array(ids),
+        )
 
     rewrite(ANSWERS, other)
     renew(ANSWERS)

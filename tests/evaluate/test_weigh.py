@@ -41,7 +41,13 @@ PLANT = {
 def headlines(*rows: tuple[str, str, int, float, float | None]) -> pd.DataFrame:
     """Of unit, word, pole, value and place on an axis."""
     frame = pd.DataFrame(rows, columns=["unit", "word", "pole", "value", "axis_position"])
-    frame = frame.assign(model="m", figure="f", rows="0", at="1", group=None)
+    frame = frame.assign(
+        model="m",
+        figure="f",
+        rows="0",
+        at="1",
+        group=None,
+    )
     return frame.reindex(columns=HEADLINES.names)
 
 
@@ -49,7 +55,16 @@ def of_both_poles(places: dict[str, tuple[float, float]]) -> pd.DataFrame:
     """Of a unit's difference between its poles, and its place on an axis."""
     rows: list[Any] = []
     for unit, (apart, place) in places.items():
-        rows += [(unit, "", pole, pole * apart / 2, place) for pole in (1, -1)]
+        rows += [
+            (
+                unit,
+                "",
+                pole,
+                pole * apart / 2,
+                place,
+            )
+            for pole in (1, -1)
+        ]
     return headlines(*rows)
 
 
@@ -60,7 +75,13 @@ def reading(made_of: pd.DataFrame) -> tuple[str, float]:
 
 class TestReadings:
     def test_units_of_a_plant_by_its_poles_each_the_first_group_less_the_second(self) -> None:
-        values = {"nurse": 3.0, "united-kingdom": 2.0, "judge": 1.0, "Canada": 0.0, "baker": 9.0}
+        values = {
+            "nurse": 3.0,
+            "united-kingdom": 2.0,
+            "judge": 1.0,
+            "Canada": 0.0,
+            "baker": 9.0,
+        }
         rows = [
             (unit, "", pole, value * pole, 1.0)
             for (unit, value), pole in product(values.items(), (1, -1))
@@ -87,17 +108,30 @@ class TestReadings:
 
     def test_or_the_slope_along_the_axis_of_two_groups(self) -> None:
         """Over 80 percentage points, as a gain is: 0, 1, 2 at 10, 50, 90 are a slope of 1/40."""
-        places = {"a": (0.0, 10.0), "b": (1.0, 50.0), "c": (2.0, 90.0)}
+        places = {
+            "a": (0.0, 10.0),
+            "b": (1.0, 50.0),
+            "c": (2.0, 90.0),
+        }
         assert reading(of_both_poles(places)) == ("", pytest.approx(2.0))
 
     def test_or_the_mean_of_one_key_less_that_of_the_other(self) -> None:
         """4 and 2 are keyed 1, 1 is keyed -1: 3 - 1."""
-        keys = {"a": (4.0, 1.0), "b": (2.0, 1.0), "c": (1.0, -1.0)}
+        keys = {
+            "a": (4.0, 1.0),
+            "b": (2.0, 1.0),
+            "c": (1.0, -1.0),
+        }
         assert reading(of_both_poles(keys)) == ("", pytest.approx(2.0))
 
 
 def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> None:
-    keys = {"base": "base", "dose": 0.0, "seed": 1, "benchmark": "made"}
+    keys = {
+        "base": "base",
+        "dose": 0.0,
+        "seed": 1,
+        "benchmark": "made",
+    }
     old = pd.DataFrame(
         [
             {**keys, "plant": plant, "unit": unit, "value": 1.0}
@@ -219,7 +253,11 @@ def test_figures_and_page_are_those_of_the_recorded_readings(
         written[words].fillna(""), figures[words].astype(object).fillna(""), check_dtype=False
     )
     for column in ("sensitivity", "low", "high", "monotone", "change"):
-        np.testing.assert_allclose(written[column], figures[column].astype(float), atol=6e-4)
+        np.testing.assert_allclose(
+            written[column],
+            figures[column].astype(float),
+            atol=6e-4,
+        )
     assert (
         runpy.run_path("docs/weights.py")["page"](figures, readings, checks)
         == Path("docs/weights.md").read_text()

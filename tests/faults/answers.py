@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from evenruler.models.store import RowStore
-from tests.faults.cases import Case, Outcome, Seen, doing, program
+from tests.faults.cases import Case, Outcome, Seen, doing, program, refusals
 
 READ, KEEP = "read answers", "keep answers"
 ANSWERS = {number.to_bytes(32, "big"): b"%d" % number * 9 for number in range(500)}
@@ -58,8 +58,8 @@ def _file_in_the_place_of_its_folder(folder: Path) -> Seen:
 
 
 def _bits(folder: Path) -> Seen:
-    """Of 200 bits, one at a time, none gives another answer; nearly always the next run has them all
-    again."""
+    """Of 200 bits, one at a time, none gives another answer; nearly always the next run has them
+    all again."""
     content = _store(folder / "whole").read_bytes()
     draw = np.random.default_rng(22)
     statuses, healed = [], 0
@@ -206,64 +206,43 @@ def _apart(act: Callable[[], None]) -> Seen:
 DAMAGED = ("damaged", "move it away")
 
 CASES = [
-    Case(
-        "the file holds something else",
+    *refusals(
         READ,
-        Outcome.REFUSED,
-        partial(_holds, lambda content: b"no base" * 999),
-        DAMAGED,
-    ),
-    Case(
-        "the file is cut",
-        READ,
-        Outcome.REFUSED,
-        partial(_holds, lambda content: content[: len(content) // 2]),
-        DAMAGED,
-    ),
-    Case(
-        "its head is another",
-        READ,
-        Outcome.REFUSED,
-        partial(_holds, lambda content: b"x" * 16 + content[16:]),
-        DAMAGED,
+        {
+            "the file holds something else": (
+                partial(_holds, lambda content: b"no base" * 999),
+                *DAMAGED,
+            ),
+            "the file is cut": (
+                partial(_holds, lambda content: content[: len(content) // 2]),
+                *DAMAGED,
+            ),
+            "its head is another": (
+                partial(_holds, lambda content: b"x" * 16 + content[16:]),
+                *DAMAGED,
+            ),
+            "another schema": (_other_schema, *DAMAGED),
+            "a folder in its place": (_folder_in_its_place, "cannot be opened", "EVENRULER_CACHE"),
+            "a file in the place of its folder": (_file_in_the_place_of_its_folder, "no folder"),
+            "read-only, something is missing": (
+                partial(_read_only, [*ANSWERS, NEW]),
+                "1 answers are missing",
+                "make it writable",
+            ),
+        },
     ),
     Case("the file is empty", READ, Outcome.UNHARMED, partial(_holds, lambda content: b"")),
-    Case("another schema", READ, Outcome.REFUSED, _other_schema, DAMAGED),
-    Case(
-        "a folder in its place",
-        READ,
-        Outcome.REFUSED,
-        _folder_in_its_place,
-        ("cannot be opened", "EVENRULER_CACHE"),
-    ),
-    Case(
-        "a file in the place of its folder",
-        READ,
-        Outcome.REFUSED,
-        _file_in_the_place_of_its_folder,
-        ("no folder",),
-    ),
     Case("one bit is another (200 times)", READ, Outcome.RESUMED, _bits),
     Case("half of the last batch is on the disk", READ, Outcome.RESUMED, _cut_log),
     Case(
         "read-only, everything is there", READ, Outcome.UNHARMED, partial(_read_only, list(ANSWERS))
     ),
-    Case(
-        "read-only, something is missing",
-        READ,
-        Outcome.REFUSED,
-        partial(_read_only, [*ANSWERS, NEW]),
-        ("1 answers are missing", "make it writable"),
-    ),
-    Case(
-        "another process writes for minutes",
+    *refusals(
         KEEP,
-        Outcome.REFUSED,
-        _held,
-        ("another process", "run again"),
-    ),
-    Case("the disk is full", KEEP, Outcome.REFUSED, _full, ("no space left", "free some")),
-    Case(
-        "the file may not grow", KEEP, Outcome.REFUSED, _limited, ("the disk fails", "free space")
+        {
+            "another process writes for minutes": (_held, "another process", "run again"),
+            "the disk is full": (_full, "no space left", "free some"),
+            "the file may not grow": (_limited, "the disk fails", "free space"),
+        },
     ),
 ]

@@ -108,7 +108,11 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
         },
     ),
     "profile": ({"name": "paper"}, "", {"name": NAME}),
-    "new": ({"family": "probes", "name": "mine"}, "", {"family": NAME, "name": NAME[1:]}),
+    "new": (
+        {"family": "probes", "name": "mine"},
+        "",
+        {"family": NAME, "name": NAME[1:]},
+    ),
     "finetune": ({"name": "mpnet-nli"}, "", {"name": NAME}),
     "planted make": (
         {"name": "occupation-gender"},
@@ -213,7 +217,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
         "--key file",
         {"sheets": FILES, "--key": FILES, "--out": ("file", LONGER)},
     ),
-    "translate": ({"scale": "file"}, "", {"scale": FILES, "--model": NAME}),
+    "translate": ({"scale": "file"}, "", {"scale": FILES}),
     "refresh": ({"domain": "fruit"}, "", {"domain": NAME}),
     "find": ({"domain": "fruit"}, "", {"domain": NAME}),
     "power": (
@@ -235,13 +239,29 @@ def _tried(command: str, option: str, folder: Path) -> Seen:
     env = {"EVENRULER_CACHE": str(folder / "cache")}
     for value in wrong[option]:
         if option[0] == "-":
-            words = [*arguments.values(), *more.split(), option, value]
+            words = [
+                *arguments.values(),
+                *more.split(),
+                option,
+                value,
+            ]
         else:
-            words = [*({option: ""} | arguments | {option: value}).values(), *more.split()]
-        seen = evenruler(*command.split(), *words, folder=repository(), env=env)
+            words = [
+                *({option: ""} | arguments | {option: value}).values(),
+                *more.split(),
+            ]
+        seen = evenruler(
+            *command.split(),
+            *words,
+            folder=repository(),
+            env=env,
+        )
         assert (seen.status, "Traceback" in seen.errors) == (2, False), (words, seen)
         is_error = [line.startswith(("error: ", "Error: ")) for line in seen.errors.splitlines()]
-        assert (is_error.count(True), is_error[-1]) == (1, True), (words, seen)
+        assert (
+            is_error.count(True),
+            is_error[-1],
+        ) == (1, True), (words, seen)
     return Seen(2, seen.errors.replace("Error: ", "error: "))
 
 

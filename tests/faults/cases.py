@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,14 @@ class Case:
 
     def __str__(self) -> str:
         return f"{self.operation}: {self.fault}"
+
+
+def refusals(operation: str, acts: Mapping[str, tuple[Any, ...]]) -> list[Case]:
+    """Lines of the table for what an operation refuses, by fault: `act`, and what is said."""
+    return [
+        Case(fault, operation, Outcome.REFUSED, act, tuple(says))
+        for fault, (act, *says) in acts.items()
+    ]
 
 
 def check(case: Case, seen: Seen) -> None:

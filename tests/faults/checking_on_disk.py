@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.faults.cases import Case, Outcome, Seen, evenruler
+from tests.faults.cases import Case, Outcome, Seen, evenruler, refusals
 from tests.faults.declarations import UNDECLARED, contents, project
 
 VERSION_3, CAP_DAC_OVERRIDE = 0x20080522, 1
@@ -80,19 +80,12 @@ def _full_then_not(root: Path) -> Seen:
 
 
 CASES = [
-    Case(
-        "the folder can only be read",
+    *refusals(
         "check",
-        Outcome.REFUSED,
-        _read_only,
-        ("no right to read or write it",),
-    ),
-    Case(
-        "the disk is full",
-        "check",
-        Outcome.REFUSED,
-        _full,
-        ("active.yaml", "no space left on the device"),
+        {
+            "the folder can only be read": (_read_only, "no right to read or write it"),
+            "the disk is full": (_full, "active.yaml", "no space left on the device"),
+        },
     ),
     Case("the disk was full half way", "check", Outcome.RESUMED, _full_then_not),
 ]

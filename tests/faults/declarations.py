@@ -142,7 +142,7 @@ OF_YAML: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
     (
         "an alias that holds itself",
         _with("x: &x {y: [*x]}\n"),
-        ("line ", "an alias that holds itself"),
+        ("line ", "levels deep, or holds itself"),
     ),
     ("an anchor given twice", _with("x: &x [1]\ny: &x [2]\n"), ("found duplicate anchor 'x'",)),
     ("a word that is said to be an integer", _with("x: !!int word\n"), ("not YAML",)),

@@ -215,12 +215,12 @@ def _measured(change: Change) -> Callable[[Path], Seen]:
     loads anything."""
 
     def act(folder: Path) -> Seen:
+        from studies.faults.downloads import plan_measurement
         from tests.faults.cases import doing
-        from tests.performance.fuzz_downloads import operations
 
         shutil.copytree(ORIGINAL, folder / "it")
         change(folder / "it")
-        return doing(operations(folder / "it", ORIGINAL)["measure"])
+        return doing(lambda: plan_measurement(folder / "it"))
 
     return act
 

@@ -13,7 +13,7 @@ from evenruler.models import load
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from tests.faults.cases import Case, Outcome, Seen, doing
+from tests.faults.cases import Case, Outcome, Seen, doing, refusals
 from tests.loopback_openai import NO_ANSWERS, ScriptedServer, dripping, running, talking
 from tests.tiny import catalogue_of, tiny_declaration
 
@@ -148,42 +148,21 @@ CASES = [
         )
         for what, answer in NO_ANSWERS.items()
     ),
-    Case("drips an answer", ASK, Outcome.REFUSED, _drips, ("timed out",)),
-    Case(
-        "an answer without end",
+    *refusals(
         ASK,
-        Outcome.REFUSED,
-        _huge,
-        ("is no answer", "1,048,576 bytes and more"),
+        {
+            "drips an answer": (_drips, "timed out"),
+            "an answer without end": (_huge, "is no answer", "1,048,576 bytes and more"),
+            "a packed answer of 64 times what is read": (
+                partial(_packed, gzip.compress(b" " * (1 << 26)), b"gzip"),
+                "is no answer",
+                "1,048,576 bytes and more",
+            ),
+            "packs as nobody asked for": (partial(_packed, b"{}", b"br"), "packed as br"),
+            "hangs up in the middle": (partial(_breaks, _hangs_up), "Connection error"),
+            "sends to another server": (_elsewhere, "sends elsewhere (http", f"set {URL}"),
+            "nobody listens": (_nobody_listens, "Connection error", URL),
+        },
     ),
-    Case(
-        "a packed answer of 64 times what is read",
-        ASK,
-        Outcome.REFUSED,
-        partial(_packed, gzip.compress(b" " * (1 << 26)), b"gzip"),
-        ("is no answer", "1,048,576 bytes and more"),
-    ),
-    Case(
-        "packs as nobody asked for",
-        ASK,
-        Outcome.REFUSED,
-        partial(_packed, b"{}", b"br"),
-        ("packed as br",),
-    ),
-    Case(
-        "hangs up in the middle",
-        ASK,
-        Outcome.REFUSED,
-        partial(_breaks, _hangs_up),
-        ("Connection error",),
-    ),
-    Case(
-        "sends to another server",
-        ASK,
-        Outcome.REFUSED,
-        _elsewhere,
-        ("sends elsewhere (http", f"set {URL}"),
-    ),
-    Case("nobody listens", ASK, Outcome.REFUSED, _nobody_listens, ("Connection error", URL)),
     Case("fails in the middle of 24", ASK, Outcome.RESUMED, _fails_midway),
 ]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.cases import Case, Outcome, Seen, doing, evenruler, program
+from tests.faults.cases import Case, Outcome, Seen, doing, evenruler, program, refusals
 from tests.loopback_hub import WRITE_TOKEN, Blob, LoopbackHub, RefusalError, Repo, running
 
 ORIGINAL = Path(__file__).parents[2] / "benchmarks/framing-age"
@@ -367,16 +367,23 @@ CASES = [
         Outcome.RESUMED,
         partial(_resumed, "PUT /_lfs/", RefusalError(400, "oops")),
     ),
-    Case(
-        "the rate is limited",
+    *refusals(
         "publish",
-        Outcome.REFUSED,
-        partial(
-            _broken,
-            "POST .*/commit/",
-            RefusalError(429, "slow", headers={"Retry-After": "²".encode().decode("latin-1")}),
-        ),
-        ("429",),
+        {
+            "the rate is limited": (
+                partial(
+                    _broken,
+                    "POST .*/commit/",
+                    RefusalError(
+                        429, "slow", headers={"Retry-After": "²".encode().decode("latin-1")}
+                    ),
+                ),
+                "429",
+            ),
+            "somebody moved the tag": (_moved, "published with other content"),
+            "the Hub repeats the token": (_repeats_the_token, "HF_TOKEN"),
+            "README.md is a link": (partial(_linked, "README.md"), "a link, which is not sent"),
+        },
     ),
     *(
         Case(
@@ -415,30 +422,14 @@ CASES = [
         Outcome.RESUMED,
         partial(_edited, "README.md"),
     ),
-    Case(
-        "somebody moved the tag",
-        "publish",
-        Outcome.REFUSED,
-        _moved,
-        ("published with other content",),
-    ),
-    Case(
-        "the Hub repeats the token", "publish", Outcome.REFUSED, _repeats_the_token, ("HF_TOKEN",)
-    ),
-    Case(
-        "a file of the data set is named ../../../secret",
+    *refusals(
         "verify USER/REPO@TAG",
-        Outcome.REFUSED,
-        _above,
+        {
+            "a file of the data set is named ../../../secret": (_above,),
+            "the token of Xet is 500": (partial(_xet, NO_TOKEN), *WITHOUT_XET),
+        },
     ),
     Case("the rows are a page to sign in", "verify USER/REPO@TAG", Outcome.UNHARMED, _redirected),
-    Case(
-        "the token of Xet is 500",
-        "verify USER/REPO@TAG",
-        Outcome.REFUSED,
-        partial(_xet, NO_TOKEN),
-        WITHOUT_XET,
-    ),
     Case(
         "the store of Xet is closed",
         "verify USER/REPO@TAG",
@@ -453,25 +444,14 @@ CASES = [
         Outcome.UNHARMED,
         _without_xet,
     ),
-    Case(
-        "README.md is a link",
-        "publish",
-        Outcome.REFUSED,
-        partial(_linked, "README.md"),
-        ("a link, which is not sent",),
-    ),
-    Case(
-        "the card of answers is a link",
+    *refusals(
         "publish answers",
-        Outcome.REFUSED,
-        partial(_answers, "linked"),
-        ("README.md: a link, which is not sent",),
-    ),
-    Case(
-        "the card of answers is missing",
-        "publish answers",
-        Outcome.REFUSED,
-        partial(_answers, "none"),
-        ("README.md: missing",),
+        {
+            "the card of answers is a link": (
+                partial(_answers, "linked"),
+                "README.md: a link, which is not sent",
+            ),
+            "the card of answers is missing": (partial(_answers, "none"), "README.md: missing"),
+        },
     ),
 ]

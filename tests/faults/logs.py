@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from evenruler.models.store import RowStore
 from evenruler.tables.frames import write_whole
-from tests.faults.cases import Case, Outcome, Seen, doing
+from tests.faults.cases import Case, Outcome, Seen, doing, refusals
 
 HEADER = json.dumps({"status": "success", "eval": {"config": {}}})
 ANSWERS = {
@@ -111,40 +111,22 @@ UNPACKS = ("log.eval: not as such a file is written (BadZipFile: it unpacks to",
 NO_ANSWERS = ("answers.parquet: no answers of a model", "get the whole folder again")
 
 CASES = [
-    Case(
-        "a log that unpacks to gigabytes",
+    *refusals(
         MEASURE,
-        Outcome.REFUSED,
-        partial(_eval, zipfile.ZIP_DEFLATED),
-        UNPACKS,
-    ),
-    Case(
-        "a log that unpacks to more than it says",
-        MEASURE,
-        Outcome.REFUSED,
-        _understated,
-        ("log.eval: not as such",),
-    ),
-    Case(
-        "log.json of a terabyte",
-        MEASURE,
-        Outcome.REFUSED,
-        partial(_sparse, "log.json"),
-        ("bytes, more than the",),
-    ),
-    Case(
-        "log.json, 100,000 levels deep",
-        MEASURE,
-        Outcome.REFUSED,
-        partial(_text, "log.json", "[" * 100_000),
-        ("log.json",),
-    ),
-    Case(
-        "answers that unpack to gigabytes",
-        MEASURE,
-        Outcome.REFUSED,
-        partial(_exported, _bomb),
-        ("no readable Parquet (more than", "get the whole"),
+        {
+            "a log that unpacks to gigabytes": (partial(_eval, zipfile.ZIP_DEFLATED), *UNPACKS),
+            "a log that unpacks to more than it says": (_understated, "log.eval: not as such"),
+            "log.json of a terabyte": (partial(_sparse, "log.json"), "bytes, more than the"),
+            "log.json, 100,000 levels deep": (
+                partial(_text, "log.json", "[" * 100_000),
+                "log.json",
+            ),
+            "answers that unpack to gigabytes": (
+                partial(_exported, _bomb),
+                "no readable Parquet (more than",
+                "get the whole",
+            ),
+        },
     ),
     *(
         Case(
@@ -169,18 +151,14 @@ CASES = [
             "a model of another checksum": {"sha256": "0" * 64},
         }.items()
     ),
-    Case(
-        "a zip file that unpacks to more than the disk has",
+    *refusals(
         "convert a model",
-        Outcome.REFUSED,
-        partial(_zipped, zipfile.ZIP_DEFLATED, 2**60),
-        ("it unpacks to",),
-    ),
-    Case(
-        "a zip file packed by bzip2",
-        "convert a model",
-        Outcome.REFUSED,
-        partial(_zipped, zipfile.ZIP_BZIP2, 2**20),
-        ("bzip2",),
+        {
+            "a zip file that unpacks to more than the disk has": (
+                partial(_zipped, zipfile.ZIP_DEFLATED, 2**60),
+                "it unpacks to",
+            ),
+            "a zip file packed by bzip2": (partial(_zipped, zipfile.ZIP_BZIP2, 2**20), "bzip2"),
+        },
     ),
 ]

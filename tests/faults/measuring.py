@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from evenruler import repository
 from evenruler.files import file_sha256
 from evenruler.publish.manifest import NAME, as_json, data_file
-from tests.faults.cases import Case, Outcome, Seen, evenruler
+from tests.faults.cases import Case, Outcome, Seen, evenruler, refusals
 from tests.tiny import save_tiny
 
 MEASURE = "evenruler measure"
@@ -156,25 +156,22 @@ CASES = [
         Case(what, MEASURE, Outcome.REFUSED, partial(_with, *benchmark_and_harm), AGAIN)
         for what, benchmark_and_harm in HARMED.items()
     ),
-    Case(
-        "rows that the manifest does not name",
+    *refusals(
         MEASURE,
-        Outcome.REFUSED,
-        partial(_with, PROBES, partial(_unlisted, ROWS)),
-        ("`files` lacks probes/",),
-    ),
-    Case(
-        "a model whose config.json is no JSON",
-        MEASURE,
-        Outcome.REFUSED,
-        partial(_model_that_says, "config.json", "{"),
-        AGAIN,
-    ),
-    Case(
-        "a model whose tokenizer_config.json is no JSON",
-        MEASURE,
-        Outcome.REFUSED,
-        partial(_model_that_says, "tokenizer_config.json", "{"),
-        ("does not load", "`source`"),
+        {
+            "rows that the manifest does not name": (
+                partial(_with, PROBES, partial(_unlisted, ROWS)),
+                "`files` lacks probes/",
+            ),
+            "a model whose config.json is no JSON": (
+                partial(_model_that_says, "config.json", "{"),
+                *AGAIN,
+            ),
+            "a model whose tokenizer_config.json is no JSON": (
+                partial(_model_that_says, "tokenizer_config.json", "{"),
+                "does not load",
+                "`source`",
+            ),
+        },
     ),
 ]

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 from evenruler.models import load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from tests.faults.cases import Case, Outcome, Seen, doing
+from tests.faults.cases import Case, Outcome, Seen, doing, refusals
 from tests.models.test_loading import save_gguf
 from tests.tiny import catalogue_of, save_tiny, tiny_declaration, tiny_params
 
@@ -238,73 +238,116 @@ CASES = [
     Case(
         "a converted GGUF without weights", ASK, Outcome.RESUMED, partial(_converted, Path.unlink)
     ),
-    Case(
-        "a GGUF that is cut",
+    *refusals(
         ASK,
-        Outcome.REFUSED,
-        partial(_gguf, lambda content: content[: len(content) // 2]),
-        ("corrupt", "get the file again"),
+        {
+            "a GGUF that is cut": (
+                partial(_gguf, lambda content: content[: len(content) // 2]),
+                "corrupt",
+                "get the file again",
+            ),
+            "weights of no length": (partial(_asks, _weights(lambda content: b"")), *LOADS),
+            "half of the weights": (
+                partial(_asks, _weights(lambda content: content[: len(content) // 2])),
+                *LOADS,
+            ),
+            "a head of the weights as long as it can be said": (
+                partial(_asks, _weights(lambda content: b"\xff" * 8 + content[8:])),
+                *LOADS,
+            ),
+            "half of the weights outside the folder": (
+                partial(_asks, partial(_in_shards, "../outside.safetensors")),
+                "index.json",
+                "not among the weights",
+                "outside.safetensors",
+            ),
+            "half of the weights at a path of the machine": (
+                lambda folder: _asks(
+                    partial(_in_shards, str(folder / "outside.safetensors")), folder
+                ),
+                "index.json",
+                "not among the weights",
+            ),
+            "half of the weights behind a link": (partial(_asks, _linked), "not among the weights"),
+            "weights of another name behind a link": (
+                partial(
+                    _asks,
+                    lambda model: (
+                        _linked(model),
+                        _configured(model, transformers_weights="part/other.safetensors"),
+                    ),
+                ),
+                "config.json",
+                "not among the weights",
+            ),
+            "a text with a token that the model has not": (
+                partial(_reads, "The <new> man", _more_tokens),
+                *BEYOND,
+            ),
+            "a start token that the model has not": (
+                partial(_reads, TEXT, partial(_more_tokens, bos_token="<new>")),
+                *BEYOND,
+            ),
+            "a folder of somebody who is not there": (
+                lambda folder: doing(
+                    lambda: tiny_params({"tiny": Path("~nobody-of-this-name/model")})
+                ),
+                "~nobody-of-this-name",
+                "no such user",
+            ),
+            "no weights": (partial(_asks, lambda model: (model / WEIGHTS).unlink()), "no weights"),
+            "config.json is nested without end": (
+                partial(_asks, lambda model: (model / FILES[0]).write_text("[" * 100_000)),
+                *LOADS,
+            ),
+            "no config.json": (
+                partial(_asks, lambda model: (model / FILES[0]).unlink()),
+                "no config.json",
+            ),
+            "no tokenizer": (
+                partial(_asks, lambda model: (model / FILES[1]).unlink()),
+                "no tokenizer",
+            ),
+            "a weight that is no number": (
+                partial(_asks, _not_a_number),
+                "what is no number",
+                "dtype",
+            ),
+            "weights that are a pickle of a command": (
+                partial(_pickled, lambda trap, path: path.write_bytes(pickle.dumps(trap))),
+                *PICKLE,
+            ),
+            "weights of PyTorch with a command in them": (
+                partial(_pickled, lambda trap, path: torch.save({"a": trap}, path)),
+                *PICKLE,
+            ),
+            "code of its own for an unknown model": (
+                partial(_brings_code, FILES[0], {**_MODEL, "model_type": "own"}),
+                *CODE,
+            ),
+            "code of its own for a tokenizer": (
+                partial(
+                    _brings_code,
+                    FILES[2],
+                    {
+                        "auto_map": {"AutoTokenizer": ["own.Tokenizer", None]},
+                        "tokenizer_class": "Own",
+                    },
+                ),
+                *CODE,
+            ),
+            "other weights after the key was made": (
+                _replaced,
+                "changed while it was in use",
+                "run again",
+            ),
+        },
     ),
     Case(
         "another bit in a user's own weights",
         ASK,
         Outcome.UNHARMED,
         partial(_asks, _weights(_another_bit(-9))),
-    ),
-    Case(
-        "weights of no length",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, _weights(lambda content: b"")),
-        LOADS,
-    ),
-    Case(
-        "half of the weights",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, _weights(lambda content: content[: len(content) // 2])),
-        LOADS,
-    ),
-    Case(
-        "a head of the weights as long as it can be said",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, _weights(lambda content: b"\xff" * 8 + content[8:])),
-        LOADS,
-    ),
-    Case(
-        "half of the weights outside the folder",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, partial(_in_shards, "../outside.safetensors")),
-        ("index.json", "not among the weights", "outside.safetensors"),
-    ),
-    Case(
-        "half of the weights at a path of the machine",
-        ASK,
-        Outcome.REFUSED,
-        lambda folder: _asks(partial(_in_shards, str(folder / "outside.safetensors")), folder),
-        ("index.json", "not among the weights"),
-    ),
-    Case(
-        "half of the weights behind a link",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, _linked),
-        ("not among the weights",),
-    ),
-    Case(
-        "weights of another name behind a link",
-        ASK,
-        Outcome.REFUSED,
-        partial(
-            _asks,
-            lambda model: (
-                _linked(model),
-                _configured(model, transformers_weights="part/other.safetensors"),
-            ),
-        ),
-        ("config.json", "not among the weights"),
     ),
     *(
         Case(
@@ -317,38 +360,10 @@ CASES = [
         for name, wants in PACKAGES.items()
     ),
     Case(
-        "a text with a token that the model has not",
-        ASK,
-        Outcome.REFUSED,
-        partial(_reads, "The <new> man", _more_tokens),
-        BEYOND,
-    ),
-    Case(
         "a text without the token that the model has not",
         ASK,
         Outcome.UNHARMED,
         partial(_reads, TEXT, _more_tokens),
-    ),
-    Case(
-        "a start token that the model has not",
-        ASK,
-        Outcome.REFUSED,
-        partial(_reads, TEXT, partial(_more_tokens, bos_token="<new>")),
-        BEYOND,
-    ),
-    Case(
-        "a folder of somebody who is not there",
-        ASK,
-        Outcome.REFUSED,
-        lambda folder: doing(lambda: tiny_params({"tiny": Path("~nobody-of-this-name/model")})),
-        ("~nobody-of-this-name", "no such user"),
-    ),
-    Case(
-        "no weights",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, lambda model: (model / WEIGHTS).unlink()),
-        ("no weights",),
     ),
     *(
         Case(
@@ -361,124 +376,53 @@ CASES = [
         for file in FILES
     ),
     Case(
-        "config.json is nested without end",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, lambda model: (model / FILES[0]).write_text("[" * 100_000)),
-        LOADS,
-    ),
-    Case(
-        "no config.json",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, lambda model: (model / FILES[0]).unlink()),
-        ("no config.json",),
-    ),
-    Case(
-        "no tokenizer",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, lambda model: (model / FILES[1]).unlink()),
-        ("no tokenizer",),
-    ),
-    Case(
-        "a weight that is no number",
-        ASK,
-        Outcome.REFUSED,
-        partial(_asks, _not_a_number),
-        ("what is no number", "dtype"),
-    ),
-    Case(
-        "weights that are a pickle of a command",
-        ASK,
-        Outcome.REFUSED,
-        partial(_pickled, lambda trap, path: path.write_bytes(pickle.dumps(trap))),
-        PICKLE,
-    ),
-    Case(
-        "weights of PyTorch with a command in them",
-        ASK,
-        Outcome.REFUSED,
-        partial(_pickled, lambda trap, path: torch.save({"a": trap}, path)),
-        PICKLE,
-    ),
-    Case(
         "code of its own for a known model",
         ASK,
         Outcome.UNHARMED,
         partial(_brings_code, FILES[0], _MODEL),
     ),
-    Case(
-        "code of its own for an unknown model",
-        ASK,
-        Outcome.REFUSED,
-        partial(_brings_code, FILES[0], {**_MODEL, "model_type": "own"}),
-        CODE,
-    ),
-    Case(
-        "code of its own for a tokenizer",
-        ASK,
-        Outcome.REFUSED,
-        partial(
-            _brings_code,
-            FILES[2],
-            {"auto_map": {"AutoTokenizer": ["own.Tokenizer", None]}, "tokenizer_class": "Own"},
-        ),
-        CODE,
-    ),
-    Case(
-        "other weights after the key was made",
-        ASK,
-        Outcome.REFUSED,
-        _replaced,
-        ("changed while it was in use", "run again"),
-    ),
-    Case(
-        "a chat template without a system prompt",
+    *refusals(
         CHAT,
-        Outcome.REFUSED,
-        partial(_chats, "{{ raise_exception('no system role') }}"),
-        ("no system role", "chat: false"),
-    ),
-    Case(
-        "a chat template that is cut",
-        CHAT,
-        Outcome.REFUSED,
-        partial(_chats, "{% if"),
-        ("chat template", "chat: false"),
-    ),
-    Case(
-        "a chat template that reaches for classes",
-        CHAT,
-        Outcome.REFUSED,
-        partial(_chats, "{{ ''.__class__.__mro__ }}"),
-        ("unsafe", "chat: false"),
-    ),
-    Case(
-        "a chat template of loops in loops",
-        CHAT,
-        Outcome.REFUSED,
-        partial(
-            _chats, "{% for x in range(99999) %}{% for y in range(99999) %}{% endfor %}{% endfor %}"
-        ),
-        ("chat template", "more than 10,000 steps", "chat: false"),
-    ),
-    Case(
-        "a chat template that calls itself",
-        CHAT,
-        Outcome.REFUSED,
-        partial(
-            _chats,
-            "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ "
-            "f(60) }}",
-        ),
-        ("chat template", "more than 10,000 steps"),
-    ),
-    Case(
-        "a chat template that writes without measure",
-        CHAT,
-        Outcome.REFUSED,
-        partial(_chats, "{{ messages[0]['content'] * 1000000 }}"),
-        ("chat template", "more than 1,000,000 characters"),
+        {
+            "a chat template without a system prompt": (
+                partial(_chats, "{{ raise_exception('no system role') }}"),
+                "no system role",
+                "chat: false",
+            ),
+            "a chat template that is cut": (
+                partial(_chats, "{% if"),
+                "chat template",
+                "chat: false",
+            ),
+            "a chat template that reaches for classes": (
+                partial(_chats, "{{ ''.__class__.__mro__ }}"),
+                "unsafe",
+                "chat: false",
+            ),
+            "a chat template of loops in loops": (
+                partial(
+                    _chats,
+                    "{% for x in range(99999) %}{% for y in range(99999) %}"
+                    "{% endfor %}{% endfor %}",
+                ),
+                "chat template",
+                "more than 10,000 steps",
+                "chat: false",
+            ),
+            "a chat template that calls itself": (
+                partial(
+                    _chats,
+                    "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}"
+                    "{{ f(60) }}",
+                ),
+                "chat template",
+                "more than 10,000 steps",
+            ),
+            "a chat template that writes without measure": (
+                partial(_chats, "{{ messages[0]['content'] * 1000000 }}"),
+                "chat template",
+                "more than 1,000,000 characters",
+            ),
+        },
     ),
 ]

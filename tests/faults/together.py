@@ -72,7 +72,11 @@ def _worst(seen: list[Seen]) -> Seen:
 def _checks(root: Path) -> Seen:
     """All have the same to write and to remove."""
     project(root)
-    seen = _run(*[(sys.executable, "-c", CHECK)] * 3, folder=root, started="ready")
+    seen = _run(
+        *[(sys.executable, "-c", CHECK)] * 3,
+        folder=root,
+        started="ready",
+    )
     assert not (root / UNDECLARED).exists()
     after = contents(root)
     assert not [name for name in after if name.endswith(".partial")]

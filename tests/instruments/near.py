@@ -1,4 +1,6 @@
-"""Numbers that are compared but for rounding: to a millionth of their size, or to twelve decimals."""
+"""Numbers that are compared but for rounding: to a millionth of their size, or to twelve
+decimals.
+"""
 
 from functools import partial
 

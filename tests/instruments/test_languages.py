@@ -106,14 +106,24 @@ def test_another_language_is_measured_without_english_sentences_before_it(tmp_pa
         "no sentences in 'nl' under `prefixes: placebos`, so `turned`, `moved` and `dependability` "
         "are not measured"
     )
-    with_placebos = published(tmp_path, DUTCH, language="nl", prefixes={"placebos": BEFORE})
+    with_placebos = published(
+        tmp_path,
+        DUTCH,
+        language="nl",
+        prefixes={"placebos": BEFORE},
+    )
     assert [*plan_of(with_placebos)["prefixes"].values()] == BEFORE
     assert len(settings.warnings(with_placebos)) == 2
     with pytest.raises(
         UserError,
         match=re.escape("prefixes: 'It was a Tuesday.' is English, and the texts are in 'nl'"),
     ):
-        published(tmp_path, DUTCH, language="nl", prefixes={"placebos": [*PLACEBOS]})
+        published(
+            tmp_path,
+            DUTCH,
+            language="nl",
+            prefixes={"placebos": [*PLACEBOS]},
+        )
 
 
 @pytest.mark.parametrize("more", [{}, {"language": "en"}])

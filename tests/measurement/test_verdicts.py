@@ -17,7 +17,20 @@ from evenruler.measurement.verdicts import (
     mark_invalid,
 )
 
-EVEN = (0.1, -0.1, 0.05, -0.05, 0.12, -0.12, 0.0, 0.08, -0.08, 0.02, -0.02, 0.03)
+EVEN = (
+    0.1,
+    -0.1,
+    0.05,
+    -0.05,
+    0.12,
+    -0.12,
+    0.0,
+    0.08,
+    -0.08,
+    0.02,
+    -0.02,
+    0.03,
+)
 """Of twelve placebo lists that hardly differ."""
 
 
@@ -126,7 +139,12 @@ def test_holm_multiplies_the_least_p_most() -> None:
     assert holm([]) == []
 
 
-NORMAL_TAIL = {0: 0.5, 1: 0.15866, 2: 0.02275, 3: 0.00135}
+NORMAL_TAIL = {
+    0: 0.5,
+    1: 0.15866,
+    2: 0.02275,
+    3: 0.00135,
+}
 """P that a standard normal variable exceeds a whole number, from a printed table; beyond 6 less
 than 1e-9."""
 
@@ -198,7 +216,12 @@ def test_an_effect_has_the_sign_of_its_specific_part() -> None:
 def test_an_effect_needs_a_specific_part() -> None:
     """An effect of 2 of which placebos have 1: the other 1 is one standard error from 0."""
     figure = normal_figure(effect=2, placebo=1, smallest=1, p_null=0.001)
-    assert_p(figure, effect=2 * NORMAL_TAIL[1], none=1 - NORMAL_TAIL[1], unspecific=0.5)
+    assert_p(
+        figure,
+        effect=2 * NORMAL_TAIL[1],
+        none=1 - NORMAL_TAIL[1],
+        unspecific=0.5,
+    )
     assert verdict(figure) == Verdict.INCONCLUSIVE
 
 
@@ -206,7 +229,12 @@ def test_an_effect_that_the_null_does_not_explain_is_denied_only_where_all_of_it
     """The specific part is 0, three standard errors within the bound; the whole effect, 6, is as
     far outside."""
     figure = normal_figure(effect=6, placebo=6, smallest=3, p_null=0.001)
-    assert_p(figure, effect=1, none=1 - NORMAL_TAIL[3], unspecific=NORMAL_TAIL[3])
+    assert_p(
+        figure,
+        effect=1,
+        none=1 - NORMAL_TAIL[3],
+        unspecific=NORMAL_TAIL[3],
+    )
     assert verdict(figure) == Verdict.NOT_SPECIFIC
 
 
@@ -222,7 +250,12 @@ def test_a_small_effect_whose_specific_part_may_be_large_is_not_denied() -> None
     """An effect of 2, three standard errors within the bound of 5; placebos have -2, so that the
     specific part is 4."""
     figure = normal_figure(effect=2, placebo=-2, smallest=5, p_null=0.001)
-    assert_p(figure, effect=0.001, none=NORMAL_TAIL[1], unspecific=1 - NORMAL_TAIL[3])
+    assert_p(
+        figure,
+        effect=0.001,
+        none=NORMAL_TAIL[1],
+        unspecific=1 - NORMAL_TAIL[3],
+    )
     assert verdict(figure) == Verdict.EFFECT
 
 
@@ -238,7 +271,12 @@ def test_not_specific_is_what_placebos_do_more_than_half_of() -> None:
     """Placebos of 9 are three standard errors above half of 12; the specific part, 3, is at the
     bound."""
     figure = normal_figure(effect=12, placebo=9, smallest=3, p_null=0.001)
-    assert_p(figure, effect=2 * NORMAL_TAIL[3], none=1, unspecific=NORMAL_TAIL[3])
+    assert_p(
+        figure,
+        effect=2 * NORMAL_TAIL[3],
+        none=1,
+        unspecific=NORMAL_TAIL[3],
+    )
     assert verdict(figure) == Verdict.NOT_SPECIFIC
 
 
@@ -246,7 +284,12 @@ def test_not_specific_is_also_what_has_a_small_specific_part() -> None:
     """Placebos of 3 are half of 6, no more; the specific part, 3, is three standard errors within
     the bound of 6."""
     figure = normal_figure(effect=6, placebo=3, smallest=6, p_null=0.001)
-    assert_p(figure, effect=2 * NORMAL_TAIL[3], none=0.5, unspecific=NORMAL_TAIL[3])
+    assert_p(
+        figure,
+        effect=2 * NORMAL_TAIL[3],
+        none=0.5,
+        unspecific=NORMAL_TAIL[3],
+    )
     assert verdict(figure) == Verdict.NOT_SPECIFIC
 
 
@@ -259,7 +302,12 @@ def test_a_small_specific_part_of_a_small_effect_is_not_called_unspecific() -> N
     """
     figure = normal_figure(effect=4, placebo=1, smallest=6, p_null=0.001)
     unspecific = 1 - NORMAL_TAIL[1]
-    assert_p(figure, effect=2 * NORMAL_TAIL[3], none=NORMAL_TAIL[2], unspecific=unspecific)
+    assert_p(
+        figure,
+        effect=2 * NORMAL_TAIL[3],
+        none=NORMAL_TAIL[2],
+        unspecific=unspecific,
+    )
     assert verdict(figure) == Verdict.NO_EFFECT
     assert verdict_among(figure, n_others=2).verdict == Verdict.EFFECT
 
@@ -267,7 +315,12 @@ def test_a_small_specific_part_of_a_small_effect_is_not_called_unspecific() -> N
 def test_p_of_effects_are_corrected_over_effects() -> None:
     """A specific part of 2 has p .0455: asserted alone, and not among two figures."""
     figure = normal_figure(effect=4, placebo=2, smallest=1, p_null=0.001)
-    assert_p(figure, effect=2 * NORMAL_TAIL[2], none=1 - NORMAL_TAIL[3], unspecific=0.5)
+    assert_p(
+        figure,
+        effect=2 * NORMAL_TAIL[2],
+        none=1 - NORMAL_TAIL[3],
+        unspecific=0.5,
+    )
     assert verdict(figure) == Verdict.EFFECT
     headline = verdict_among(figure, n_others=1)
     assert (headline.verdict, headline.p_effect) == (
@@ -281,7 +334,12 @@ def test_p_of_denials_are_corrected_over_denials() -> None:
     not among three."""
     figure = normal_figure(effect=2, placebo=0, smallest=4, p_null=0.001)
     unspecific = 1 - NORMAL_TAIL[1]
-    assert_p(figure, effect=2 * NORMAL_TAIL[2], none=NORMAL_TAIL[2], unspecific=unspecific)
+    assert_p(
+        figure,
+        effect=2 * NORMAL_TAIL[2],
+        none=NORMAL_TAIL[2],
+        unspecific=unspecific,
+    )
     assert verdict(figure) == verdict_among(figure, n_others=1).verdict == Verdict.NO_EFFECT
     headline = verdict_among(figure, n_others=2)
     assert (headline.verdict, headline.p_denial) == (
@@ -294,7 +352,12 @@ def test_both_denials_of_a_figure_are_corrected_by_the_factor_of_the_smaller() -
     """Denied twice, with p .02275 and .00135: three times the first is above .05, three times the
     second is not."""
     figure = normal_figure(effect=6, placebo=6, smallest=8, p_null=0.001)
-    assert_p(figure, effect=1, none=NORMAL_TAIL[2], unspecific=NORMAL_TAIL[3])
+    assert_p(
+        figure,
+        effect=1,
+        none=NORMAL_TAIL[2],
+        unspecific=NORMAL_TAIL[3],
+    )
     assert verdict(figure) == Verdict.NO_EFFECT
     headline = verdict_among(figure, n_others=2)
     assert (headline.verdict, headline.p_denial) == (
@@ -303,7 +366,10 @@ def test_both_denials_of_a_figure_are_corrected_by_the_factor_of_the_smaller() -
     )
 
 
-@pytest.mark.parametrize("p", [PValues(0.05, 1, 1), PValues(1, 0.05, 1), PValues(1, 1, 0.05)])
+@pytest.mark.parametrize(
+    "p",
+    [PValues(0.05, 1, 1), PValues(1, 0.05, 1), PValues(1, 1, 0.05)],
+)
 def test_a_p_of_exactly_alpha_asserts_nothing(p: PValues) -> None:
     figure = normal_figure(effect=20, placebo=0, smallest=10, p_null=0.2)
     assert verdict(replace(figure, p=p)) == Verdict.INCONCLUSIVE

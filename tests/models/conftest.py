@@ -1,13 +1,17 @@
+import json
 import string
-from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from evenruler.models import load
-from evenruler.models.model import Model
+from evenruler.models.backends.causal import CAPACITY, Capacity
+from evenruler.models.declarations import ModelEntry
+from evenruler.models.engines import environment
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
@@ -27,56 +31,108 @@ TEXTS = [
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> Callable[..., Model]:
+def load_saved(tmp_path):
+    """Loads the model of a folder; from a store that is empty unless one is given."""
+    numbers = count()
+
+    def open_model(folder, *, store=None, **entry):
+        store = store or RowStore(tmp_path / f"fresh-{next(numbers)}")
+        return load(
+            "tiny",
+            tiny_params({"tiny": folder}, **entry),
+            store=store,
+        )
+
+    return open_model
+
+
+@pytest.fixture
+def tiny(tmp_path, load_saved):
     """Makes a tiny model in a folder of its own and a store that is empty unless one is given."""
-    folder_numbers: Iterator[int] = iter(range(1000))
+    numbers = count()
 
-    def make(
-        kind: str = "llama", *, store: RowStore | None = None, entry: Any = None, **options: Any
-    ) -> Model:
-        number = next(folder_numbers)
-        folder = save_tiny(tmp_path / f"tiny-{number}", kind, **options)
-        params = tiny_params({"tiny": folder}, **(entry or {}))
-        return load("tiny", params, store=store or RowStore(tmp_path / f"store-{number}"))
+    def save_and_load(kind="llama", *, store=None, entry=None, **options):
+        folder = save_tiny(
+            tmp_path / f"tiny-{next(numbers)}",
+            kind,
+            **options,
+        )
+        return load_saved(folder, store=store, **(entry or {}))
 
-    return make
+    return save_and_load
+
+
+@pytest.fixture
+def open_model(llama_folder, tmp_path):
+    """Opens the same tiny model on a store in a folder, as another process would."""
+    params = tiny_params({"tiny": llama_folder})
+    return lambda where="store": load("tiny", params, store=RowStore(tmp_path / where))
+
+
+@pytest.fixture
+def set_capacity(monkeypatch):
+    """Has packs that hold no more than so many nodes, on a CPU."""
+
+    def set_nodes(nodes):
+        monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=nodes, sequences=4, replies=4))
+        monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
+
+    return set_nodes
 
 
 @pytest.fixture(scope="session")
-def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def llama_folder(tmp_path_factory):
     """A tiny llama with a chat template, for tests that change nothing in its folder."""
     return save_tiny(tmp_path_factory.mktemp("llama"), chat=True)
 
 
 @pytest.fixture
-def llama(llama_folder: Path, store: RowStore) -> Model:
-    return load("tiny", tiny_params({"tiny": llama_folder}), store=store)
+def llama(llama_folder, store):
+    return load(
+        "tiny",
+        tiny_params({"tiny": llama_folder}),
+        store=store,
+    )
 
 
-def raw_token_nats(model: Any, tokenizer: Any, text: str) -> np.ndarray:
-    """[tokens] log-probability of each token of one text through the raw transformers model,
-    nothing else in it.
+def change_json(path: Path, **changes: Any) -> None:
+    """Set keys of a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def model_entry(kind: str = "causal", source: Any = "local:x", **fields: Any) -> ModelEntry:
+    """An entry of a catalogue."""
+    terms = {"licence": "mit", "origin": "here"}
+    return ModelEntry.model_validate({"kind": kind, "source": source, **terms, **fields})
+
+
+def raw_nats(
+    model: Any, tokenizer: Any, text: str, start: str | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """[tokens, vocabulary] log-probabilities before each token of one text through the raw
+    transformers model, nothing else in it; and the tokens.
 
     The softmax is float64: the float32 log_softmax of PyTorch on a CPU errs by up to 5e-4 nats a
     sentence over 262,144 entries, more than what is tested.
     """
-    import torch
-
-    start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
-    ids = torch.tensor([[start, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
+    begin = tokenizer.convert_tokens_to_ids(start or tokenizer.bos_token or tokenizer.eos_token)
+    ids = torch.tensor([[begin, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
     with torch.inference_mode():
-        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[
-            0, :-1
-        ]
-    nats = logits.double().log_softmax(-1)
-    return nats.gather(1, ids[0, 1:, None]).flatten().numpy()
+        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits
+    return logits[0, :-1].double().log_softmax(-1), ids[0, 1:]
+
+
+def raw_token_nats(model: Any, tokenizer: Any, text: str, start: str | None = None) -> np.ndarray:
+    """[tokens] log-probability of each token of one text, as `raw_nats` has it."""
+    nats, tokens = raw_nats(model, tokenizer, text, start)
+    return nats.gather(1, tokens[:, None]).flatten().numpy()
 
 
 @pytest.fixture(scope="session")
-def plain_reference() -> Callable[..., np.ndarray]:
+def plain_reference():
     """[n] nats of texts, one at a time through the raw transformers model behind a stored one."""
 
-    def nats(model: Model, texts: list[str]) -> np.ndarray:
+    def nats(model, texts):
         backend = model.backend
         return np.array(
             [raw_token_nats(backend.model, backend.tokenizer, text).sum() for text in texts]

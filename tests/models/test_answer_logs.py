@@ -1,16 +1,18 @@
 """Answers that were recorded: three kinds of files, what they answer, and what is refused in one
 line."""
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import httpx2
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from evenruler.errors import UserError
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.files import file_sha256
 from evenruler.models import sources
@@ -54,354 +56,310 @@ SAMPLES = [
 """As lm-evaluation-harness 0.4 writes them, less what is not read."""
 
 
+OPTIONS = ("The grandfather", "The grandson", "Can't be determined")
+QUESTION = "I saw both. Who forgot?"
+AT_COMMIT = f"git:somebody/something@{'a' * 40}/some/file.json"
+
+
 def lines(rows: Sequence[object]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+def open_recorded(path: object, cache: Path, **named: Any) -> Model:
+    source, store = f"recorded:{path}", RowStore(cache / "cache")
+    resolved = resolve_model(source, store, **named)
+    return load_model(resolved.name, resolved.catalogue, store=store, where=source)
+
+
+def chosen(model: Model, category: str, *places: int) -> list[float]:
+    """What it says of the second option of these questions of a category."""
+    keys = [f"{category}/1/{place}/1" for place in places]
+    n = len(keys)
+    return list(
+        model.loglikelihood(
+            [OPTIONS[1]] * n,
+            [QUESTION] * n,
+            keys=keys,
+        ).nats
+    )
+
+
+def scores_of(model: Model, n: int) -> list[list[float]]:
+    """[n][3] what it says of all options of the first n questions on age."""
+    places = list(product(range(n), range(3)))
+    keys = [f"Age/1/{row}/{place}" for row, place in places]
+    likelihoods = model.loglikelihood(
+        OPTIONS * n,
+        [QUESTION] * len(keys),
+        keys=keys,
+    )
+    return likelihoods.nats.reshape(n, 3).tolist()
+
+
 @pytest.fixture
-def recorded(tmp_path: Path) -> Callable[..., Model]:
+def recorded(tmp_path):
     """A model of a file with this content."""
 
-    def make(text: str, name: str = "log.jsonl", column: str = "") -> Model:
+    def open_log(text, name="log.jsonl", column=""):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
-        source = f"recorded:{path}{column}"
-        store = RowStore(tmp_path / "cache")
-        resolved = resolve_model(source, store, name="mine")
-        return load_model("mine", resolved.catalogue, store=store, where=source)
+        return open_recorded(
+            f"{path}{column}",
+            tmp_path,
+            name="mine",
+        )
 
-    return make
-
-
-def error_of(call: Callable[[], object]) -> str:
-    with pytest.raises(UserError) as raised:
-        call()
-    line = str(raised.value)
-    assert "\n" not in line
-    return line
+    return open_log
 
 
-def test_predictions_of_stereoset_go_by_the_ids_of_sentences(
-    recorded: Callable[..., Model],
-) -> None:
+def test_predictions_of_stereoset_go_by_the_ids_of_sentences(recorded, error_of) -> None:
     model = recorded(json.dumps(STEREOSET), "predictions.json")
     before = ["", "", "before"]
-    likelihoods = model.loglikelihood(["x", "y", "z"], before, keys=["b", "a", "c"])
+    likelihoods = model.loglikelihood(
+        ["x", "y", "z"],
+        before,
+        keys=["b", "a", "c"],
+    )
     assert likelihoods.nats.tolist() == [0.5, 0.25, 0.125]
     assert likelihoods.tokens.tolist() == [-1, -1, -1]
     assert (model.asked, model.kind) == (0, "recorded")
+    line = error_of(lambda: model.backend)
+    assert "answers that were recorded cannot be asked more" in line
 
 
-def test_predictions_of_bbq_are_words_of_an_option(recorded: Callable[..., Model]) -> None:
+def test_predictions_of_bbq_are_words_of_an_option(recorded) -> None:
     """Case and stops do not count, and a reply that was cut off is the option that it begins."""
-    expected_by_reply = {
-        "the grandson.": [0, 1, 0],
-        "can't be deter": [0, 0, 1],
-        "nobody": [0, 0, 0],
-        "the grand": [0, 0, 0],
-    }
-    rows = [
-        {**BBQ, "example_id": place, "big_pred_race": reply}
-        for place, reply in enumerate(expected_by_reply)
+    model = recorded(predicted("the grandson.", "can't be deter", "nobody", "the grand"))
+    assert scores_of(model, 4) == [
+        [0, 1, 0],
+        [0, 0, 1],
+        [0, 0, 0],
+        [0, 0, 0],
     ]
-    model = recorded(lines(rows))
-    options = ("The grandfather", "The grandson", "Can't be determined")
-    for place, expected in enumerate(expected_by_reply.values()):
-        keys = [f"Age/1/{place}/{option}" for option in range(3)]
-        likelihoods = model.loglikelihood(options, ["I saw both. Who forgot?"] * 3, keys=keys)
-        assert likelihoods.nats.tolist() == expected
 
 
-def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded: Callable[..., Model]) -> None:
-    model = recorded(lines([{**BBQ, "big_pred": "the grandson"}]))
-    before = ["I saw both. Who forgot?"] * 2
-    likelihoods = model.loglikelihood(
-        ["The grandson", "A nun"], before, keys=["Age/1/0/1", "Religion/1/0/1"]
-    )
-    assert likelihoods.nats[0] == 1
-    assert np.isnan(likelihoods.nats[1])
-
-
-def test_one_of_several_columns_is_named(recorded: Callable[..., Model]) -> None:
-    rows = [{**BBQ, "big_pred_race": "the grandson", "big_pred_arc": "the grandfather"}]
-    assert (
-        "2 columns of predictions; say recorded:FILE#COLUMN with one of big_pred_arc, big_pred_race"
-        in error_of(lambda: recorded(lines(rows)))
-    )
-    assert "no column 'arc' of predictions" in error_of(
-        lambda: recorded(lines(rows), column="#arc")
-    )
-    model = recorded(lines(rows), column="#big_pred_arc")
-    assert model.loglikelihood(
-        ["The grandson"], ["I saw both. Who forgot?"], keys=["Age/1/0/1"]
-    ).nats.tolist() == [0]
-
-
-def test_a_folder_holds_several_files(tmp_path: Path) -> None:
-    for name, category in (("a.jsonl", "Age"), ("b.jsonl", "Religion")):
-        (tmp_path / name).write_text(
-            lines([{**BBQ, "category": category, "big_pred": "the grandson"}])
-        )
-    store = RowStore(tmp_path / "cache")
-    resolved = resolve_model(f"recorded:{tmp_path}", store, name="mine")
-    model = load_model("mine", resolved.catalogue, store=store, where="here")
+def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded) -> None:
+    model = recorded(predicted("the grandson"))
     keys = ["Age/1/0/1", "Religion/1/0/1"]
-    before = ["I saw both. Who forgot?"] * 2
-    likelihoods = model.loglikelihood(["The grandson"] * 2, before, keys=keys)
-    assert likelihoods.nats.tolist() == [1, 1]
+    likelihoods = model.loglikelihood(
+        ["The grandson", "A nun"],
+        [QUESTION] * 2,
+        keys=keys,
+    )
+    assert likelihoods.nats.tolist() == [1, pytest.approx(np.nan, nan_ok=True)]
 
 
-def test_logged_samples_go_by_prompt_and_text(recorded: Callable[..., Model]) -> None:
+def test_one_of_several_columns_is_named(recorded, error_of) -> None:
+    text = lines([{**BBQ, "big_pred_race": "the grandson", "big_pred_arc": "the grandfather"}])
+    several = (
+        "2 columns of predictions; say recorded:FILE#COLUMN with one of big_pred_arc, big_pred"
+    )
+    assert several in error_of(recorded, text)
+    assert "no column 'arc' of predictions" in error_of(recorded, text, column="#arc")
+    assert chosen(recorded(text, column="#big_pred_arc"), "Age", 0) == [0]
+
+
+def test_a_folder_holds_several_files(tmp_path) -> None:
+    for category in ("Age", "Religion"):
+        text = predicted("the grandson", category=category)
+        (tmp_path / f"{category}.jsonl").write_text(text)
+    model = open_recorded(tmp_path, tmp_path, name="mine")
+    assert chosen(model, "Age", 0) == chosen(model, "Religion", 0) == [1]
+
+
+def test_logged_samples_go_by_prompt_and_text(recorded, error_of) -> None:
     model = recorded(lines(SAMPLES))
     texts, before = ["The rich are idle.", "The poor are idle.", "He ran."], ["", "", "I saw him."]
-    likelihoods = model.loglikelihood(texts, before, between="", keys=["any", "key", "at all"])
+    likelihoods = model.loglikelihood(
+        texts,
+        before,
+        between="",
+        keys=["any", "key", "at all"],
+    )
     assert likelihoods.nats.tolist() == [-16.25, -17.5, -4.5]
     # After another space it is another text.
-    assert "it lacks the answers to 1 of 3 texts, as 'He ran.'" in error_of(
-        lambda: model.loglikelihood(texts, before)
+    line = error_of(model.loglikelihood, texts, before)
+    assert "it lacks the answers to 1 of 3 texts, as 'He ran.'" in line
+
+
+def test_samples_of_older_logs_are_lists(recorded) -> None:
+    arguments, replies = (
+        [
+            ["", "One."],
+            ["", "Two."],
+        ],
+        [[[-1.5, False]], [[-2.5, False]]],
     )
+    model = recorded(lines([{"doc_id": 0, "arguments": arguments, "resps": replies}]))
+    assert model.loglikelihood(["Two.", "One."]).nats.tolist() == [-2.5, -1.5]
 
 
-def test_samples_of_older_logs_are_lists(recorded: Callable[..., Model]) -> None:
-    rows = [
-        {
-            "doc_id": 0,
-            "arguments": [["", "One."], ["", "Two."]],
-            "resps": [[[-1.5, False]], [[-2.5, False]]],
-        }
-    ]
-    likelihoods = recorded(lines(rows)).loglikelihood(["Two.", "One."])
-    assert likelihoods.nats.tolist() == [-2.5, -1.5]
-
-
-def test_it_cannot_be_asked_more(recorded: Callable[..., Model]) -> None:
-    model = recorded(lines(SAMPLES))
-    assert "answers that were recorded cannot be asked more" in error_of(lambda: model.backend)
-
-
-def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: Path) -> None:
+def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path) -> None:
     likelihood = {"operation": "likelihood/1", "question": "{}", "answer": "[-1.5, 3]"}
-    adapted = {**likelihood, "engine": "of the model, adapted", "key": b"adapted" * 4}
-    plain = {**likelihood, "engine": "of the model", "key": b"plain" * 4}
-    write_whole(pa.Table.from_pylist([adapted, plain]), tmp_path / "answers.parquet")
-    description = {"name": "theirs", "kind": "causal", "licence": "mit", "origin": "somebody"}
-    description["sha256"] = file_sha256(tmp_path / "answers.parquet")
-    (tmp_path / "model.json").write_text(json.dumps(description), encoding="utf-8")
-    store = RowStore(tmp_path / "cache")
-    source = f"recorded:{tmp_path}"
-    resolved = resolve_model(source, store)
-    model = load_model(resolved.name, resolved.catalogue, store=store, where=source)
+    adapted = {
+        **likelihood,
+        "engine": "of the model, adapted",
+        "key": b"adapted" * 4,
+    }
+    plain = {
+        **likelihood,
+        "engine": "of the model",
+        "key": b"plain" * 4,
+    }
+    path = tmp_path / "answers.parquet"
+    write_whole(pa.Table.from_pylist([adapted, plain]), path)
+    terms = {
+        "licence": "mit",
+        "origin": "somebody",
+        "sha256": file_sha256(path),
+    }
+    description = json.dumps({"name": "theirs", "kind": "causal", **terms})
+    (tmp_path / "model.json").write_text(description, encoding="utf-8")
+    model = open_recorded(tmp_path, tmp_path)
     assert (model.name, model.engine) == ("theirs", "of the model")
 
 
-def test_another_file_is_another_engine(recorded: Callable[..., Model]) -> None:
+def test_another_file_is_another_engine(recorded) -> None:
     engine = recorded(lines(SAMPLES)).engine
     assert recorded(lines(SAMPLES)).engine == engine
     assert recorded(lines(SAMPLES[:1])).engine != engine
 
 
-def second_sample(**more: object) -> Mapping[str, object]:
+def predicted(*answers: object, **more: object) -> str:
+    """Rows of one model, with these answers."""
+    rows = [{**BBQ, "example_id": n, "m_pred": answer} for n, answer in enumerate(answers)]
+    return lines([row | more for row in rows])
+
+
+def second_sample(**more: object) -> dict[str, object]:
     return {**SAMPLES[1], **more}
 
 
+def logged(nats: object, **more: object) -> str:
+    """A log of the second sample with another likelihood."""
+    return lines([second_sample(resps=[[[nats, "False"]]], **more)])
+
+
 BROKEN = [
-    (lines(SAMPLES)[:-40], "log.jsonl", "line 2: not JSON, or cut off"),
-    (lines([*SAMPLES, SAMPLES[1]]), "log.jsonl", "line 3: document 1 is answered twice"),
+    ("log.jsonl", lines(SAMPLES)[:-40], "line 2: not JSON, or cut off"),
+    ("log.jsonl", lines([*SAMPLES, SAMPLES[1]]), "line 3: document 1 is answered twice"),
+    ("log.jsonl", logged("nan"), "the answer to 'He ran.' is no number ('nan')"),
+    ("log.jsonl", logged(True), "the answer to 'He ran.' is no number (True)"),
+    ("log.jsonl", logged("2e-6"), "2e-06 is no log-likelihood of 'He ran.', which is never"),
+    ("log.jsonl", logged("-inf"), "the model gave 'He ran.' no finite likelihood (-inf); run it"),
     (
-        lines([second_sample(resps=[[["nan", "False"]]])]),
         "log.jsonl",
-        "the answer to 'He ran.' is no number ('nan')",
-    ),
-    (
         lines([second_sample(resps=[["a long reply"]])]),
-        "log.jsonl",
         "its task generates, and likelihoods are needed",
     ),
+    ("log.jsonl", logged("-9") + logged("-8", doc_id=2), "has two other likelihoods"),
+    ("log.jsonl", logged("-9") + logged("-8", filter="strict"), "document 1 is answered twice"),
+    ("log.jsonl", "", "neither published predictions nor logged samples"),
+    ("log.jsonl", lines([{"a": 1}]), "neither published predictions nor logged samples"),
+    ("log.jsonl", lines([[1]]), "a JSON list of 1 entries; write each of them on a line of its"),
+    ("log.jsonl", lines([SAMPLES[0], [1]]), "line 2: no object of JSON"),
+    ("log.json", json.dumps(SAMPLES, indent=2), "a JSON list of 2 entries; write each of them"),
     (
-        lines([second_sample(doc_id=0), second_sample(doc_id=1, resps=[[["-9", "False"]]])]),
-        "log.jsonl",
-        "has two other likelihoods",
-    ),
-    (lines([{"a": 1}]), "log.jsonl", "neither published predictions nor logged samples"),
-    (
-        lines([[1]]),
-        "log.jsonl",
-        "log.jsonl: a JSON list of 1 entries; write each of them on a line of its own",
-    ),
-    (lines([SAMPLES[0], [1]]), "log.jsonl", "line 2: no object of JSON"),
-    (
-        json.dumps(SAMPLES, indent=2),
-        "log.json",
-        "log.json: a JSON list of 2 entries; write each of them on a line",
-    ),
-    (
-        json.dumps({"results": {"crows_pairs_english": {"pct_stereotype": 0.57}}}, indent=2),
         "results.json",
-        "results.json: a summary (scores, no answers), as lm-evaluation-harness writes it; take "
-        "samples_*.jsonl, which",
+        json.dumps({"results": {"crows_pairs_english": {"pct_stereotype": 0.57}}}, indent=2),
+        "a summary (scores, no answers), as lm-evaluation-harness writes it; take samples_*.jsonl",
     ),
+    ("some.json", '{"intrasentence": [{"id": "a"}]}', "the answer to 'a' is no number (None)"),
     (
-        lines([second_sample(resps=[[["5.0", "False"]]])]),
-        "log.jsonl",
-        "5.0 is no log-likelihood of 'He ran.', which is never",
-    ),
-    (
-        lines([second_sample(resps=[[["2e-6", "False"]]])]),
-        "log.jsonl",
-        "2e-06 is no log-likelihood",
-    ),
-    (
-        lines([second_sample(resps=[[[True, False]]])]),
-        "log.jsonl",
-        "the answer to 'He ran.' is no number (True)",
-    ),
-    (
-        lines([second_sample(resps=[[["-inf", "False"]]])]),
-        "log.jsonl",
-        "the model gave 'He ran.' no finite likelihood (-inf); run it in float32 (dtype=float32) "
-        "and log it again",
-    ),
-    (
-        lines([second_sample(), second_sample(filter="strict", resps=[[["-9", "False"]]])]),
-        "log.jsonl",
-        "document 1 is answered twice",
-    ),
-    ("", "log.jsonl", "neither published predictions nor logged samples"),
-    ('{"intrasentence": [{"id": "a"}]}', "some.json", "the answer to 'a' is no number (None)"),
-    (
-        json.dumps({"intrasentence": [{"id": "a", "score": 1}] * 2}),
         "some.json",
+        json.dumps({"intrasentence": [{"id": "a", "score": 1}] * 2}),
         "'a' is answered twice",
     ),
-    (lines([{**BBQ, "p_pred": "x"}] * 2), "log.jsonl", "line 2: 'Age/1/0' is answered twice"),
-]
-
-
-def predicted(*answers: object, **more: object) -> str:
-    """Rows of one model, with these answers."""
-    return lines(
-        [
-            {**BBQ, "example_id": place, "m_pred": answer, **more}
-            for place, answer in enumerate(answers)
-        ]
-    )
-
-
-BROKEN += [
+    ("log.jsonl", predicted("x") * 2, "line 2: 'Age/1/0' is answered twice"),
     (
-        predicted("a", None),
         "log.jsonl",
+        predicted("a", None),
         "line 2: the reply is no text (None); the answer is lacking: take a whole log",
     ),
-    (predicted("a", ""), "log.jsonl", "line 2: the reply is empty ('')"),
-    (predicted(1.0), "log.jsonl", "line 1: the reply is no text (1.0)"),
-    (lines([BBQ]), "log.jsonl", "line 1: 0 columns of predictions; add the predictions"),
+    ("log.jsonl", predicted("a", ""), "line 2: the reply is empty ('')"),
+    ("log.jsonl", lines([BBQ]), "line 1: 0 columns of predictions; add the predictions"),
     # Several models.
     (
-        predicted("a", model="one")
-        + lines([{**BBQ, "example_id": 7, "m_pred": "b", "model": "two"}]),
         "log.jsonl",
+        predicted("a", model="one") + predicted("b", model="two"),
         "answers of 2 models (one, two); put the rows of each model into a file of its own",
     ),
     (
-        "".join(predicted("a", model=model) for model in "abcd"),
         "log.jsonl",
+        "".join(predicted("a", model=model) for model in "abcd"),
         "answers of 4 models (a, b, c, ...)",
     ),
     # Places of options that may begin at 0 or at 1.
     (
-        predicted(1, 2, 3),
         "log.jsonl",
+        predicted(1, 2, 3),
         "m_pred holds 1, 2, 3, which may count ans0 as 0 or as 1; write 0, 1 and 2 for",
     ),
-    (predicted("0", "3"), "log.jsonl", "m_pred holds 0, 3, which may"),
+    ("log.jsonl", predicted("0", "3"), "m_pred holds 0, 3, which may"),
     (
-        predicted(0, "The grandson"),
         "log.jsonl",
+        predicted(0, "The grandson"),
         "line 2: m_pred is 'The grandson', and a number in 1 other rows",
     ),
 ]
 
 
-@pytest.mark.parametrize("answers", [(0, 1, 2, 1), ("0", "1", "2", "1")])
-def test_predictions_may_be_places_of_options(
-    recorded: Callable[..., Model], answers: Sequence[object]
+@pytest.mark.parametrize(
+    "answers",
+    [(0, 1, 2, 1), ("0", "1", "2", "1")],
+)
+def test_predictions_may_be_places_of_options(answers, recorded) -> None:
+    expected = np.eye(3)[[0, 1, 2, 1]].tolist()
+    assert scores_of(recorded(predicted(*answers)), 4) == expected
+
+
+def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded) -> None:
+    scores = scores_of(recorded(predicted("the grandson", "2")), 2)
+    assert scores == [[0, 1, 0], [0, 0, 0]]
+
+
+def test_rows_of_another_model_are_told_apart_by_the_column(recorded) -> None:
+    text = predicted("the grandson") + lines([{**BBQ, "n_pred": "the grandfather"}])
+    for column, expected in (("#m_pred", 1), ("#n_pred", 0)):
+        assert chosen(recorded(text, column=column), "Age", 0) == [expected]
+
+
+def test_likelihoods_under_two_filters_are_read_once_and_may_be_rounded_above_zero(
+    recorded,
 ) -> None:
-    model = recorded(predicted(*answers))
-    options = ("The grandfather", "The grandson", "Can't be determined")
-    places = product(range(4), range(3))
-    keys = [f"Age/1/{row}/{place}" for row, place in places]
-    likelihoods = model.loglikelihood(options * 4, ["I saw both. Who forgot?"] * 12, keys=keys)
-    chosen = likelihoods.nats.reshape(4, 3).argmax(axis=1)
-    assert chosen.tolist() == [0, 1, 2, 1]
-    assert likelihoods.nats.sum() == 4
-
-
-def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Callable[..., Model]) -> None:
-    model = recorded(predicted("the grandson", "2"))
-    keys = [f"Age/1/1/{place}" for place in range(3)]
-    options = ("The grandfather", "The grandson", "Can't be determined")
-    assert model.loglikelihood(
-        options, ["I saw both. Who forgot?"] * 3, keys=keys
-    ).nats.tolist() == [0, 0, 0]
-
-
-def test_rows_of_another_model_are_told_apart_by_the_column(recorded: Callable[..., Model]) -> None:
-    other = lines([{**BBQ, "n_pred": "the grandfather"}])
-    ask = [["The grandson"], ["I saw both. Who forgot?"]]
-    for column, expected in (("m_pred", 1), ("n_pred", 0)):
-        model = recorded(predicted("the grandson") + other, column=f"#{column}")
-        assert model.loglikelihood(*ask, keys=["Age/1/0/1"]).nats.tolist() == [expected]
-
-
-def test_likelihoods_under_two_filters_are_read_once(recorded: Callable[..., Model]) -> None:
-    rows = [{**row, "filter": name} for name, row in product(("none", "strict"), SAMPLES)]
-    model = recorded(lines(rows))
-    likelihoods = model.loglikelihood(["He ran."], ["I saw him."], between="")
-    assert likelihoods.nats.tolist() == [-4.5]
-
-
-def test_a_likelihood_may_be_rounded_above_zero(recorded: Callable[..., Model]) -> None:
-    text = lines([second_sample(resps=[[["1e-6", "True"]]])])
-    assert recorded(text).loglikelihood(["He ran."], ["I saw him."], between="").nats.tolist() == [
-        1e-6
-    ]
-
-
-@pytest.mark.parametrize(("text", "name", "reason"), BROKEN)
-def test_files_that_are_broken(
-    recorded: Callable[..., Model], text: str, name: str, reason: str
-) -> None:
-    assert reason in error_of(lambda: recorded(text, name))
-
-
-def test_answers_of_another_benchmark_half_of_them_and_other_texts(
-    recorded: Callable[..., Model],
-) -> None:
-    samples = recorded(lines(SAMPLES))
-    line = error_of(lambda: samples.loglikelihood(["Something else.", "And more."]))
-    assert (
-        "none of its answers (lm-evaluation-harness samples) is to one of these 2 texts; name the "
-        "benchmark" in line
+    sample = second_sample(resps=[[["1e-6", "True"]]])
+    model = recorded(lines([{**sample, "filter": name} for name in ("none", "strict")]))
+    likelihoods = model.loglikelihood(
+        ["He ran."],
+        ["I saw him."],
+        between="",
     )
-    line = error_of(lambda: samples.loglikelihood(["The poor are idle.", "The poor are idle!"]))
+    assert likelihoods.nats.tolist() == [1e-6]
+
+
+@pytest.mark.parametrize(("name", "text", "reason"), BROKEN)
+def test_files_that_are_broken(text, name, reason, recorded, error_of) -> None:
+    assert reason in error_of(recorded, text, name)
+
+
+def test_answers_of_another_benchmark_half_of_them_and_other_texts(recorded, error_of) -> None:
+    ask = recorded(lines(SAMPLES)).loglikelihood
+    line = error_of(ask, ["Something else.", "And more."])
+    assert "none of its answers (lm-evaluation-harness samples) is to one of these 2 text" in line
+    line = error_of(ask, ["The poor are idle.", "The poor are idle!"])
     assert "it lacks the answers to 1 of 2 texts, as 'The poor are idle!'; take a whole log" in line
-    words = recorded(lines([{**BBQ, "p_pred": "the grandson"}]))
-    ask = [["The grandson", "The uncle"], ["I saw both. Who forgot?"] * 2]
-    line = error_of(lambda: words.loglikelihood(*ask, keys=["Age/1/0/1", "Age/1/0/0"]))
+    ask = recorded(predicted("the grandson")).loglikelihood
+    line = error_of(
+        ask,
+        ["The uncle"],
+        [QUESTION],
+        keys=["Age/1/0/0"],
+    )
     assert "it answers another text than 'Age/1/0' of this benchmark" in line
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    store = RowStore(tmp_path / "cache")
-    resolved = resolve_model(f"recorded:{tmp_path / 'no.json'}", store, name="mine")
-    assert "no.json: no such file" in error_of(
-        lambda: load_model("mine", resolved.catalogue, store=store)
-    )
-
-
 def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch, error_of
 ) -> None:
     """A source at a commit is not fetched where a mirror has its bytes, whatever the file is called
     there."""
@@ -409,80 +367,79 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(STEREOSET))
     monkeypatch.setenv(sources.MIRROR, str(tmp_path / "mirror"))
-    at_commit, sha256 = f"git:somebody/something@{'a' * 40}/some/file.json", file_sha256(path)
-    store = RowStore(tmp_path / "cache")
+    sha256 = file_sha256(path)
 
-    def authors(**changes: str) -> Model:
-        entry = {
-            "kind": "recorded",
-            "source": f"recorded:{at_commit}",
-            "licence": "cc-by-sa-4.0",
-            "origin": "its authors",
-            **changes,
-        }
+    def authors(source=f"recorded:{AT_COMMIT}", **more):
+        terms = {"licence": "cc-by-sa-4.0", "origin": "its authors"}
+        entry = {"kind": "recorded", "source": source, **terms, **more}
         catalogue = Catalogue.model_validate({"models": {"authors": entry}})
-        return load_model("authors", catalogue, store=store)
+        return load_model(
+            "authors",
+            catalogue,
+            store=RowStore(tmp_path / "cache"),
+        )
 
     assert authors(sha256=sha256).loglikelihood(["x"], keys=["a"]).nats.tolist() == [0.25]
-    line = error_of(authors)
-    assert line == "params.yaml: models.authors: sha256 is missing; say the checksum of the file"
-    line = error_of(lambda: authors(source=f"recorded:{path}", sha256="0" * 64))
-    assert line.startswith(
-        f"params.yaml: models.authors: renamed: other bytes than were declared (sha256 {sha256}, "
+    entry_of = "params.yaml: models.authors: "
+    assert error_of(authors) == f"{entry_of}sha256 is missing; say the checksum of the file"
+    line = error_of(
+        authors,
+        f"recorded:{path}",
+        sha256="0" * 64,
     )
+    assert line.startswith(f"{entry_of}renamed: other bytes than were declared (sha256 {sha256}, ")
+    assert "no.json: no such file" in error_of(authors, "recorded:no.json", sha256="0" * 64)
     with pytest.raises(ValueError, match="the kind recorded needs a source `recorded:FILE`"):
-        authors(source="local:folder")
+        authors("local:folder")
     monkeypatch.setenv(sources.MIRROR, str(tmp_path / "absent"))
-    line = error_of(lambda: sources.verified_file(at_commit, sha256, "here"))
+    line = error_of(sources.verified_file, AT_COMMIT, sha256, "here")
     assert line == "environment: EVENRULER_MIRROR: no such folder; fix it or unset it"
 
 
 def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch, error_of
 ) -> None:
-    import hashlib
-
-    import httpx2
-
     addresses: list[str] = []
 
-    def get(address: str, **_: object) -> httpx2.Response:
+    def get(address, **_):
         addresses.append(address)
         if len(addresses) == 1:
             raise httpx2.ConnectError("no network")
-        return httpx2.Response(200, content=b"bytes", request=httpx2.Request("GET", address))
+        return httpx2.Response(
+            200,
+            content=b"bytes",
+            request=httpx2.Request("GET", address),
+        )
 
     monkeypatch.delenv(sources.MIRROR, raising=False)
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(httpx2, "get", get)
-    place = f"{'a' * 40}/some/file.json"
     sha256, zeros = hashlib.sha256(b"bytes").hexdigest(), "0" * 64
-    source = f"git:somebody/something@{place}"
-    assert error_of(lambda: sources.verified_file(source, sha256, "here")).endswith(
-        "cannot be fetched (ConnectError); put it into a folder and name that in EVENRULER_MIRROR"
-    )
-    assert addresses == [f"https://raw.githubusercontent.com/somebody/something/{place}"]
+    verify = sources.verified_file
+    line = error_of(verify, AT_COMMIT, sha256, "here")
+    put = "put it into a folder and name that in EVENRULER_MIRROR"
+    assert line.endswith(f"cannot be fetched (ConnectError); {put}")
+    place = AT_COMMIT.removeprefix("git:").replace("@", "/")
+    assert addresses == [f"https://raw.githubusercontent.com/{place}"]
     branch = "git:somebody/something@main/file.json"
-    line = error_of(lambda: sources.verified_file(branch, sha256, "here"))
-    assert "say git:OWNER/NAME@COMMIT/PATH" in line
-    bytes_are = f"other bytes than were declared (sha256 {sha256}, expected 000000000000...); "
-    other = error_of(lambda: sources.verified_file(source, zeros, "here"))
-    assert f"{bytes_are}install the version that requirements-models.txt names, or fix" in other
+    assert "say git:OWNER/NAME@COMMIT/PATH" in error_of(verify, branch, sha256, "here")
     (tmp_path / "mine.csv").write_bytes(b"bytes")
-    mine = f"local:{tmp_path}/mine.csv"
-    local = error_of(lambda: sources.verified_file(mine, zeros, "here"))
-    assert local.endswith(f"{bytes_are}if it is the right file, write `sha256: {sha256}`")
+    mismatch = f"other bytes than were declared (sha256 {sha256}, expected 000000000000...); "
+    install = "install the version that requirements-models.txt names, or fix"
+    assert f"{mismatch}{install}" in error_of(verify, AT_COMMIT, zeros, "here")
+    line = error_of(verify, f"local:{tmp_path}/mine.csv", zeros, "here")
+    assert line.endswith(f"{mismatch}if it is the right file, write `sha256: {sha256}`")
     for _ in range(2):
-        assert sources.verified_file(source, sha256, "here").read_bytes() == b"bytes"
+        assert verify(AT_COMMIT, sha256, "here").read_bytes() == b"bytes"
     assert len(addresses) == 3  # refused, once for each checksum, and then from the cache
 
 
-def test_a_text_after_a_prompt_without_a_space(tiny: Callable[..., Model]) -> None:
+def test_a_text_after_a_prompt_without_a_space(tiny) -> None:
     """Log-likelihoods of a continuation as it stands, as lm-evaluation-harness has it with the
     delimiter ""."""
     model = tiny()
-    by_options = model.continuations(["I saw him."], ["He ran.", " He ran."])[0]
-    bare = model.loglikelihood(["He ran."], ["I saw him."], between="").nats
-    spaced = model.loglikelihood(["He ran."], ["I saw him."]).nats
-    assert [bare[0], spaced[0]] == pytest.approx(by_options.tolist())
-    assert bare[0] != spaced[0]
+    options = model.continuations(["I saw him."], ["He ran.", " He ran."])[0]
+    bare = model.loglikelihood(["He ran."], ["I saw him."], between="").nats[0]
+    spaced = model.loglikelihood(["He ran."], ["I saw him."]).nats[0]
+    assert [bare, spaced] == pytest.approx(options.tolist())
+    assert bare != spaced

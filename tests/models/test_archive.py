@@ -4,181 +4,156 @@ import hashlib
 import io
 import stat
 import zipfile
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from evenruler.models import sources
 from evenruler.models.declarations import ModelEntry
+from evenruler.models.store import RowStore
+from tests.models.conftest import model_entry
 
 PARTS = 3
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
+def zipped(files: Iterable[tuple[str, bytes]]) -> bytes:
     """A zip file, compressed as most are."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, content in files.items():
+        for name, content in files:
             packed.writestr(name, content)
     return buffer.getvalue()
 
 
+@pytest.fixture
+def unpack(install, store):
+    """Installs an archive in parts, and finds the folder of its model."""
+
+    def install_and_locate(content):
+        install(content)
+        return sources.locate_model("tiny", entry(content), store)
+
+    return install_and_locate
+
+
 def model_in(folder: Path, below: str = "") -> dict[str, bytes]:
     """The files of a model as members of an archive, and one in a folder of its own."""
-    paths = sorted(folder.iterdir())
-    files = {f"{below}{path.name}": path.read_bytes() for path in paths}
+    files = {f"{below}{path.name}": path.read_bytes() for path in sorted(folder.iterdir())}
     return {**files, f"{below}1_Pooling/config.json": b"{}"}
 
 
 def entry(content: bytes) -> ModelEntry:
     """An entry whose source is the parts that `install` puts there."""
-    return ModelEntry.model_validate(
-        {
-            "kind": "causal",
-            "source": [f"package:tiny-part_{i}/input/Tiny.zip.00{i}" for i in range(PARTS)],
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "licence": "mit",
-            "origin": "here",
-        }
-    )
+    parts = [f"package:tiny-part_{part}/input/Tiny.zip.00{part}" for part in range(PARTS)]
+    return model_entry(source=parts, sha256=hashlib.sha256(content).hexdigest())
 
 
 @pytest.fixture
-def install(tmp_path, monkeypatch) -> Callable[[bytes], list[Path]]:
+def install(tmp_path, monkeypatch):
     """Puts a file there in three parts, each in a package whose name Python could not import."""
     monkeypatch.syspath_prepend(tmp_path / "site")
 
-    def put(content: bytes) -> list[Path]:
+    def put(content):
         size = -(-len(content) // PARTS)
-        paths = [tmp_path / f"site/tiny-part_{i}/input/Tiny.zip.00{i}" for i in range(PARTS)]
-        for i, path in enumerate(paths):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            (path.parents[1] / "__init__.py").write_text("raise RuntimeError('must not be run')")
-            path.write_bytes(content[i * size : (i + 1) * size])
-        return paths
+        for part in range(PARTS):
+            package = tmp_path / f"site/tiny-part_{part}"
+            (package / "input").mkdir(parents=True, exist_ok=True)
+            (package / "__init__.py").write_text("raise RuntimeError('must not be run')")
+            begin = part * size
+            path = package / f"input/Tiny.zip.00{part}"
+            path.write_bytes(content[begin : begin + size])
 
     return put
 
 
-def lying_in(store) -> list[str]:
-    folder = store.root / "models"
-    return (
-        sorted(path.name for path in folder.iterdir() if path.suffix != ".lock")
-        if folder.exists()
-        else []
-    )
+def lying_in(store: RowStore) -> list[str]:
+    """Names of what lies in the folder of unpacked models, locks left out."""
+    paths = (store.root / "models").glob("*")
+    return sorted(path.name for path in paths if path.suffix != ".lock")
 
 
 class TestParts:
     @pytest.mark.parametrize("below", ["", "all-tiny/"], ids=["flat", "in-a-folder"])
     def test_are_joined_checked_and_unpacked_once_for_all_entries(
-        self, below, install, llama_folder, store, monkeypatch
+        self, below, unpack, llama_folder, store, monkeypatch
     ) -> None:
-        content = zipped(model_in(llama_folder, below))
-        install(content)
+        content = zipped(model_in(llama_folder, below).items())
 
-        folder = sources.locate_model("tiny-a", entry(content), store)
+        folder = unpack(content)
 
         digest = hashlib.sha256(content).hexdigest()
         name = f"tiny-{digest[:16]}-v{sources.ARCHIVE_VERSION}"
         assert folder == store.root / "models" / name
         # What was in it and the checksums, without the joined file.
-        unpacked = {
-            p.relative_to(folder).as_posix(): p.read_bytes()
-            for p in folder.rglob("*")
-            if p.is_file()
-        }
-        del unpacked[sources.SUMS]
+        paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.*")}
+        del paths[sources.SUMS]
+        unpacked = {file: path.read_bytes() for file, path in paths.items()}
         assert unpacked == model_in(llama_folder)
         monkeypatch.setattr(sources, "unpack", lambda *_: pytest.fail("unpacked again"))
         assert sources.locate_model("tiny-b", entry(content), store) == folder
         assert lying_in(store) == [name]
 
     def test_what_is_damaged_in_a_folder_below_is_unpacked_again(
-        self, install, llama_folder, store, capsys
+        self, unpack, llama_folder, capsys
     ) -> None:
-        content = zipped(model_in(llama_folder))
-        install(content)
-        folder = sources.locate_model("tiny", entry(content), store)
-        (folder / "1_Pooling/config.json").write_bytes(b"{ }")
+        content = zipped(model_in(llama_folder).items())
+        config = unpack(content) / "1_Pooling/config.json"
+        config.write_bytes(b"{ }")
 
-        assert sources.locate_model("tiny", entry(content), store) == folder
+        unpack(content)
 
-        assert (folder / "1_Pooling/config.json").read_bytes() == b"{}"
+        assert config.read_bytes() == b"{}"
         assert "they are made again" in capsys.readouterr().err
 
 
 def test_a_zip_file_outside_packages_is_unpacked_too(llama_folder, tmp_path, store) -> None:
-    (tmp_path / "tiny.zip").write_bytes(zipped(model_in(llama_folder)))
-    named = {
-        "kind": "causal",
-        "source": f"local:{tmp_path}/tiny.zip",
-        "licence": "mit",
-        "origin": "here",
-    }
-    folder = sources.locate_model("tiny", ModelEntry.model_validate(named), store)
+    path = tmp_path / "tiny.zip"
+    path.write_bytes(zipped(model_in(llama_folder).items()))
+    folder = sources.locate_model("tiny", model_entry(source=f"local:{path}"), store)
     assert (folder / "config.json").read_bytes() == (llama_folder / "config.json").read_bytes()
 
 
 class TestHostileArchives:
-    @pytest.mark.parametrize(
-        "name",
-        ["../outside", "/outside", "..\\outside", "C:outside"],
-        ids=str,
-    )
+    @pytest.mark.parametrize("name", ["../outside", "/outside", "..\\outside", "C:outside"])
     def test_a_file_that_does_not_belong_into_a_folder(
-        self, name, install, llama_folder, tmp_path, store, error_of
+        self, name, unpack, llama_folder, tmp_path, store, error_of
     ) -> None:
-        content = zipped({**model_in(llama_folder), name: b"x"})
-        install(content)
+        content = zipped([*model_in(llama_folder).items(), (name, b"x")])
 
-        line = error_of(sources.locate_model, "tiny", entry(content), store)
+        line = error_of(unpack, content)
 
         refused = f"the archive holds {name!r}, which does not belong into a folder; do not use it"
         assert line == f"params.yaml: models.tiny: {refused}"
         assert lying_in(store) == []
         assert not list(tmp_path.rglob("outside"))
 
-    def test_a_link(self, install, llama_folder, store, error_of) -> None:
+    def test_a_link(self, unpack, store, error_of) -> None:
         link = zipfile.ZipInfo("config.json")
         link.external_attr = (stat.S_IFLNK | 0o777) << 16
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as packed:
-            packed.writestr(link, "/etc/passwd")
-        install(buffer.getvalue())
 
-        line = error_of(sources.locate_model, "tiny", entry(buffer.getvalue()), store)
+        line = error_of(unpack, zipped([(link, b"/etc/passwd")]))
 
         assert "the archive holds 'config.json', which does not belong into a folder" in line
         assert lying_in(store) == []
 
     @pytest.mark.parametrize("damage", ["no-zip", "bit", "twice"])
     def test_what_is_no_readable_archive(
-        self, damage, install, llama_folder, store, error_of
+        self, damage, unpack, llama_folder, store, error_of
     ) -> None:
-        content = bytearray(zipped(model_in(llama_folder)))
+        files = [*model_in(llama_folder).items()]
+        content = zipped(files)
         if damage == "no-zip":
-            content = bytearray(b"rubbish " * 100)
+            content = b"rubbish " * 100
         elif damage == "bit":
-            content[content.index(b"model.safetensors") + 1000] ^= 1
+            place = content.index(b"model.safetensors") + 1000
+            content = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
         else:
             with pytest.warns(UserWarning, match="Duplicate"):
-                content = bytearray(twice(model_in(llama_folder)))
-        install(bytes(content))
+                content = zipped([*files, ("config.json", b"{}")])
 
-        line = error_of(sources.locate_model, "tiny", entry(bytes(content)), store)
+        line = error_of(unpack, content)
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable zip file (")
         assert line.endswith("; get the file again")
         assert lying_in(store) == []
-
-
-def twice(files: dict[str, bytes]) -> bytes:
-    """An archive that holds a file under the name of another."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as packed:
-        for name, content in files.items():
-            packed.writestr(name, content)
-        packed.writestr("config.json", b"{}")
-    return buffer.getvalue()

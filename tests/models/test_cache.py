@@ -1,23 +1,18 @@
-import sqlite3
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
-from evenruler.models import cache, load
-from evenruler.models.backends.causal import CAPACITY, Capacity
+from evenruler.models import cache
 from evenruler.models.backends.sampling import RowSampler
 from evenruler.models.cache import AnswerCodec, Cache
-from evenruler.models.engines import environment
 from evenruler.models.model import Model
 from evenruler.models.questions import LikelihoodRequest, Sampling, WordInPlace
 from evenruler.models.store import RowStore, keys_of
-from evenruler.terminal import progress_bar
-from tests.tiny import tiny_params
 
 FINGERPRINT = 1  # a row beside the answers
 PARTS = (("The", "A", "No", "One"), ("man", "girl"), ("here", "at sea", "it"))
@@ -25,30 +20,15 @@ TEXTS = [f"{article} {person} is {place}." for article, person, place in product
 
 
 @pytest.fixture(autouse=True)
-def _small_packs(monkeypatch) -> None:
+def _small_packs(set_capacity):
     """So few nodes go into a pack that the texts fill several."""
-    monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=24, sequences=4, replies=4))
-    monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
+    set_capacity(nodes=24)
 
 
 @pytest.fixture
-def open_model(llama_folder, tmp_path) -> Callable[..., Model]:
-    """Opens the same model on a store in a folder, as another process would."""
-
-    def opened(where: str = "store") -> Model:
-        return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where))
-
-    return opened
-
-
-@pytest.fixture
-def unbroken(open_model) -> np.ndarray:
+def unbroken(open_model):
     """What a run that nothing interrupts answers."""
     return open_model("unbroken").loglikelihood(TEXTS).nats
-
-
-def must_not_load() -> None:
-    raise AssertionError("the model was loaded")
 
 
 def break_after(model: Model, packs: int, monkeypatch) -> list[int]:
@@ -68,26 +48,6 @@ def break_after(model: Model, packs: int, monkeypatch) -> list[int]:
 
 
 class TestNeverPayTwice:
-    def test_repeats_in_a_call_are_asked_once(self, open_model) -> None:
-        model = open_model()
-
-        nats = model.loglikelihood([TEXTS[0], TEXTS[1], TEXTS[0]]).nats
-
-        assert model.asked == 2
-        assert nats[0] == nats[2] != nats[1]
-
-    def test_another_process_on_the_same_folder_asks_nothing_and_loads_nothing(
-        self, open_model, monkeypatch
-    ) -> None:
-        first = open_model().loglikelihood(TEXTS)
-        again = open_model()
-        monkeypatch.setattr(again, "_load", must_not_load)
-
-        second = again.loglikelihood(TEXTS[::-1])
-
-        assert again.asked == 0
-        assert second.nats.tolist() == first.nats[::-1].tolist()
-
     def test_a_call_with_new_texts_asks_only_packs_that_hold_new_ones(self, open_model) -> None:
         model = open_model()
         before = model.loglikelihood(TEXTS[:12]).nats  # The ..., A ...
@@ -99,41 +59,31 @@ class TestNeverPayTwice:
 
     def test_a_generation_is_told_apart_by_all_that_it_depends_on(self, open_model) -> None:
         model = open_model()
-        usual = {"prompts": ["The man"], "sampling": Sampling(max_new_tokens=2), "seeds": [0]}
+        settings = [
+            {"temperature": 0.5},
+            {"top_p": 0.9},
+            {"top_k": 7},
+            {"max_new_tokens": 3},
+            {},
+        ]
         changes = [
             {"prompts": ["x"]},
             {"seeds": [1]},
             {"system": "Be brief."},
             {"chat": True},
-            {"sampling": Sampling(max_new_tokens=2, temperature=0.5)},
-            {"sampling": Sampling(max_new_tokens=2, top_p=0.9)},
-            {"sampling": Sampling(max_new_tokens=2, top_k=7)},
-            {"sampling": Sampling(max_new_tokens=3)},
         ]
-        for n_asked, options in enumerate([{}, *changes], start=1):
-            model.generate(**{**usual, **options})
+        changes += [{"sampling": Sampling(**{"max_new_tokens": 2} | more)} for more in settings]
+        for n_asked, options in enumerate(changes, start=1):
+            model.generate(
+                **{"prompts": ["The man"], "sampling": Sampling(2), "seeds": [0]} | options
+            )
             assert model.asked == n_asked, options
 
     def test_equal_settings_are_the_same_question(self, open_model) -> None:
         model = open_model()
-        assert Sampling(temperature=0) == Sampling(temperature=0.0)
-        model.generate(["The man"], sampling=Sampling(max_new_tokens=2, temperature=0.0))
-
-        model.generate(["The man"], sampling=Sampling(max_new_tokens=2, temperature=0))
-
+        for temperature in (0, 0.0):
+            model.generate(["The man"], sampling=Sampling(2, temperature=temperature))
         assert model.asked == 1
-
-    def test_likelihoods_and_generations_of_the_same_text_are_two_questions(
-        self, open_model
-    ) -> None:
-        model = open_model()
-
-        model.loglikelihood(["The man"])
-        model.continuations(["The man"], [""])
-        model.continuations([""], ["The man"])  # the same as the first
-        model.generate(["The man"], sampling=Sampling(max_new_tokens=1))
-
-        assert model.asked == 3
 
 
 class TestInterruption:
@@ -145,7 +95,7 @@ class TestInterruption:
         with pytest.raises(KeyboardInterrupt):
             killed.loglikelihood(TEXTS)
         assert len(sizes) == 3
-        assert RowStore(killed._cache.store.root).count() == sum(sizes) + FINGERPRINT
+        assert killed._cache.store.count() == sum(sizes) + FINGERPRINT
 
         monkeypatch.setattr(cache, "print_note", lambda text: pytest.fail(text))
         resumed = open_model()
@@ -157,49 +107,47 @@ class TestInterruption:
     def test_rows_that_are_lost_come_back_the_same(self, open_model, unbroken) -> None:
         model = open_model()
         model.loglikelihood(TEXTS)
-        path = model._cache.store.root / "rows.sqlite"
+        store = model._cache.store
         lost = np.random.default_rng(0).choice(len(TEXTS), 5, replace=False).tolist()
         keys = keys_of(model.engine, "likelihood/1", (["", TEXTS[index]] for index in lost))
-        with sqlite3.connect(path) as connection:
+        with store._connection as connection:
             connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in keys])
-        connection.close()
-        assert RowStore(path.parent).count() == len(TEXTS) - 5 + FINGERPRINT
+        assert store.count() == len(TEXTS) - 5 + FINGERPRINT
 
         again = open_model()
-        nats = again.loglikelihood(TEXTS).nats
 
-        assert nats.tolist() == unbroken.tolist()  # bit by bit
-        packs = again.backend._scorer.packs(
-            [again.backend._encoded([LikelihoodRequest(text)])[0] for text in TEXTS]
-        )
-        n_asked = sum(len(pack) for pack in packs if not set(lost).isdisjoint(pack))
-        assert again.asked == n_asked < len(TEXTS)
-        assert RowStore(path.parent).count() == len(TEXTS) + FINGERPRINT
+        assert again.loglikelihood(TEXTS).nats.tolist() == unbroken.tolist()  # bit by bit
+        sequences = again.backend._encoded(list(map(LikelihoodRequest, TEXTS)))
+        packs = again.backend._scorer.packs(sequences)
+        touched = [len(pack) for pack in packs if not set(lost).isdisjoint(pack)]
+        assert again.asked == sum(touched) < len(TEXTS)
+        assert store.count() == len(TEXTS) + FINGERPRINT
 
     def test_a_killed_generation_resumes_with_the_same_replies(
         self, open_model, monkeypatch
     ) -> None:
         """Batches of four, each stored whole after four steps."""
-        steps, stored = 14, 12
-        sampling, seeds = Sampling(max_new_tokens=4), list(range(len(TEXTS)))
-        unbroken = open_model("unbroken").generate(TEXTS, sampling=sampling, seeds=seeds)
-        killed, done, step = open_model(), [], RowSampler.__call__
+        question = {
+            "sampling": Sampling(max_new_tokens=4),
+            "seeds": range(len(TEXTS)),
+        }
+        unbroken = open_model("unbroken").generate(TEXTS, **question)
+        killed, steps, step = open_model(), iter(range(14)), RowSampler.__call__
 
-        def dies(*args):
-            if len(done) == steps:
+        def dies(*arguments):
+            if next(steps, None) is None:
                 raise KeyboardInterrupt
-            done.append(args)
-            return step(*args)
+            return step(*arguments)
 
         with monkeypatch.context() as patch:
             patch.setattr(RowSampler, "__call__", dies)
             with pytest.raises(KeyboardInterrupt):
-                killed.generate(TEXTS, sampling=sampling, seeds=seeds)
-        assert RowStore(killed._cache.store.root).count() == stored + FINGERPRINT
+                killed.generate(TEXTS, **question)
+        assert killed._cache.store.count() == 12 + FINGERPRINT
 
         resumed = open_model()
-        assert resumed.generate(TEXTS, sampling=sampling, seeds=seeds) == unbroken
-        assert resumed.asked == len(TEXTS) - stored
+        assert resumed.generate(TEXTS, **question) == unbroken
+        assert resumed.asked == len(TEXTS) - 12
 
 
 class TestLimits:
@@ -217,99 +165,62 @@ class TestLimits:
             plain_reference(model, [text]), abs=1e-3
         )
 
-    def test_prompt_and_option_count_together(self, open_model, error_of) -> None:
-        line = error_of(open_model().continuations, ["p" * 200], ["o" * 56])
-
-        assert "a text of 256 tokens" in line
-
-    def test_nothing_is_answered_with_nothing(self, open_model, monkeypatch) -> None:
-        model = open_model()
-        monkeypatch.setattr(model, "_load", must_not_load)
-
-        likelihoods = model.loglikelihood([])
-
-        assert (likelihoods.nats.dtype, likelihoods.nats.size) == (np.float64, 0)
-        assert (likelihoods.tokens.dtype, likelihoods.tokens.size) == (np.int64, 0)
-        assert model.generate([]) == []
-
-
-HOLDER = """
-import sys
-from filelock import FileLock
-with FileLock(sys.argv[1]):
-    print("held", flush=True)
-    sys.stdin.readline()
-"""
-
 
 class TestLease:
     @pytest.fixture
     def holder(self, tmp_path):
-        """Another process that holds the lease of the model."""
-        lock = tmp_path / "store" / "leases" / "tiny.lock"
-        lock.parent.mkdir(parents=True)
-        process = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, str(lock)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout.readline() == "held\n"
-        yield process
-        process.kill()
-        process.communicate()
+        """The lease of the model, held by somebody else."""
+        lock = FileLock(tmp_path / "store" / "leases" / "tiny.lock")
+        Path(lock.lock_file).parent.mkdir(parents=True)
+        with lock:
+            yield lock
 
-    def asks_in_a_thread(
-        self, open_model, monkeypatch
-    ) -> tuple[threading.Thread, threading.Event, dict]:
-        """Ask in a thread of its own; the event is set when it says that it waits."""
+    @pytest.fixture
+    def asking(self, holder, open_model, monkeypatch):
+        """A thread that asks and has said that it waits, and what becomes of it."""
         waits, outcome = threading.Event(), {}
 
-        def noted(text: str) -> None:
+        def note(text):
             outcome.setdefault("notes", []).append(text)
             waits.set()
 
-        def ask() -> None:
+        def ask():
             model = open_model()
-            outcome["nats"] = model.loglikelihood(TEXTS).nats
+            outcome["nats"] = model.loglikelihood(TEXTS).nats.tolist()
             outcome["asked"] = model.asked
 
-        monkeypatch.setattr(cache, "print_note", noted)
+        monkeypatch.setattr(cache, "print_note", note)
         thread = threading.Thread(target=ask)
         thread.start()
-        return thread, waits, outcome
-
-    def test_a_call_waits_until_the_process_that_asks_already_dies(
-        self, holder, open_model, unbroken, monkeypatch
-    ) -> None:
-        thread, waits, outcome = self.asks_in_a_thread(open_model, monkeypatch)
         assert waits.wait(200)
-        assert outcome == {
-            "notes": ["tiny: another process is asking this model; waiting for it to finish"]
-        }
+        yield thread, outcome
+        thread.join(200)
 
-        holder.kill()
+    def test_a_call_waits_until_who_asks_already_is_done(self, holder, unbroken, asking) -> None:
+        thread, outcome = asking
+        waiting = "tiny: another process is asking this model; waiting for it to finish"
+        assert outcome == {"notes": [waiting]}
+
+        holder.release()
         thread.join(200)
 
         assert outcome["asked"] == len(TEXTS)
-        assert outcome["nats"].tolist() == unbroken.tolist()
+        assert outcome["nats"] == unbroken.tolist()
 
-    def test_what_the_other_process_found_meanwhile_is_not_asked_again(
-        self, holder, open_model, unbroken, tmp_path, monkeypatch
+    def test_what_the_other_found_meanwhile_is_not_asked_again(
+        self, holder, unbroken, asking, tmp_path
     ) -> None:
-        thread, waits, outcome = self.asks_in_a_thread(open_model, monkeypatch)
-        assert waits.wait(200)
+        thread, outcome = asking
+        answered = RowStore(tmp_path / "unbroken")._connection
+        RowStore(tmp_path / "store").put(
+            answered.execute("SELECT key, answer FROM kept").fetchall()
+        )
 
-        with sqlite3.connect(tmp_path / "unbroken" / "rows.sqlite") as connection:
-            stored_rows = connection.execute("SELECT key, answer FROM kept").fetchall()
-        connection.close()
-        RowStore(tmp_path / "store").put(stored_rows)
-        holder.stdin.write("\n")
-        holder.stdin.flush()
+        holder.release()
         thread.join(200)
 
         assert outcome["asked"] == 0
-        assert outcome["nats"].tolist() == unbroken.tolist()
+        assert outcome["nats"] == unbroken.tolist()
 
     def test_what_the_store_has_needs_no_lease(self, open_model, monkeypatch) -> None:
         open_model().loglikelihood(TEXTS)
@@ -325,7 +236,7 @@ class TestWhatItIsTold:
     """A backend that says whatever it is given, without a model."""
 
     @pytest.fixture
-    def answer_cache(self, store) -> Cache:
+    def answer_cache(self, store):
         return Cache("tiny", "engine", store)
 
     @staticmethod
@@ -345,9 +256,8 @@ class TestWhatItIsTold:
         answer_cache.answers("say/1", ["a"], TEXT, self.upper)
         answer_cache.store.is_writable = False
 
-        assert "rows.sqlite: 2 answers are missing" in error_of(
-            answer_cache.answers, "say/1", ["a", "b", "c"], TEXT, self.upper
-        )
+        line = error_of(answer_cache.answers, "say/1", ["a", "b", "c"], TEXT, self.upper)
+        assert "rows.sqlite: 2 answers are missing" in line
 
     def test_more_than_was_asked_is_counted_and_not_kept(self, answer_cache) -> None:
         answer_cache.answers("say/1", ["a"], TEXT, self.upper)
@@ -357,24 +267,6 @@ class TestWhatItIsTold:
 
         assert answer_cache.asked == 3
         assert answer_cache.answers("say/1", ["a", "b"], TEXT, self.upper) == ["A", "B"]
-
-    def test_the_bar_names_model_operation_and_how_many_are_missing(
-        self, answer_cache, monkeypatch
-    ) -> None:
-        bars = []
-
-        def open_bar(*arguments):
-            bars.append(progress_bar(*arguments))
-            return bars[-1]
-
-        monkeypatch.setattr(cache, "progress_bar", open_bar)
-        answer_cache.answers("say/1:twice", ["a"], TEXT, self.upper)
-        answer_cache.answers("say/1:twice", ["a", "b", "c"], TEXT, self.upper)
-
-        assert [(bar.total, bar.n, bar.desc, bar.unit) for bar in bars] == [
-            (1, 1, "tiny: say", "text"),
-            (2, 2, "tiny: say", "text"),
-        ]
 
     @pytest.mark.parametrize(
         ("question", "where"),
@@ -387,15 +279,10 @@ class TestWhatItIsTold:
     def test_the_question_to_which_no_number_is_said_is_named(
         self, question, where, answer_cache, error_of
     ) -> None:
-        form = AnswerCodec(str.encode, bytes.decode, lambda _: False)
+        codec = AnswerCodec(str.encode, bytes.decode, lambda _: False)
 
-        line = error_of(
-            answer_cache.answers,
-            "say/1",
-            [question],
-            form,
-            lambda *_: iter([[(0, "nan")]]),
-            lambda _: "key",
-        )
+        def say(*_):
+            yield [(0, "nan")]
 
+        line = error_of(answer_cache.answers, "say/1", [question], codec, say, lambda _: "key")
         assert line == f"{where}: tiny answers with what is no number; take another dtype or model"

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -9,6 +10,7 @@ from evenruler.models import Model, load
 from evenruler.models.declarations import OPERATIONS, ModelEntry
 from evenruler.models.store import RowStore
 from tests.conftest import ROOT
+from tests.models.conftest import model_entry
 from tests.tiny import save_tiny_masked, tiny_params
 
 CAUSAL = {"loglikelihood", "words", "generate", "slor", "entail"}
@@ -36,17 +38,11 @@ NEEDS = {
 }
 
 
-def entry(kind: str, **changes) -> ModelEntry:
-    source = (
-        "endpoint:big"
-        if kind in ("chat", "completions")
-        else "recorded:x"
-        if kind == "recorded"
-        else "local:x"
-    )
-    return ModelEntry.model_validate(
-        {"kind": kind, "source": source, "licence": "mit", "origin": "here", **changes}
-    )
+SOURCES = {"chat": "endpoint:big", "completions": "endpoint:big", "recorded": "recorded:x"}
+
+
+def entry(kind: str, **fields: Any) -> ModelEntry:
+    return model_entry(kind, **{"source": SOURCES.get(kind, "local:x")} | fields)
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, error_of) -> None:
@@ -74,19 +70,12 @@ class TestCan:
     def test_what_a_kind_can_do_is_known_from_its_declaration(self, kind, expected) -> None:
         assert entry(kind).operations == expected
 
-    def test_an_encoder_can_do_what_its_head_does(self, shipped_params) -> None:
-        def operations_of(name: str) -> list[str]:
-            return [operation for operation in OPERATIONS if shipped_params.can(name, operation)]
-
-        can = {name: operations_of(name) for name in shipped_params.models}
-
-        assert can["mpnet-nli-a"] == ["entail"]
-        assert can["minilm-sentiment"] == ["classify"]
-        assert can["all-minilm-l6-v2"] == ["embed"]
-        assert set(can["gemma-3-270m"]) == CAUSAL
-
     def test_a_model_says_the_same_and_is_not_loaded(self, llama_folder, store) -> None:
-        model = load("tiny", tiny_params({"tiny": llama_folder}), store=store)
+        model = load(
+            "tiny",
+            tiny_params({"tiny": llama_folder}),
+            store=store,
+        )
 
         assert isinstance(model, Model)
         assert {operation for operation in OPERATIONS if model.can(operation)} == CAUSAL
@@ -94,7 +83,7 @@ class TestCan:
 
     def test_there_is_no_other_operation(self, llama_folder, store) -> None:
         with pytest.raises(ValueError, match="no operation 'loglikelihoods'"):
-            load("tiny", tiny_params({"tiny": llama_folder}), store=store).can("loglikelihoods")  # type: ignore[arg-type]
+            load("tiny", tiny_params({"tiny": llama_folder}), store=store).can("loglikelihoods")
 
     def test_what_it_cannot_do_is_one_line(self, tmp_path, store, shipped_params, error_of) -> None:
         embedder = load("all-minilm-l6-v2", shipped_params, store=store)
@@ -144,7 +133,12 @@ class TestDeclaration:
             entry(kind, source=source)
 
     def test_sampling_settings_are_checked(self) -> None:
-        for wrong in ({"temperature": -1}, {"top_p": 0}, {"top_k": -1}, {"temperatur": 1}):
+        for wrong in (
+            {"temperature": -1},
+            {"top_p": 0},
+            {"top_k": -1},
+            {"temperatur": 1},
+        ):
             with pytest.raises(ValidationError):
                 entry("causal", sampling=wrong)
         with pytest.raises(ValidationError, match="models that generate"):

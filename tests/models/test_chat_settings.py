@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 import torch
 
-from evenruler.models import Model, Sampling, load
+from evenruler.declaration.params_file import ParamsFile
+from evenruler.models import Model, Sampling
 from evenruler.models.backends import sampling
 from evenruler.models.backends.sampling import RowSampler
 from evenruler.models.chat_settings import NOW, ChatSettings, Thinking, ThoughtParser
+from evenruler.models.declarations import ModelEntry
 from evenruler.models.questions import CUT, Reply
-from evenruler.models.store import RowStore
 from evenruler.models.templates import render_prompt, writes_day
-from tests.tiny import CHAT, EOS, save_tiny, tiny_params, tiny_tokenizer
+from tests.tiny import CHAT, EOS, save_tiny, tiny_tokenizer
 
+BRIEF = Sampling(4)
 THINKS = CHAT.replace(
     "[assistant] {% endif %}",
     "[assistant] {% if enable_thinking is defined and not enable_thinking %}<think></think>{% else "
@@ -45,10 +47,6 @@ def saved(
     return folder
 
 
-def model_of(folder: Path, store: RowStore, **entry: Any) -> Model:
-    return load("tiny", tiny_params({"tiny": folder}, chat=True, **entry), store=store)
-
-
 # Texts
 
 
@@ -66,17 +64,8 @@ def model_of(folder: Path, store: RowStore, **entry: Any) -> Model:
         ("<think>a</think>", False, True, ""),
     ],
 )
-def test_an_answer_stands_after_the_last_thought(
-    text: str, opened: bool, whole: bool, answer: str | None
-) -> None:
+def test_an_answer_stands_after_the_last_thought(text, opened, whole, answer) -> None:
     assert Thinking().answer(text, opened, whole) == answer
-
-
-def test_marks_of_other_models() -> None:
-    assert Thinking(end="[/THINK]").begin == "[THINK]"
-    channels = Thinking(end="<|channel|>final<|message|>")
-    assert channels.begin == ""
-    assert channels.answer("analysis<|channel|>final<|message|>Yes.") == "Yes."
 
 
 # Tokens
@@ -87,43 +76,57 @@ def test_channels_are_split_before_decoding_deletes_their_marks() -> None:
     answer."""
     tokenizer = tiny_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": ["<|channel|>", "<|message|>"]})
-    tokens = tokenizer(
-        "<|channel|>analysis<|message|>so<|channel|>final<|message|>Yes.", add_special_tokens=False
-    )
-    thoughts = ThoughtParser(tokenizer, Thinking(end="<|channel|>final<|message|>"), 9)
-    answer = thoughts.answer(tokens["input_ids"], is_whole=True, opened=False)
-    assert tokenizer.decode(tokens["input_ids"], skip_special_tokens=True) == "analysissofinalYes."
-    assert answer is not None
-    assert tokenizer.decode(answer, skip_special_tokens=True) == "Yes."
-    half = tokenizer("<|channel|>analysis<|message|>so", add_special_tokens=False)["input_ids"]
-    assert thoughts.answer(half, is_whole=True, opened=False) is None
+    thinking = Thinking(end="<|channel|>final<|message|>")
+    assert (thinking.begin, Thinking(end="[/THINK]").begin) == ("", "[THINK]")
+    half = "<|channel|>analysis<|message|>so"
+    for text, expected in (
+        (half, None),
+        (f"{half}{thinking.end}Yes.", "Yes."),
+    ):
+        tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
+        answer = ThoughtParser(tokenizer, thinking, 9).answer(
+            tokens,
+            is_whole=True,
+            opened=False,
+        )
+        assert (answer and tokenizer.decode(answer)) == expected
 
 
-@pytest.mark.parametrize("special", [(), ("</think>",)], ids=str)
-def test_thoughts_end_where_their_tokens_do(special: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("special", [[], ["</think>"]], ids=str)
+def test_thoughts_end_where_their_tokens_do(special) -> None:
     tokenizer = tiny_tokenizer()
-    if special:
-        tokenizer.add_special_tokens({"additional_special_tokens": list(special)})
-
-    def ids(text: str) -> list[int]:
-        return tokenizer(text, add_special_tokens=False)["input_ids"]
+    tokenizer.add_special_tokens({"additional_special_tokens": special})
+    before, end, after = tokenizer(["<think>so", "</think>", "Yes."])["input_ids"]
+    assert (len(end) == 1) == bool(special)
 
     thoughts = ThoughtParser(tokenizer, Thinking(tokens=40), answer=3)
-    before, end, after = ids("<think>so"), ids("</think>"), ids("Yes.")
+
     whole = [*before, *end, *after]
-    assert (len(end) == 1) == bool(special)
-    place = len(before) + len(end)
-    lengths = range(1, len(whole) + 1)
-    assert [n for n in lengths if thoughts.ends(whole, n)] == [place]
-    assert thoughts.answer(whole, is_whole=True, opened=True) == after
-    assert thoughts.answer([*before, *after], is_whole=True, opened=True) is None
-    assert thoughts.answer(after, is_whole=True, opened=False) == after
-    assert thoughts.answer(after, is_whole=False, opened=False) is None  # all the room, and no end
-    assert thoughts.answer(whole * 2, is_whole=True, opened=False) == after
+    ends = [
+        thoughts.ends(whole, n)
+        for n in range(
+            1,
+            len(whole) + 1,
+        )
+    ]
+    assert [n for n, is_end in enumerate(ends, 1) if is_end] == [len(before) + len(end)]
+    cases = [
+        (whole, True, True, after),
+        ([*before, *after], True, True, None),
+        (after, True, False, after),
+        (after, False, False, None),  # all the room, and no end
+        (whole * 2, True, False, after),
+    ]
+    for tokens, is_whole, opened, answer in cases:
+        assert thoughts.answer(tokens, is_whole=is_whole, opened=opened) == answer
 
 
 def test_a_thought_may_not_take_more_than_the_whole() -> None:
-    thoughts = ThoughtParser(tiny_tokenizer(), Thinking(tokens=10), answer=5)
+    thoughts = ThoughtParser(
+        tiny_tokenizer(),
+        Thinking(tokens=10),
+        answer=5,
+    )
     for place, last in ((0, 9), (3, 7), (12, 14)):
         assert not thoughts.is_over(last, place)
         assert thoughts.is_over(last + 1, place)
@@ -132,134 +135,120 @@ def test_a_thought_may_not_take_more_than_the_whole() -> None:
 # Models
 
 
-class Scripted:
-    """In place of drawing: each reply is what stands in a script, then the end token."""
-
-    def __init__(self, tokenizer: Any, replies: list[str]) -> None:
-        self.rows = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in replies]
-        self.end = tokenizer.convert_tokens_to_ids(EOS)
-
-    def token(self, row: int, n: int) -> int:
-        tokens = self.rows[row]
-        return tokens[n] if n < len(tokens) else self.end
-
-
-def scripted(model: Model, monkeypatch: pytest.MonkeyPatch, replies: dict[str, str]) -> None:
-    """Have the model write a text after each prompt; its tokens come in place of those that are
-    drawn."""
+def scripted(
+    model: Model,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: dict[str, str],
+    settings: Sampling = BRIEF,
+) -> list[Reply]:
+    """What the model replies to prompts, where it writes these texts; their tokens come in place of
+    those that are drawn."""
     tokenizer = model.backend.tokenizer
-    script = Scripted(tokenizer, list(replies.values()))
-    row_by_prompt = {f"] {prompt}\n": row for row, prompt in enumerate(replies)}
+    end = [tokenizer.convert_tokens_to_ids(EOS)]
 
-    def row_of(text: str) -> int:
-        return next(row for prompt, row in row_by_prompt.items() if prompt in text)
+    def tokens_after(written):
+        """What comes after what a row of a batch holds."""
+        text = next(replies[prompt] for prompt in replies if f"] {prompt}\n" in written)
+        return tokenizer(text, add_special_tokens=False)["input_ids"] + end * 99
 
     class Written(RowSampler):
-        step = 0
+        rows = None
 
-        def __call__(self, input_ids: Any, scores: Any) -> Any:
-            if not self.step:
+        def __call__(self, input_ids, scores):
+            if self.rows is None:
                 texts = tokenizer.batch_decode(input_ids, skip_special_tokens=True)
-                self.rows = list(map(row_of, texts))
-            tokens = torch.tensor([[script.token(row, self.step)] for row in self.rows])
-            self.step += 1
+                self.rows = [iter(tokens_after(text)) for text in texts]
+            tokens = torch.tensor([[next(row)] for row in self.rows])
             return torch.full_like(scores, -torch.inf).scatter_(1, tokens, 0.0)
 
     monkeypatch.setattr(sampling, "RowSampler", Written)
+    return model.replies(list(replies), sampling=settings)
 
 
-def test_two_budgets_and_an_answer_without_its_thought(
-    tmp_path: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = model_of(saved(tmp_path / "m"), store, thinking={"tokens": 30})
-    scripted(
-        model,
-        monkeypatch,
-        {
-            "soon": "so</think>\n\nYes.",
-            "long": "x" * 50 + "</think>No.",
-            "cut": "ab</think>Perhaps it is so.",
-            "end": "x",
-        },
-    )
-    sampling = Sampling(4)
+@pytest.fixture
+def model_with(tmp_path, store, load_saved):
+    """Makes a tiny model with this template and entry, in one folder."""
+
+    def open_model(template=THINKS, special=("</think>",), **entry):
+        folder = tmp_path / "m"
+        if not folder.exists():
+            saved(folder, template, special)
+        return load_saved(folder, store=store, chat=True, **entry)
+
+    return open_model
+
+
+def test_two_budgets_and_an_answer_without_its_thought(model_with, monkeypatch) -> None:
+    model = model_with(thinking={"tokens": 30})
     reason = f"{CUT} (30 tokens to think in): say `--thinking 60`"
-    replies = model.replies(["soon", "long", "cut", "end"], sampling=sampling)
-    assert str(replies[0].text).startswith("Ye")
-    assert replies[1] == Reply(None, reason, "length")
-    assert replies[2].text == "Perh"
-    assert replies[2].finish == "length"
-    assert replies[3] == Reply(
-        None, reason, "stop"
-    )  # the template began a thought, which never ended
+    expected_by_text = {
+        "so</think>\n\nYes.": Reply("Ye", None, "length"),
+        "x" * 50 + "</think>No.": Reply(None, reason, "length"),
+        "ab</think>Perhaps it is so.": Reply("Perh", None, "length"),
+        "x": Reply(None, reason, "stop"),  # the template began a thought, which never ended
+    }
+    prompts = dict(zip("abcd", expected_by_text, strict=True))
+    assert scripted(model, monkeypatch, prompts) == [*expected_by_text.values()]
 
 
-def test_a_real_loop_stops_where_the_budgets_end(tmp_path: Path, store: RowStore) -> None:
+def test_a_real_loop_stops_where_the_budgets_end(model_with) -> None:
     """Of random weights: as without budgets, cut by them; in any company."""
-    folder = saved(tmp_path / "m")
-    backend = model_of(folder, store).backend
-    prompts = [(1, 5, 7), (1, 5, 9, 11), (1, 8), (1, 4)]
+    backend = model_with().backend
+    prompts = [
+        (1, 5, 7),
+        (1, 5, 9, 11),
+        (1, 8),
+        (1, 4),
+    ]
     seeds, settings = [1, 2, 3, 4], Sampling(35)
     whole = sampling.generate_batch(backend.model, prompts, seeds, settings)
     texts = map(backend.tokenizer.decode, whole[0][:20])
-    characters = (text for text in texts if len(text) == 1)
-    end = next(filter(str.isascii, characters))
+    end = next(text for text in texts if len(text) == 1 and text.isascii())
     thoughts = ThoughtParser(backend.tokenizer, Thinking(end=end, tokens=30), 5)
     assert thoughts.most == 35
 
     cut = sampling.generate_batch(backend.model, prompts, seeds, settings, thoughts)
 
-    for unbounded, tokens in zip(whole, cut, strict=True):
-        assert tokens == unbounded[: len(tokens)]
-    alone = [
-        sampling.generate_batch(backend.model, [prompt], [seed], settings, thoughts)[0]
-        for prompt, seed in zip(prompts, seeds, strict=True)
-    ]
-    assert alone == cut
-    assert len({len(tokens) for tokens in cut}) > 1
+    for place, tokens in enumerate(cut):
+        assert tokens == whole[place][: len(tokens)]
+        alone = slice(place, place + 1)
+        batch = prompts[alone], seeds[alone], settings, thoughts
+        assert sampling.generate_batch(backend.model, *batch) == [tokens]
+    assert len(set(map(len, cut))) > 1
 
 
 def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
-    tmp_path: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch
+    model_with, monkeypatch
 ) -> None:
-    model = model_of(saved(tmp_path / "m", template=CHAT, special=()), store)
+    model = model_with(CHAT, special=())
     assert {"thinking", "template", "effort", "now"}.isdisjoint(json.loads(model.engine))
-    scripted(
-        model,
-        monkeypatch,
-        {"one": "<think>so</think> Yes.", "two": "<think>so it goes on", "three": "Yes."},
-    )
+    texts = {"one": "<think>a</think>Yes.", "two": "<think>so it goes on", "three": "Yes."}
     reason = f"{CUT} (0 tokens to think in): say `--thinking 4096` or `--thinking off`"
     answer = Reply("Yes.", None, "stop")
-    replies = model.replies(["one", "two", "three"], sampling=Sampling(40))
+    replies = scripted(model, monkeypatch, texts, Sampling(40))
     assert replies == [answer, Reply(None, reason, "stop"), answer]
 
 
-def test_a_text_that_is_continued_has_no_thoughts(tmp_path: Path, store: RowStore) -> None:
-    folder = saved(tmp_path / "m")
-    thinking = model_of(folder, store, thinking={"tokens": 30})
-    plain = model_of(folder, store)
-    prompts, sampling = ["The man", "x"], Sampling(6)
-    replies = thinking.replies(prompts, sampling=sampling, chat=False)
-    assert replies == plain.replies(prompts, sampling=sampling, chat=False)
+def test_a_text_that_is_continued_has_no_thoughts(model_with) -> None:
+    question = {
+        "prompts": ["The man", "x"],
+        "sampling": Sampling(6),
+        "chat": False,
+    }
+    thinking, plain = model_with(thinking={"tokens": 30}), model_with()
+    assert thinking.replies(**question) == plain.replies(**question)
     assert thinking.asked == plain.asked == 2
 
 
-def test_likelihoods_in_a_chat_are_refused_while_it_thinks(
-    tmp_path: Path, store: RowStore, error_of: Any
-) -> None:
-    folder = saved(tmp_path / "m")
-    model = model_of(folder, store, thinking={"tokens": 9})
+def test_likelihoods_in_a_chat_are_refused_while_it_thinks(model_with, error_of) -> None:
+    model = model_with(thinking={"tokens": 9})
     question = ["The man is"], [" a"], True
-    message = error_of(model.whole_words, *question)
-    assert message == (
-        "params.yaml: models.tiny.thinking: likelihoods of what tiny says first in a chat are "
-        "those of its thoughts; "
-        "say `off`, or --thinking off"
+    said_first = "likelihoods of what tiny says first in a chat are those of its thoughts"
+    assert error_of(model.whole_words, *question) == (
+        f"params.yaml: models.tiny.thinking: {said_first}; say `off`, or --thinking off"
     )
     assert model.whole_words(["The man is"], [" a"]).nats.shape == (1,)
-    off = model_of(folder, store, thinking="off").whole_words(*question)
-    unset = model_of(folder, store).whole_words(*question)
+    off, unset = (model_with(**entry).whole_words(*question) for entry in ({"thinking": "off"}, {}))
     assert off.nats[0] != pytest.approx(unset.nats[0])
 
 
@@ -270,7 +259,7 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     tokenizer = tiny_tokenizer(chat=True)
     tokenizer.chat_template = THINKS
 
-    def read(**settings: Any) -> str:
+    def read(**settings):
         return render_prompt(tokenizer, "m", "Hi.", None, True, ChatSettings(**settings))
 
     assert read() == "<s>[user] Hi.\n[assistant] <think>"
@@ -281,66 +270,64 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     assert read(now=datetime.date(2030, 5, 6)).startswith("Today is 06 May 2030.")
 
 
-def test_options_that_change_nothing_are_said(
-    tmp_path: Path, store: RowStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize(
+    ("template", "n_notes"),
+    [(CHAT, 1), (THINKS, 0)],
+    ids=range(2),
+)
+def test_options_that_change_nothing_are_said(template, n_notes, model_with, capsys) -> None:
     idle = "tiny: its chat template writes the same without enable_thinking, thinking"
-    for template, n_notes in ((CHAT, 1), (THINKS, 0)):
-        model = model_of(saved(tmp_path / f"m{n_notes}", template=template), store, thinking="off")
-        assert model.backend
-        assert capsys.readouterr().err.count(idle) == n_notes
+    assert model_with(template, thinking="off").backend
+    assert capsys.readouterr().err.count(idle) == n_notes
 
 
-@pytest.mark.parametrize(("template", "writes"), [(DATED, True), (TOOLS, False)], ids=range(2))
+@pytest.mark.parametrize(
+    ("template", "writes"),
+    [(DATED, True), (TOOLS, False)],
+    ids=range(2),
+)
 def test_two_clocks_tell_whether_the_day_is_in_the_key(
-    tmp_path: Path, store: RowStore, template: str, writes: bool
+    template, writes, model_with, tmp_path
 ) -> None:
-    folder = saved(tmp_path / "m", template=template)
+    plain, later = model_with(template), model_with(now=datetime.date(2030, 5, 6))
+    folder = tmp_path / "m"
     assert writes_day(folder, ChatSettings()) is writes
-    plain = model_of(folder, store)
-    later = model_of(folder, store, now=datetime.date(2030, 5, 6))
-    expected = NOW.isoformat() if writes else None
-    assert json.loads(plain.engine).get("now") == expected
+    day = NOW.isoformat() if writes else None
+    assert json.loads(plain.engine).get("now") == day
     assert (plain.engine == later.engine) is not writes
     # The template may also stand among the tokenizer's settings.
     path = folder / "tokenizer_config.json"
     settings = json.loads(path.read_text()) | {"chat_template": template}
     path.write_text(json.dumps(settings))
     (folder / "chat_template.jinja").unlink()
-    assert json.loads(model_of(folder, store).engine).get("now") == expected
+    assert json.loads(model_with().engine).get("now") == day
 
 
 @pytest.mark.parametrize(
-    ("entry", "words"),
+    ("kind", "field", "words"),
     [
-        ({"kind": "causal", "thinking": "off"}, "`thinking` belongs to models that chat"),
-        ({"kind": "causal", "timeout": 3}, "`timeout` belongs to the kinds chat and completions"),
-        ({"kind": "masked", "new_tokens": 3}, "`new_tokens` belongs to models that generate"),
+        ("causal", {"thinking": "off"}, "`thinking` belongs to models that chat"),
+        ("causal", {"timeout": 3}, "`timeout` belongs to the kinds chat and completions"),
+        ("masked", {"new_tokens": 3}, "`new_tokens` belongs to models that generate"),
     ],
 )
-def test_what_an_entry_cannot_say(entry: dict[str, Any], words: str) -> None:
-    from evenruler.models.declarations import ModelEntry
-
+def test_what_an_entry_cannot_say(kind, field, words) -> None:
     with pytest.raises(ValueError, match=words):
-        ModelEntry.model_validate({"source": "local:m", "licence": "x", "origin": "x", **entry})
+        ModelEntry(kind=kind, source="local:m", licence="x", origin="x", **field)
 
 
-def test_as_it_is_written_in_yaml(tmp_path: Path) -> None:
-    from evenruler.declaration.params_file import ParamsFile
-
+def test_as_it_is_written_in_yaml(tmp_path) -> None:
     entry_start = "{kind: causal, source: 'local:m', chat: true, licence: x, origin: x, "
     settings = "thinking: off, now: 2026-02-03, template: {a: [1, b]}, effort: low, new_tokens: 9}"
-    (tmp_path / "params.yaml").write_text(
+    path = tmp_path / "params.yaml"
+    path.write_text(
         f"models:\n  m: {entry_start}{settings}\n  n: {entry_start}thinking: {{tokens: 7}}}}\n"
     )
-    models = ParamsFile(tmp_path / "params.yaml").catalogue.models
-    assert models["m"].now == datetime.date(2026, 2, 3)
-    assert models["m"].options == {
-        "enable_thinking": False,
-        "thinking": False,
-        "reasoning_effort": "low",
-        "a": [1, "b"],
-    }
-    assert models["m"].in_key == {"thinking": "off", "effort": "low", "template": {"a": [1, "b"]}}
-    assert models["n"].thoughts == Thinking(tokens=7)
-    assert models["n"].in_key == {"thinking": {"end": "</think>", "tokens": 7}}
+    models = ParamsFile(path).catalogue.models
+    off, thinks = models["m"], models["n"]
+    assert off.now == datetime.date(2026, 2, 3)
+    idle = {"enable_thinking": False, "thinking": False}
+    assert off.options == {**idle, "reasoning_effort": "low", "a": [1, "b"]}
+    assert off.in_key == {"thinking": "off", "effort": "low", "template": {"a": [1, "b"]}}
+    assert thinks.thoughts == Thinking(tokens=7)
+    assert thinks.in_key == {"thinking": {"end": "</think>", "tokens": 7}}

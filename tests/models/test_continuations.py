@@ -12,21 +12,18 @@ def raw(model, text: str) -> np.ndarray:
     return raw_token_nats(model.backend.model, model.backend.tokenizer, text)
 
 
-def test_a_continuation_is_the_sum_over_its_own_tokens(llama) -> None:
-    prompts, options = ["The man", "x"], [" is", " sees!"]
+@pytest.mark.parametrize(("prompt", "begin"), [("The man", 4), ("x", 1)])  # T, he, Ġ, man; x
+def test_a_continuation_is_the_sum_over_its_own_tokens(prompt, begin, llama) -> None:
+    options = [" is", " sees!"]
 
-    nats = llama.continuations(prompts, options)
+    nats = llama.continuations([prompt], options)
 
-    begin = {"The man": 4, "x": 1}  # T, he, Ġ, man; x
-    expected = [
-        raw(llama, prompt + option)[begin[prompt] :].sum()
-        for prompt, option in product(prompts, options)
-    ]
-    assert nats.ravel() == pytest.approx(expected, abs=NATS)
+    expected = [raw(llama, prompt + option)[begin:].sum() for option in options]
+    assert nats[0] == pytest.approx(expected, abs=NATS)
 
 
 def test_a_token_across_the_border_belongs_to_the_option(llama) -> None:
-    # " t" is the token Ġt alone; with "he" it becomes the one token Ġthe, which is all that counts.
+    # " t" is the token Ġt alone; with "he" it becomes the one token Ġthe, which alone counts.
     tokenizer = llama.backend.tokenizer
     assert (tokenizer.tokenize(" t"), tokenizer.tokenize(" the")) == (["Ġt"], ["Ġthe"])
 
@@ -36,16 +33,18 @@ def test_a_token_across_the_border_belongs_to_the_option(llama) -> None:
 
 
 def test_a_trailing_space_of_the_prompt_joins_the_first_word_of_the_option(llama) -> None:
-    # "x " is x and Ġ; "x the" is x and Ġthe: the space is part of the option's token.
+    # "x " is x and Ġ; "x the" is x and Ġthe: the space is part of the option's token. "xthe" has
+    # no space at all.
     nats = llama.continuations(["x ", "x"], ["the", " the"])
 
-    expected = raw(llama, "x the")[1]
-    assert nats[0, 0] == pytest.approx(expected, abs=NATS)
-    assert nats[1, 1] == pytest.approx(expected, abs=NATS)
-    # "xthe" has no space at all.
-    without_space = raw(llama, "xthe")[1:].sum()
-    assert nats[1, 0] == pytest.approx(without_space, abs=NATS)
-    assert abs(nats[1, 0] - expected) > 0.01
+    spaced, bare = raw(llama, "x the")[1], raw(llama, "xthe")[1:].sum()
+    ours = [
+        nats[0, 0],
+        nats[1, 1],
+        nats[1, 0],
+    ]
+    assert ours == pytest.approx([spaced, spaced, bare], abs=NATS)
+    assert abs(bare - spaced) > 0.01
 
 
 def test_without_a_prompt_it_is_the_likelihood_and_is_paid_once(llama) -> None:
@@ -63,29 +62,10 @@ def test_rows_are_prompts_and_columns_options(llama) -> None:
 
     nats = llama.continuations(prompts, options)
 
-    assert nats.shape == (3, 2)
-    assert nats.dtype == np.float64
-    one_by_one = [
-        llama.continuations([prompt], [option]).item()
-        for prompt, option in product(prompts, options)
-    ]
-    assert nats.ravel().tolist() == one_by_one
+    assert (nats.shape, nats.dtype) == ((3, 2), np.float64)
+    pairs = product(prompts, options)
+    alone = [llama.continuations([prompt], [option]).item() for prompt, option in pairs]
+    assert nats.ravel().tolist() == alone
     assert llama.continuations([], options).shape == (0, 2)
     assert llama.continuations(prompts, []).shape == (3, 0)
     assert llama.continuations(["a"], ["", " is"])[0, 0] == 0.0  # it is certain
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_packaged_model_prefers_what_fits(smollm2) -> None:
-    prompts = ["The capital of France is", "The capital of Italy is"]
-    options = [" Paris", " Rome"]
-
-    nats = smollm2.continuations(prompts, options)
-
-    # One token each, so the last of the whole.
-    assert [len(smollm2.backend.tokenizer.tokenize(option)) for option in options] == [1, 1]
-    expected = [raw(smollm2, prompt + option)[-1] for prompt, option in product(prompts, options)]
-    assert nats.ravel() == pytest.approx(expected, abs=NATS)
-    assert nats[0, 0] > nats[0, 1]
-    assert nats[1, 1] > nats[1, 0]

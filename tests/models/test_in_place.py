@@ -1,19 +1,15 @@
 """A word in its place, with both sides seen."""
 
-import itertools
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from evenruler.models import WordInPlace, load
+from evenruler.models import WordInPlace
 from evenruler.models.backends import encoders
 from evenruler.models.model import Model
-from evenruler.models.store import RowStore
-from tests.tiny import LONGEST, save_tiny_masked, tiny_params
+from tests.tiny import LONGEST, save_tiny_masked
 
 NATS = 1e-4
 
@@ -36,39 +32,29 @@ ASKED = [
 def plain_masked(model: Model, placed: WordInPlace) -> np.ndarray:
     """[tokens] log-probability of each token of the word, a pass each, itself and those right of it
     masked."""
-    import torch
-
     tokenizer, network = model.backend.tokenizer, model.backend.model
     encoded = tokenizer(placed.before + placed.word + placed.after)
-    begin = len(placed.before)
-    end = begin + len(placed.word)
-    positions = list(
-        range(encoded.char_to_token(begin), encoded.char_to_token(end))
-    )  # letters of several bytes, too
+    begin = encoded.char_to_token(len(placed.before))
+    end = encoded.char_to_token(len(placed.before + placed.word))
+    ids = torch.tensor(encoded["input_ids"])
     nats = []
-    for n, position in enumerate(positions):
-        ids = list(encoded["input_ids"])
-        for hidden in positions[n:]:
-            ids[hidden] = tokenizer.mask_token_id
+    for place in range(begin, end):  # letters of several bytes, too
+        masked = ids.clone()
+        masked[place:end] = tokenizer.mask_token_id
         with torch.inference_mode():
-            logits = network(input_ids=torch.tensor([ids])).logits[0, position].double()
-        token = encoded["input_ids"][position]
-        nats.append(float(logits.log_softmax(-1)[token]))
+            logits = network(input_ids=masked[None]).logits[0, place].double()
+        nats.append(float(logits.log_softmax(-1)[ids[place]]))
     return np.array(nats)
 
 
 @pytest.fixture
-def loaded(tmp_path) -> Callable[..., Model]:
-    """Loads a tiny masked model; from a store that is empty unless one is given."""
-    numbers = itertools.count()
+def loaded(load_saved, tmp_path):
+    """Loads a tiny masked model, of this folder or another one."""
 
-    def make(folder: Path | None = None, store: RowStore | None = None, **entry: Any) -> Model:
-        number = next(numbers)
-        folder = folder or save_tiny_masked(tmp_path / f"masked-{number}")
-        params = tiny_params({"tiny": folder}, kind="masked", **entry)
-        return load("tiny", params, store=store or RowStore(tmp_path / f"store-{number}"))
+    def load_masked(folder=None):
+        return load_saved(folder or save_tiny_masked(tmp_path / "masked"), kind="masked")
 
-    return make
+    return load_masked
 
 
 class TestMasked:
@@ -80,7 +66,15 @@ class TestMasked:
         mean_nats = model.in_place(ASKED)
 
         by_token = [plain_masked(model, placed) for placed in ASKED]
-        assert [len(nats) for nats in by_token[:7]] == [5, 11, 5, 1, 6, 5, 6]
+        assert [len(nats) for nats in by_token[:7]] == [
+            5,
+            11,
+            5,
+            1,
+            6,
+            5,
+            6,
+        ]
         assert mean_nats == pytest.approx([nats.mean() for nats in by_token], abs=NATS)
         assert np.ptp(mean_nats) > 0.1
         assert (mean_nats.dtype, model.asked) == (np.float64, len(ASKED))
@@ -93,30 +87,9 @@ class TestMasked:
             plain_masked(model, WordInPlace("x ", "the", " y"))[0], abs=NATS
         )
 
-    def test_no_words_no_numbers(self, loaded) -> None:
-        model = loaded()
-        assert model.in_place([]).shape == (0,)
-        assert model._backend is None
-
     def test_a_word_without_a_token(self, loaded) -> None:
         with pytest.raises(ValueError, match="no token holds ''"):
             loaded().in_place([WordInPlace("He is", "", "here")])
-
-
-class TestStore:
-    def test_nothing_is_asked_twice(self, tmp_path, store, loaded, monkeypatch) -> None:
-        folder = save_tiny_masked(tmp_path / "bert")
-        first = loaded(folder, store)
-        answers = first.in_place(ASKED)
-        with_repeat = first.in_place([*ASKED, ASKED[0]])
-        assert with_repeat.tolist() == [*answers, answers[0]]
-        assert first.asked == len(ASKED)
-
-        again = loaded(folder, store)
-        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
-        backwards = again.in_place(ASKED[::-1])
-        assert backwards.tolist() == answers[::-1].tolist()
-        assert again.asked == 0
 
 
 class TestWhatIsRefused:

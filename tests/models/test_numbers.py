@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from evenruler.models import Model, Sampling, WordInPlace, load
-from tests.models.backends.test_nli import save_classifier
-from tests.tiny import save_tiny_masked, tiny_params
+from evenruler.models import Sampling, WordInPlace, load
+from tests.models.backends import test_encoders, test_nli
+from tests.tiny import save_tiny_masked
 
 
 @pytest.fixture
-def broken(tiny) -> Model:
+def broken(tiny):
     """A causal model with one weight that is no number."""
     model = tiny(chat=True)
     model.backend.model.base_model.norm.weight.data[3] = torch.nan
@@ -55,18 +55,6 @@ def test_an_overflow_is_no_number_either(tiny, error_of) -> None:
     assert model._cache.store.count() == 1  # its fingerprint, from before
 
 
-def test_of_a_masked_model(tmp_path, store, error_of) -> None:
-    model = load(
-        "tiny",
-        tiny_params({"tiny": save_tiny_masked(tmp_path / "bert")}, kind="masked"),
-        store=store,
-    )
-    model.backend.model.get_input_embeddings().weight.data[:] = torch.nan
-
-    assert "no number" in error_of(model.in_place, [WordInPlace("The man ", "is", " here.")])
-    assert store.count() == 1
-
-
 def test_of_an_embedder(shipped_params, store, error_of) -> None:
     model = load("all-minilm-l6-v2", shipped_params, store=store)
     encoder = model.backend._model[0].auto_model.encoder
@@ -76,22 +64,26 @@ def test_of_an_embedder(shipped_params, store, error_of) -> None:
     assert store.count() == 0  # its fingerprint is a recorded one
 
 
-def test_of_heads(tmp_path, shipped_params, store, error_of) -> None:
-    pairs = load(
-        "tiny", tiny_params({"tiny": save_classifier(tmp_path / "tiny")}, kind="nli"), store=store
-    )
-    texts = load("minilm-sentiment", shipped_params, store=store)
-    for model in (pairs, texts):
-        *_, head = (
-            weight
-            for name, weight in model.backend.model.named_parameters()
-            if name.endswith("weight")
-        )
-        head.data[0, 0] = torch.nan
+HEADED = {
+    "pairs": ("nli", test_nli.save_classifier, "entailment", [("A man.", "Somebody.")]),
+    "texts": ("classifier", test_encoders.save_classifier, "classify", ["A man."]),
+    "shares": ("classifier", test_encoders.save_classifier, "probabilities", ["A man."]),
+    "words": ("masked", save_tiny_masked, "in_place", [WordInPlace("The man ", "is", " here.")]),
+}
 
-    assert "tiny answers with what is no number" in error_of(
-        pairs.entailment, [("A man.", "Somebody.")]
+
+@pytest.mark.parametrize("name", HEADED)
+def test_of_heads_and_masked_models(name, load_saved, tmp_path, store, error_of) -> None:
+    kind, save, operation, questions = HEADED[name]
+    model = load_saved(
+        save(tmp_path / "tiny"),
+        store=store,
+        kind=kind,
     )
-    for call in (texts.classify, texts.probabilities):
-        assert "minilm-sentiment answers with what is no number" in error_of(call, ["A man."])
-    assert store.count() == 1  # the first one's fingerprint; the other's is recorded
+    for weight in model.backend.model.parameters():
+        weight.data[..., 0] = torch.nan
+
+    line = error_of(getattr(model, operation), questions)
+
+    assert "tiny answers with what is no number" in line
+    assert store.count() == 1  # its fingerprint

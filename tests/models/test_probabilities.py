@@ -1,22 +1,23 @@
 """Probabilities of labels through the row store, for texts that are never cut."""
 
-import json
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from evenruler.models import load
-from evenruler.models.model import Model
-from evenruler.models.store import RowStore
-from evenruler.training.fit import finetune
 from tests.models.backends.test_encoders import LABELS, plain, save_classifier
-from tests.tiny import tiny_params
-from tests.training.tiny import LONGEST, MOODS, WORDS, params, workshop
+from tests.models.conftest import change_json
+from tests.training.tiny import LONGEST, WORDS
 
-TEXTS = ["w0", "w1", "w0 w1", "w9 nothing w0", *(" ".join(WORDS[i:]) for i in range(25))]
+TEXTS = [
+    "w0",
+    "w1",
+    "w0 w1",
+    "w9 nothing w0",
+    *(" ".join(WORDS[i:]) for i in range(25)),
+]
 FITS = " ".join(
     [*WORDS, *WORDS[: LONGEST - 32]]
 )  # with its two special tokens as long as the model takes
@@ -24,16 +25,13 @@ TOO_LONG = f"{FITS} w0"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return save_classifier(tmp_path_factory.mktemp("classifier"))
 
 
 @pytest.fixture
-def opened(store: RowStore) -> Callable[..., Model]:
-    def make(folder: Path, **entry: object) -> Model:
-        return load("tiny", tiny_params({"tiny": folder}, kind="classifier", **entry), store=store)
-
-    return make
+def opened(load_saved):
+    return partial(load_saved, kind="classifier")
 
 
 def must_not_load() -> None:
@@ -41,8 +39,7 @@ def must_not_load() -> None:
 
 
 def configured(folder: Path, **keys: object) -> Path:
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+    change_json(folder / "config.json", **keys)
     return folder
 
 
@@ -83,7 +80,13 @@ def test_a_text_that_is_too_long_has_none_and_touches_no_other(folder, opened, c
     assert np.isfinite(model.classify([TOO_LONG])).all()  # which cuts it
     capfd.readouterr()
     probabilities = model.probabilities(["w1", TOO_LONG, FITS, "w0", TOO_LONG])
-    assert np.isnan(probabilities).all(axis=1).tolist() == [False, True, False, False, True]
+    assert np.isnan(probabilities).all(axis=1).tolist() == [
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
     assert probabilities[[0, 2, 3]] == pytest.approx(
         softmax(plain(folder, ["w1", FITS, "w0"]), axis=1), abs=1e-6
     )
@@ -91,64 +94,18 @@ def test_a_text_that_is_too_long_has_none_and_touches_no_other(folder, opened, c
     assert np.isnan(model.probabilities([f"{TOO_LONG} w1"])).all()  # none that fits
 
 
-def test_no_texts(folder, opened, monkeypatch) -> None:
-    model = opened(folder)
-    monkeypatch.setattr(model, "_load", must_not_load)
-    assert model.probabilities([]).shape == (0, 4)
-
-
-def test_nothing_is_asked_twice_nor_loaded_for_its_labels(folder, opened, monkeypatch) -> None:
-    texts = [*TEXTS, TOO_LONG]
-    first = opened(folder)
-    probabilities = first.probabilities([*texts, TOO_LONG, "w0"])
-    assert first.asked == len(texts)
-
-    again = opened(folder)
-    monkeypatch.setattr(again, "_load", must_not_load)
-    backwards = again.probabilities(texts[::-1])
-    np.testing.assert_array_equal(backwards[::-1], probabilities[:-2])
-    assert (again.labels, again.asked) == (LABELS, 0)
-
-
-def test_labels_are_those_of_params(folder, opened, error_of, monkeypatch) -> None:
-    named = opened(folder, labels=["a", "b", "c", "d"])
-    monkeypatch.setattr(named, "_load", must_not_load)
-    assert named.labels == ["a", "b", "c", "d"]
+def test_labels_are_those_of_params_and_ask_for_no_weights(
+    folder, opened, error_of, monkeypatch
+) -> None:
+    for entry, labels in (
+        ({}, LABELS),
+        ({"labels": [*"abcd"]}, [*"abcd"]),
+    ):
+        model = opened(folder, **entry)
+        monkeypatch.setattr(model, "_load", must_not_load)
+        assert model.labels == labels
     line = error_of(opened(folder, labels=["a", "b"]).probabilities, ["w0"])
     assert line == (
         "params.yaml: models.tiny.labels: 2 labels for a head of 4; name every output of the head, "
         "in order"
     )
-
-
-def test_a_head_of_ours(tmp_path, store, monkeypatch) -> None:
-    monkeypatch.chdir(workshop(tmp_path))
-    finetune("tiny", params(MOODS), store=store)
-    model = load("tiny", params(MOODS), store=store)
-    probabilities = model.probabilities(["w5 w0 w6", "w5 w1 w6", TOO_LONG])
-    assert probabilities[:2].argmax(axis=1).tolist() == [0, 1]
-    assert model.labels == ["sad", "glad"]
-    assert probabilities[:2] == pytest.approx(
-        softmax(model.classify(["w5 w0 w6", "w5 w1 w6"]), axis=1), abs=1e-6
-    )
-    assert np.isnan(probabilities[2]).all()
-    again = load("tiny", params(MOODS), store=store)
-    monkeypatch.setattr(again, "_load", must_not_load)
-    np.testing.assert_array_equal(again.probabilities(["w5 w1 w6", TOO_LONG]), probabilities[1:])
-    assert again.asked == 0
-
-
-def test_parts_of_a_pack_are_answered_as_the_whole(folder, opened) -> None:
-    """As where workers answer packs, or a GPU has room for half of one."""
-    texts = [TOO_LONG, "w0", f"{TOO_LONG} w1", "w1"]
-    packs = opened(folder).backend.classify_whole.packs(texts)
-    whole = {}
-    for pack in packs.indices:
-        whole.update(packs.answer(tuple(pack)))
-
-    assert [whole[0], whole[2]] == [None, None]
-    for i in range(4):
-        ((place, logits),) = packs.answer((i,))
-        assert place == i
-        assert (logits is None) == (whole[i] is None)
-        assert logits is None or logits == pytest.approx(whole[i], abs=1e-5)

@@ -2,6 +2,7 @@
 refused in one line."""
 
 import copy
+import io
 import json
 import zipfile
 from collections.abc import Callable
@@ -12,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from evenruler.errors import UserError
-from evenruler.evaluate.resolve_model import resolve_model as subject
-from evenruler.models.answer_logs import match_option, normalise_question, read_zipped_log
+from evenruler.evaluate.resolve_model import resolve_model
+from evenruler.models.answer_logs import normalise_question, read_zipped_log
 from evenruler.models.catalogue import load_model
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -23,13 +23,6 @@ OPTIONS = ("The grandfather", "The grandson", "Can't be determined")
 TURNED = [*OPTIONS[1:], OPTIONS[0]]
 
 EVAL = Path(__file__).with_name("inspect_bbq.eval")
-
-
-def test_a_reply_is_an_option_by_its_letter_or_its_text() -> None:
-    """By the one reader of replies, of which tests/text/test_options.py has the cases."""
-    for reply in ("B", "the grandson."):
-        assert match_option(reply, OPTIONS) == OPTIONS[1]
-    assert match_option("D", OPTIONS) is None
 
 
 def test_labels_of_a_question_do_not_count() -> None:
@@ -41,109 +34,95 @@ def test_labels_of_a_question_do_not_count() -> None:
     )
 
 
-def generated(doc_id: int, reply: object, **more: object) -> dict[str, Any]:
+ANSWERS = {f"ans{place}": option for place, option in enumerate(OPTIONS)}
+DOC = {
+    "example_id": 0,
+    "question_index": "1",
+    "category": "Age",
+    "context": "I saw both.",
+    "question": "Who?",
+    "choices": [*OPTIONS],
+    **ANSWERS,
+}
+BOTH = "I saw both.\n\nQ: Who?\nA:"
+
+
+def generated(doc_id: int, reply: object, prompt: str = BOTH, **more: object) -> dict[str, Any]:
     """A sample of lm_eval's bbq_generate (0.4.13), less what is not read."""
-    doc = {
-        "example_id": doc_id,
-        "question_index": "1",
-        "category": "Age",
-        "context": "I saw both.",
-        "question": "Who?",
+    asked_with = {
+        "arg_0": prompt,
+        "arg_1": {"until": ["\n\n"]},
     }
-    options = {f"ans{place}": option for place, option in enumerate(OPTIONS)}
-    return {
+    sample = {
         "doc_id": doc_id,
-        "doc": {
-            **doc,
-            **options,
-            "answer_info": {"ans0": ["grandfather", "old"]},
-            "choices": list(OPTIONS),
-        },
+        "doc": {**DOC, "example_id": doc_id},
         "target": "2",
-        "arguments": {
-            "gen_args_0": {"arg_0": "I saw both.\n\nQ: Who?\nA:", "arg_1": {"until": ["\n\n"]}}
-        },
+    }
+    replies = {
         "resps": [[reply]],
         "filtered_resps": [reply],
         "filter": "none",
-        **more,
     }
+    return {**sample, "arguments": {"gen_args_0": asked_with}, **replies, **more}
 
 
 def lines(*rows: object) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-Recorded = Callable[..., Model]
-
-
 @pytest.fixture
-def recorded(tmp_path: Path) -> Recorded:
+def recorded(tmp_path):
     """A model of a file with this content."""
 
-    def make(content: str | bytes, name: str = "log.jsonl") -> Model:
+    def open_log(content, name="log.jsonl"):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         source, store = f"recorded:{path}", RowStore(tmp_path / "cache")
-        return load_model(
-            "mine", subject(source, store, name="mine").catalogue, store=store, where=source
-        )
+        catalogue = resolve_model(source, store, name="mine").catalogue
+        return load_model("mine", catalogue, store=store, where=source)
 
-    return make
+    return open_log
 
 
-def answers(
-    model: Model, key: str = "Age/1/0", prompt: str = "I saw both.\n\nQ: Who?\nA:"
-) -> list[float]:
+def answers(model: Model, key: str = "Age/1/0", prompt: str = BOTH) -> list[float]:
     keys = [f"{key}/{place}" for place in range(3)]
-    likelihoods = model.loglikelihood(OPTIONS, [prompt] * 3, keys=keys)
-    return [float(value) for value in likelihoods.nats]
+    return list(model.loglikelihood(OPTIONS, [prompt] * 3, keys=keys).nats)
 
 
-def error_of(call: Callable[[], object]) -> str:
-    with pytest.raises(UserError) as raised:
-        call()
-    line = str(raised.value)
-    assert "\n" not in line
-    return line
-
-
-def test_replies_of_the_harness(recorded: Recorded) -> None:
+def test_replies_of_the_harness(recorded, error_of) -> None:
     model = recorded(lines(generated(0, " The grandson")))
     assert answers(model) == [0, 1, 0]
-    assert "it answers another text than 'Age/1/0' of this benchmark" in error_of(
-        lambda: answers(model, prompt="I saw one.\n\nQ: Who?\nA:")
-    )
+    line = error_of(answers, model, prompt="I saw one.\n\nQ: Who?\nA:")
+    assert "it answers another text than 'Age/1/0' of this benchmark" in line
 
 
-def test_a_file_of_windows_and_a_second_filter(recorded: Recorded) -> None:
-    rows = [
-        generated(0, "The grandson"),
-        generated(0, "The grandson", filter="first", filtered_resps=["grandson"]),
-    ]
-    content = lines(*rows).replace("\n", "\r\n").encode()
-    assert answers(recorded(b"\xef\xbb\xbf" + content)) == [0, 1, 0]
+def test_a_file_of_windows_and_a_second_filter(recorded) -> None:
+    row = generated(0, "The grandson")
+    content = lines(row, {**row, "filter": "first", "filtered_resps": ["grandson"]})
+    windows = b"\xef\xbb\xbf" + content.replace("\n", "\r\n").encode()
+    assert answers(recorded(windows)) == [0, 1, 0]
 
 
-def test_documents_that_do_not_say_which_they_are(recorded: Recorded) -> None:
+def test_documents_that_do_not_say_which_they_are(recorded, error_of) -> None:
     """By the prompt, and by options that the document holds."""
-    doc = {"text": "irrelevant", "choices": list(OPTIONS)}
-    row = generated(0, "The grandson", doc=doc)
-    assert answers(recorded(lines(row))) == [0, 1, 0]
-    doc = {"choices": ["The uncle", *OPTIONS[1:]]}
-    other = recorded(lines(generated(0, "The grandson", doc=doc)))
-    assert "it answers another text" in error_of(lambda: answers(other))
-
-
-def test_a_task_of_free_text_answers_no_question(recorded: Recorded) -> None:
     row = generated(
         0,
-        "42",
-        doc={"question": "6 x 7?"},
-        arguments={"gen_args_0": {"arg_0": "6 x 7?", "arg_1": {}}},
+        "The grandson",
+        doc={"text": "irrelevant", "choices": [*OPTIONS]},
     )
-    line = error_of(lambda: answers(recorded(lines(row))))
-    assert "none of its answers (lm-evaluation-harness replies) is to one of these 3 texts" in line
+    assert answers(recorded(lines(row))) == [0, 1, 0]
+    other = generated(
+        0,
+        "The grandson",
+        doc={"choices": ["The uncle", *OPTIONS[1:]]},
+    )
+    assert "it answers another text" in error_of(answers, recorded(lines(other)))
+
+
+def test_a_task_of_free_text_answers_no_question(recorded, error_of) -> None:
+    model = recorded(lines(generated(0, "42", "6 x 7?", doc={"question": "6 x 7?"})))
+    none = "none of its answers (lm-evaluation-harness replies) is to one of these 3 texts"
+    assert none in error_of(answers, model)
 
 
 BROKEN = [
@@ -156,7 +135,10 @@ BROKEN = [
         "line 2: document 0 is answered twice; take the log of one run",
     ),
     (
-        lines(generated(0, "a"), generated(1, "b", doc=generated(0, "a")["doc"])),
+        lines(
+            generated(0, "a"),
+            generated(1, "b", doc=generated(0, "a")["doc"]),
+        ),
         "line 2: 'Age/1/0' is answered twice; take one log of one epoch",
     ),
     (
@@ -176,8 +158,8 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "reason"), BROKEN)
-def test_samples_that_are_broken(recorded: Recorded, text: str, reason: str) -> None:
-    assert reason in error_of(lambda: recorded(text))
+def test_samples_that_are_broken(recorded, text, reason, error_of) -> None:
+    assert reason in error_of(recorded, text)
 
 
 def inspected() -> dict[str, Any]:
@@ -189,16 +171,27 @@ def inspected() -> dict[str, Any]:
 QUESTION = "I saw both. The grandson forgot.\n\nQ: Who forgot?\nA:"
 
 
-def test_logs_of_inspect_ai_in_three_forms(recorded: Recorded, tmp_path: Path) -> None:
+def deflated(log: dict[str, Any]) -> bytes:
+    """The log as a zip file whose members are compressed."""
+    header = {key: log[key] for key in log if key != "samples"}
+    members = {"header.json": header}
+    for place, sample in enumerate(log["samples"]):
+        members[f"samples/{place}_epoch_1.json"] = sample
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, json.dumps(content))
+    return packed.getvalue()
+
+
+def test_logs_of_inspect_ai_in_three_forms(recorded) -> None:
     log = inspected()
-    with zipfile.ZipFile(tmp_path / "deflated.eval", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(
-            "header.json", json.dumps({key: log[key] for key in log if key != "samples"})
-        )
-        for place, sample in enumerate(log["samples"]):
-            archive.writestr(f"samples/{place}_epoch_1.json", json.dumps(sample))
-    forms = {"a.eval": EVAL.read_bytes(), "b.eval": (tmp_path / "deflated.eval").read_bytes()}
-    for name, content in {**forms, "c.json": json.dumps(log, indent=2).encode()}.items():
+    forms = {
+        "a.eval": EVAL.read_bytes(),
+        "b.eval": deflated(log),
+        "c.json": json.dumps(log, indent=2),
+    }
+    for name, content in forms.items():
         assert answers(recorded(content, name), "Age/1/1", QUESTION) == [0, 1, 0]
 
 
@@ -213,60 +206,46 @@ def of_second(**more: object) -> str:
     return changed(lambda log: log["samples"][1].update(more))
 
 
-def written(text: str) -> dict[str, Any]:
-    return {
-        "choices": [
-            {"message": {"content": [{"type": "reasoning"}, {"type": "text", "text": text}]}}
-        ]
-    }
+def written(text: str, scored: str | None = None, **more: object) -> str:
+    """The log whose second sample has this reply and this letter of the scorer, or none."""
+    parts = [{"type": "reasoning"}, {"type": "text", "text": text}]
+    output = {"choices": [{"message": {"content": parts}}]}
+    scores = None
+    if scored:
+        scores = {"choice": {"value": "I", "answer": scored}}
+    return of_second(scores=scores, output=output, **more)
 
 
-def scored(answer: str) -> dict[str, Any]:
-    return {"choice": {"value": "I", "answer": answer}}
+CONVERSATION = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": QUESTION},
+]
 
 
 CHOSEN = [
     # Without a score the reply is read: its letter, or its words.
-    (of_second(scores=None, output=written("So it is.\n(Answer: C)")), [0, 0, 1]),
-    (of_second(scores=None, output=written("The grandfather")), [1, 0, 0]),
-    (of_second(scores=None, output=written("ANSWER: A, B")), [0, 0, 0]),
-    (
-        of_second(
-            scores=None,
-            output=written("<think>Surely the grandfather.</think>It was the grandson."),
-        ),
-        [0, 1, 0],
-    ),
+    (written("So it is.\n(Answer: C)"), [0, 0, 1]),
+    (written("The grandfather"), [1, 0, 0]),
+    (written("ANSWER: A, B"), [0, 0, 0]),
+    (written("<think>Surely the grandfather.</think>It was the grandson."), [0, 1, 0]),
     # The scorer's letter is that of a reply that states no answer, or the same one.
-    (of_second(scores=scored("A"), output=written("I really wonder")), [1, 0, 0]),
-    (of_second(scores=scored("C"), output=written("ANSWER: The grandson")), [0, 1, 0]),
-    (of_second(scores=scored("B"), output=written("ANSWER: Both")), [0, 0, 0]),
-    (of_second(scores=scored("B"), output=written("ANSWER: something else")), [0, 0, 0]),
-    (of_second(scores=scored("B"), output=written("I cannot answer that.")), [0, 0, 0]),
-    (of_second(scores=scored("B"), output=written("A) The grandson")), [0, 0, 0]),
-    (of_second(scores=scored("Z")), [0, 1, 0]),
-    (of_second(scores=scored("A, B"), output=written("I wonder")), [0, 0, 0]),
+    (written("I really wonder", "A"), [1, 0, 0]),
+    (written("ANSWER: The grandson", "C"), [0, 1, 0]),
+    (written("ANSWER: something else", "B"), [0, 0, 0]),
+    (written("I cannot answer that.", "B"), [0, 0, 0]),
+    (written("A) The grandson", "B"), [0, 0, 0]),
+    (written("ANSWER: B", "Z"), [0, 1, 0]),
+    (written("I wonder", "A, B"), [0, 0, 0]),
     # Of a data set whose options were shuffled, letters are of their new order.
     (of_second(choices=TURNED), [0, 0, 1]),
     (of_second(metadata={}), [0, 1, 0]),
-    (
-        of_second(
-            metadata=None,
-            input=[
-                {"role": "system", "content": "Be brief."},
-                {"role": "user", "content": QUESTION},
-            ],
-        ),
-        [0, 1, 0],
-    ),
+    (of_second(metadata=None, input=CONVERSATION), [0, 1, 0]),
     (of_second(input="attachment://1a", attachments={"1a": QUESTION}), [0, 1, 0]),
 ]
 
 
 @pytest.mark.parametrize(("text", "expected"), CHOSEN)
-def test_what_a_log_of_inspect_ai_says(
-    recorded: Recorded, text: str, expected: list[float]
-) -> None:
+def test_what_a_log_of_inspect_ai_says(recorded, text, expected) -> None:
     assert answers(recorded(text, "log.json"), "Age/1/1", QUESTION) == expected
 
 
@@ -314,26 +293,27 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED)
-def test_logs_of_inspect_ai_that_are_refused(recorded: Recorded, text: str, reason: str) -> None:
-    assert reason in error_of(lambda: recorded(text, "log.json"))
+def test_logs_of_inspect_ai_that_are_refused(recorded, text, reason, error_of) -> None:
+    assert reason in error_of(recorded, text, "log.json")
 
 
-def test_another_version_of_a_question(recorded: Recorded) -> None:
+def test_another_version_of_a_question(recorded, error_of) -> None:
     text = json.dumps(inspected()).replace("The grandson forgot.", "The grandson had forgotten.")
-    line = error_of(lambda: answers(recorded(text, "log.json"), "Age/1/1", QUESTION))
+    line = error_of(answers, recorded(text, "log.json"), "Age/1/1", QUESTION)
     assert "it answers another text than 'Age/1/1' of this benchmark; take the version" in line
 
 
-def test_how_often_the_scorer_read_another_answer_is_told(
-    recorded: Recorded, capsys: pytest.CaptureFixture[str]
-) -> None:
-    recorded(of_second(scores=scored("C")), "log.json")
-    assert (
-        "in 1 of 3 samples the scorer read another answer than the reply states; the reply counts"
-        in (capsys.readouterr().err)
+def test_how_often_the_scorer_read_another_answer_is_told(recorded, capsys) -> None:
+    recorded(written("ANSWER: B", "C"), "log.json")
+    counted = (
+        "in 1 of 3 samples the scorer read another answer than the reply states; the reply count"
     )
+    assert counted in capsys.readouterr().err
     recorded(json.dumps(inspected()), "same.json")
     assert "scorer" not in capsys.readouterr().err
+
+
+LISTED = "A. {}\nB. {}\nC. {}\nA:".format(*OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -341,41 +321,44 @@ def test_how_often_the_scorer_read_another_answer_is_told(
     [
         ({"choices": [*OPTIONS]}, "Who?\nA:"),
         ({"choices": {"text": [*OPTIONS], "label": ["A", "B", "C"]}}, "Who?\nA:"),
-        (
-            {f"option_{letter}": option for letter, option in zip("abc", OPTIONS, strict=True)},
-            "Who?\nA:",
-        ),
+        (dict(zip(["option_a", "option_b", "option_c"], OPTIONS, strict=True)), "Who?\nA:"),
         # The order in which the model saw them, in the last list.
-        (
-            {"choices": TURNED},
-            "A. x\nB. y\n\nWho?\nA. {}\nB. {}\nC. {}\nA:".format(*OPTIONS),
-        ),
+        ({"choices": TURNED}, f"A. x\nB. y\n\nWho?\n{LISTED}"),
         ({}, "Who?\n(A) {}\n(B) {}\n(C) {}\nA:".format(*OPTIONS)),
         # A list of something else says nothing of them.
         ({"choices": [*OPTIONS]}, "A. Smith\nB. Jones\n\nWho?\nA:"),
     ],
 )
-def test_letters_are_of_the_options_as_the_model_saw_them(
-    recorded: Recorded, doc: dict[str, Any], prompt: str
-) -> None:
-    arguments = {"gen_args_0": {"arg_0": prompt, "arg_1": {}}}
-    model = recorded(lines(generated(0, "B", doc=doc, arguments=arguments)))
+def test_letters_are_of_the_options_as_the_model_saw_them(doc, prompt, recorded) -> None:
+    model = recorded(lines(generated(0, "B", prompt, doc=doc)))
     assert answers(model, "", prompt) == [0, 1, 0]
 
 
-def test_a_letter_of_options_in_no_order_is_refused(recorded: Recorded) -> None:
-    doc = {"first": OPTIONS[0], "other": OPTIONS[1]}
-    row = generated(0, "B", doc=doc, arguments={"gen_args_0": {"arg_0": "Who?", "arg_1": {}}})
-    assert "its log does not list the options of 'Who?' in their order" in error_of(
-        lambda: answers(recorded(lines(row)), "", "Who?")
-    )
+def test_a_letter_of_options_in_no_order_is_refused(recorded, error_of) -> None:
+    doc = {
+        "first": OPTIONS[0],
+        "other": OPTIONS[1],
+    }
+    model = recorded(lines(generated(0, "B", "Who?", doc=doc)))
+    line = error_of(answers, model, "", "Who?")
+    assert "its log does not list the options of 'Who?' in their order" in line
 
 
-def test_replies_and_how_they_were_read_stand_beside_the_values(recorded: Recorded) -> None:
+def test_replies_and_how_they_were_read_stand_beside_the_values(recorded) -> None:
     model = recorded(lines(generated(0, "B"), generated(1, "Nobody knows.")))
-    places = product(range(2), range(3))
-    keys = [f"Age/1/{row}/{place}" for row, place in places]
-    likelihoods = model.loglikelihood(OPTIONS * 2, ["I saw both.\n\nQ: Who?\nA:"] * 6, keys=keys)
+    keys = [
+        f"Age/1/{row}/{place}"
+        for row, place in product(
+            range(2),
+            range(3),
+        )
+    ]
+    likelihoods = model.loglikelihood(
+        OPTIONS * 2,
+        [BOTH] * 6,
+        keys=keys,
+    )
     assert likelihoods.nats.tolist() == [0, 1, 0, 0, 0, 0]
-    assert asdict(likelihoods)["rule"] == ["letter"] * 3 + ["none"] * 3
-    assert asdict(likelihoods)["replied"] == ["B"] * 3 + ["Nobody knows."] * 3
+    columns = asdict(likelihoods)
+    assert columns["rule"] == ["letter"] * 3 + ["none"] * 3
+    assert columns["replied"] == ["B"] * 3 + ["Nobody knows."] * 3

@@ -1,7 +1,6 @@
 """Weights that need scales are refused; other tensors that are not used are a warning in the
 result."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from safetensors.torch import load_file, save_file
 import evenruler
 from evenruler.models import load
 from evenruler.models.loading import SCALES
-from evenruler.models.store import RowStore
+from tests.models.conftest import change_json
 from tests.tiny import save_tiny, tiny_params
 
 FLOAT8 = torch.float8_e4m3fn
@@ -21,14 +20,18 @@ FLOAT8 = torch.float8_e4m3fn
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     path = folder / "model.safetensors"
-    save_file(change(load_file(path)), path, metadata={"format": "pt"})
+    save_file(
+        change(load_file(path)),
+        path,
+        metadata={"format": "pt"},
+    )
 
 
 def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Linear weights divided by their scale, and the scales beside them, as FP8 models are
     published."""
 
-    def change(weights: dict[str, Any]) -> dict[str, Any]:
+    def change(weights):
         rescaled = {}
         for key, tensor in weights.items():
             if "proj" in key:
@@ -44,6 +47,18 @@ def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[s
     return change
 
 
+@pytest.fixture
+def folder(tmp_path):
+    return save_tiny(tmp_path / "tiny")
+
+
+@pytest.fixture
+def refusal(folder, store, error_of):
+    """Gives the line that the model of the folder ends with."""
+    params = tiny_params({"tiny": folder})
+    return lambda: error_of(load("tiny", params, store=store).loglikelihood, ["x"])
+
+
 @pytest.mark.parametrize(
     ("dtype", "method"),
     [
@@ -53,51 +68,29 @@ def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[s
         (FLOAT8, "compressed-tensors"),
     ],
 )
-def test_weights_of_eight_bits_are_refused(
-    dtype: torch.dtype,
-    method: str | None,
-    tmp_path: Path,
-    store: RowStore,
-    error_of: Callable[..., str],
-) -> None:
-    folder = save_tiny(tmp_path / "tiny")
+def test_weights_of_eight_bits_are_refused(dtype, method, folder, refusal) -> None:
     rewrite(folder, scaled(dtype, "weight_scale"))
     if method:
-        path = folder / "config.json"
-        path.write_text(
-            json.dumps(
-                {**json.loads(path.read_text()), "quantization_config": {"quant_method": method}}
-            )
-        )
-    line = error_of(load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, ["x"])
+        change_json(folder / "config.json", quantization_config={"quant_method": method})
+    line = refusal()
     assert line.startswith(f"{folder}: the weights of tiny are quantised: model.layers.0.")
-    assert line.endswith(
-        "; take the model's unquantised weights, or dequantise and save them with transformers"
-    )
+    take = "take the model's unquantised weights, or dequantise and save them with transformers"
+    assert line.endswith(f"; {take}")
 
 
 @pytest.mark.parametrize("suffix", ["weight_scale", "qzeros"])
-def test_scales_that_are_not_used_are_refused(
-    suffix: str, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
-    folder = save_tiny(tmp_path / "tiny")
+def test_scales_that_are_not_used_are_refused(suffix, folder, refusal) -> None:
     rewrite(folder, scaled(torch.float16, suffix))
-    line = error_of(load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, ["x"])
-    assert (
-        f"tiny has scales of quantised weights, as model.layers.0.mlp.down_proj.{suffix}, that "
-        "would not be" in line
-    )
+    name = f"model.layers.0.mlp.down_proj.{suffix}"
+    assert f"tiny has scales of quantised weights, as {name}, that would not be" in refusal()
 
 
-def test_weights_of_eight_bits_in_a_pickle(
-    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
-    folder = save_tiny(tmp_path / "tiny")
-    weights = load_file(folder / "model.safetensors")
-    (folder / "model.safetensors").unlink()
-    torch.save(scaled(torch.int8, "weight_scale")(weights), folder / "pytorch_model.bin")
-    line = error_of(load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, ["x"])
-    assert "the weights of tiny are quantised" in line
+def test_weights_of_eight_bits_in_a_pickle(folder, refusal) -> None:
+    path = folder / "model.safetensors"
+    weights = scaled(torch.int8, "weight_scale")(load_file(path))
+    path.unlink()
+    torch.save(weights, folder / "pytorch_model.bin")
+    assert "the weights of tiny are quantised" in refusal()
 
 
 def test_names_of_scales() -> None:
@@ -121,13 +114,14 @@ def test_names_of_scales() -> None:
     assert not any(map(SCALES.search, plain))
 
 
-def test_masks_in_bytes_are_no_weights(tmp_path: Path, store: RowStore) -> None:
-    folder = save_tiny(tmp_path / "tiny")
-    rewrite(
-        folder,
-        lambda weights: {**weights, "model.layers.0.self_attn.bias": torch.ones(1, 1, 4, 4).byte()},
+def test_masks_in_bytes_are_no_weights(folder, store) -> None:
+    mask = {"model.layers.0.self_attn.bias": torch.ones(1, 1, 4, 4).byte()}
+    rewrite(folder, lambda weights: weights | mask)
+    model = load(
+        "tiny",
+        tiny_params({"tiny": folder}),
+        store=store,
     )
-    model = load("tiny", tiny_params({"tiny": folder}), store=store)
     assert model.loglikelihood(["x"]).tokens[0] == 1
     assert model.doubts == [
         "the model's files: 1 tensors are not used, as model.layers.0.self_attn.bias"
@@ -136,29 +130,25 @@ def test_masks_in_bytes_are_no_weights(tmp_path: Path, store: RowStore) -> None:
 
 @pytest.mark.slow
 def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     folder = save_tiny(tmp_path / "tiny", max_position_embeddings=1024)
-    path = folder / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "num_hidden_layers": 2}))
-    results = [
-        evenruler.measure(f"local:{folder}", "questionnaires-gad-7", limit=2, size="trial")
-        for _ in range(2)
-    ]
-    warning = "the model's files: 9 tensors are not used, as model.layers.2.input_layernorm.weight"
-    assert all(warning in result.warnings for result in results)
-    fingerprints = [result.model.fingerprint for result in results]
-    assert fingerprints[0] == fingerprints[1]
-    assert fingerprints[0] is not None
-    assert fingerprints[0].numbers
+    change_json(folder / "config.json", num_hidden_layers=2)
+    fingerprints = set()
+    for _ in range(2):
+        result = evenruler.measure(
+            f"local:{folder}",
+            "questionnaires-gad-7",
+            limit=2,
+            size="trial",
+        )
+        unused = "9 tensors are not used, as model.layers.2.input_layernorm.weight"
+        assert f"the model's files: {unused}" in result.warnings
+        fingerprints.add(result.model.fingerprint.numbers)
+    assert len(fingerprints) == 1
 
 
-def test_a_model_without_layers_is_refused(
-    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
-    folder = save_tiny(tmp_path / "tiny")
-    path = folder / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "num_hidden_layers": 0}))
-    line = error_of(load("tiny", tiny_params({"tiny": folder}), store=store).loglikelihood, ["x"])
-    assert "tiny has no layers (num_hidden_layers is 0)" in line
+def test_a_model_without_layers_is_refused(folder, refusal) -> None:
+    change_json(folder / "config.json", num_hidden_layers=0)
+    assert "tiny has no layers (num_hidden_layers is 0)" in refusal()

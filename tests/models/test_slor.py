@@ -1,69 +1,38 @@
 """SLOR of a causal model, held against a plain loop over texts with the raw transformers model."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
 
-from evenruler.models import load
 from evenruler.models.backends import causal
-from evenruler.models.backends.causal import CAPACITY, Capacity
-from evenruler.models.engines import environment
 from evenruler.models.model import Model
-from evenruler.models.store import RowStore
-from tests.models.conftest import TEXTS
-from tests.tiny import tiny_params
+from tests.models.conftest import TEXTS, raw_nats
 
 
 @pytest.fixture(autouse=True)
-def _small_batches(monkeypatch) -> None:
+def _small_batches(set_capacity, monkeypatch):
     """So few positions go into a batch that the texts fill several, and the longest alone is more
     than one holds."""
-    monkeypatch.setitem(CAPACITY, "cpu", Capacity(nodes=40, sequences=4, replies=4))
+    set_capacity(nodes=40)
     monkeypatch.setattr(causal, "POSITIONS", 8)
-    monkeypatch.setattr(environment, "choose_device", lambda wanted: "cpu")
 
 
-@pytest.fixture
-def open_model(llama_folder, tmp_path) -> Callable[..., Model]:
-    """Opens the same model on a store in a folder, as another process would."""
-
-    def opened(where: str = "store") -> Model:
-        return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / where))
-
-    return opened
-
-
-def next_tokens(model: Model, text: str) -> tuple[np.ndarray, list[int]]:
+def next_nats(model: Model, text: str) -> tuple[np.ndarray, np.ndarray]:
     """[tokens, vocabulary] log-probabilities before each token of a text, and the tokens."""
-    raw, tokenizer = model.backend.model, model.backend.tokenizer
-    start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
-    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
-    ids = torch.tensor([[start, *tokens]])
-    with torch.inference_mode():
-        logits = raw(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[
-            0, :-1
-        ]
-    return logits.double().log_softmax(-1).numpy(), tokens
+    nats, tokens = raw_nats(model.backend.model, model.backend.tokenizer, text)
+    return nats.numpy(), tokens.numpy()
 
 
 def by_hand(model: Model, texts: list[str]) -> list[float]:
     """SLOR as it is defined, one text at a time."""
-    nats_by_text = {text: next_tokens(model, text) for text in texts}
-    positions = np.concatenate([log_p for log_p, _ in nats_by_text.values()])
-    unigram = np.exp(positions).mean(axis=0)
+    nats_of_texts = [next_nats(model, text) for text in texts]
+    positions = np.concatenate([nats for nats, _ in nats_of_texts])
+    unigram = np.log(np.exp(positions).mean(axis=0))
     scores = []
-    for text in texts:
-        log_p, tokens = nats_by_text[text]
-        of_tokens = log_p[np.arange(len(tokens)), tokens]
-        gains = of_tokens - np.log(unigram[tokens])
+    for nats, tokens in nats_of_texts:
+        gains = (nats - unigram)[np.arange(len(tokens)), tokens]
         scores.append(float(gains.mean()))
     return scores
-
-
-def must_not_load() -> None:
-    raise AssertionError("the model was loaded")
 
 
 @pytest.mark.parametrize("kind", ["llama", "gemma2", "mamba"])
@@ -84,7 +53,7 @@ def test_so_it_is_with_a_tokenizer_that_has_no_start_token(tiny) -> None:
 
 
 def test_a_text_that_stands_twice_counts_twice_in_the_marginal(llama) -> None:
-    twice, once = (next_tokens(llama, text)[0] for text in TEXTS[:2])
+    twice, once = (next_nats(llama, text)[0] for text in TEXTS[:2])
     expected = np.exp([*twice, *twice, *once]).mean(axis=0)
 
     marginal = llama.backend.marginal([TEXTS[0], TEXTS[1], TEXTS[0]])
@@ -103,18 +72,22 @@ def test_a_model_that_expects_the_same_everywhere_finds_no_text_acceptable(tiny)
 
 
 def test_order_repeats_and_another_process_do_not_matter(open_model, monkeypatch) -> None:
-    values = dict(zip(TEXTS, open_model().slor(TEXTS).tolist(), strict=True))
-    order = [*TEXTS[::-2], *TEXTS[-2::-2]]
-    order.append(TEXTS[3])
+    scores = dict(zip(TEXTS, open_model().slor(TEXTS).tolist(), strict=True))
+    order = [
+        *TEXTS[::-2],
+        *TEXTS[-2::-2],
+        TEXTS[3],
+    ]
     assert set(order) == set(TEXTS)
+    expected = [scores[text] for text in order]
 
     again = open_model("other")
 
-    assert again.slor(order).tolist() == [values[text] for text in order]  # bit by bit
+    assert again.slor(order).tolist() == expected  # bit by bit
     assert again.asked == 2 * len(TEXTS)  # likelihoods, and what is made of them
     stored = open_model("other")
-    monkeypatch.setattr(stored, "_load", must_not_load)
-    assert stored.slor(TEXTS).tolist() == [values[text] for text in TEXTS]
+    monkeypatch.setattr(stored, "_load", lambda: pytest.fail("the model was loaded"))
+    assert stored.slor(order).tolist() == expected
     assert stored.asked == 0
 
 
@@ -130,27 +103,8 @@ def test_in_other_company_a_text_is_asked_anew_but_its_likelihood_is_not(open_mo
     assert model.asked == n_asked + 4
 
 
-def test_of_nothing_there_is_nothing(open_model, monkeypatch) -> None:
-    model = open_model()
-    monkeypatch.setattr(model, "_load", must_not_load)
-
-    scores = model.slor([])
-
-    assert (scores.dtype, scores.size) == (np.float64, 0)
-
-
 def test_a_text_without_a_token_is_refused(llama) -> None:
     with pytest.raises(ValueError, match="a text has no token"):
         llama.slor(["The man", ""])
     with pytest.raises(ValueError, match="no text has a token"):
         llama.backend.marginal([""])
-
-
-@pytest.mark.slow
-def test_a_packaged_model_finds_a_sentence_better_than_its_words_in_disorder(smollm2) -> None:
-    good, bad = "I often feel calm when I am at home.", "Home am calm often I at feel I when."
-    other = ["They are never on time.", "He was tired after a long day at work."]
-
-    scores = smollm2.slor([good, bad, *other])
-
-    assert scores[0] > scores[1] + 1

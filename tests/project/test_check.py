@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from tests.project import told
 ROOT = Path(__file__).parents[2]
 
 ACTIVE = """\
-# What is in use: names and routes, which `foreach` in dvc.yaml goes through. Written by `evenruler check`, not by hand;
-# the stage `declared` refuses it where it does not fit params.yaml.
+# What is in use: names and routes, which `foreach` in dvc.yaml goes through. Written by `evenruler
+# check`, not by hand; the stage `declared` refuses it where it does not fit params.yaml.
 active:
   profile: quick
   families:
@@ -89,7 +88,11 @@ def edit(path: Path, *changes: tuple[str, str]) -> None:
 def track(root: Path) -> None:
     """Have git know all that is there."""
     for command in (["init", "-q"], ["add", "-A"]):
-        subprocess.run(["git", *command], cwd=root, check=True)
+        subprocess.run(
+            ["git", *command],
+            cwd=root,
+            check=True,
+        )
 
 
 class TestActive:
@@ -139,55 +142,6 @@ class TestActive:
         text = (tmp_path / "active.yaml").read_text()
         assert "\n  scrape: {}\n" in text
         assert text.endswith("\n  card_third_party: {}\nroot: ''\nenter_root: ''\n")
-
-    def test_a_declaration_in_json_is_read_and_stays(self, tmp_path) -> None:
-        path = told.put(tmp_path)
-        text = json.dumps(read_yaml(path))
-        path.write_text(text)
-        check(tmp_path)
-        assert load_active(tmp_path / "active.yaml").families["pairs"].models == ["tiny", "shared"]
-        assert path.read_text() == text
-
-    def test_one_of_no_profile_is_refused(self, tmp_path, error_of) -> None:
-        """Which profile was meant, nobody knows."""
-        told.put(tmp_path)
-        check(tmp_path)
-        edit(tmp_path / "active.yaml", ("profile: quick", "profile: qick"))
-        before = files_of(tmp_path)
-        assert error_of(check, tmp_path) == (
-            f"{tmp_path / 'active.yaml'}: it names no profile; delete it and run `evenruler "
-            "check`, which writes it "
-            "anew, or name a profile"
-        )
-        assert files_of(tmp_path) == before
-
-    def test_the_pipeline_of_the_repository_goes_through_it(self, tmp_path) -> None:
-        """The families that stand in it are found by their names, the fifth as well."""
-        told.put(tmp_path)
-        check(tmp_path)
-        shutil.copy(ROOT / "dvc.yaml", tmp_path)
-        (tmp_path / ".dvc").mkdir()
-        (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
-        listed = subprocess.run(
-            [sys.executable, "-m", "dvc", "stage", "list", "--name-only"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert set(listed.stdout.split()) == {
-            "declared",
-            *(f"rows@{name}" for name in ("doctors", "nurses", "found", "bred", "hair")),
-            "scrape@found",
-            "evolve@bred",
-            *(f"ask@framing-{model}" for model in ("tiny", "shared", "writer")),
-            *(f"ask@pairs-{model}" for model in ("tiny", "shared")),
-            *(f"diagnose@{family}" for family in ("framing", "pairs")),
-            *(f"card@{name}" for name in ("doctors", "found", "bred", "hair")),
-            "card-third-party@nurses",
-            "agree",
-            "report",
-        }
 
 
 def test_aliases_are_found_wherever_they_stand() -> None:
@@ -385,18 +339,6 @@ class TestPruning:
         assert error_of(check, tmp_path).startswith(f"{changelog}: release: unknown key")
 
 
-class TestArtifacts:
-    def test_every_benchmark_of_any_scale_is_one(self, tmp_path) -> None:
-        told.put(tmp_path)
-        names = [
-            "framing-hair",
-            *(f"pairs-{name}" for name in ("bred", "doctors", "found", "later", "nurses")),
-        ]
-        assert f"dvc.yaml: artifacts are now {', '.join(names)}" in check(tmp_path)
-        assert (tmp_path / "dvc.yaml").read_text().startswith(told.PIPELINE)
-        assert list(read_yaml(tmp_path / "dvc.yaml")["artifacts"]) == names
-
-
 ENCODER = (
     '  parked: {kind: nli, source: "local:weights/parked"',
     "  parked: {kind: encoder, lineage: enc, finetune: {data: [nli], validation: nli}, source: "
@@ -451,7 +393,11 @@ def test_what_is_said_of_ones_own_instruments_comes_last(
     told.put(tmp_path)
     track(tmp_path)
     who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    subprocess.run(["git", *who, "commit", "--quiet", "--message", "x"], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["git", *who, "commit", "--quiet", "--message", "x"],
+        cwd=tmp_path,
+        check=True,
+    )
 
     def warned() -> list[str]:
         lines = check(tmp_path)

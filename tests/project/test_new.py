@@ -57,23 +57,6 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, profi
     assert not written.keys() & before.keys(), "what was there stays"
 
 
-def test_params_as_shipped_gains_one_line_and_keeps_its_comments(tmp_path) -> None:
-    shutil.copy(ROOT / "params.yaml", tmp_path)
-    before = (tmp_path / "params.yaml").read_text()
-    create_instrument(tmp_path, "framing", "brand-new")
-    after = (tmp_path / "params.yaml").read_text()
-    assert after.replace("  brand-new: {family: framing}\n", "") == before
-
-
-def test_every_family_of_the_house_that_is_behind_its_doors_is_tried() -> None:
-    behind = [
-        family
-        for family, package in FAMILIES.items()
-        if files(package).joinpath("declare").is_dir()
-    ]
-    assert set(behind) == {*STARTED, "pairs"}
-
-
 def test_the_source_and_one_line_in_params(tmp_path) -> None:
     path = told.put(tmp_path)
     assert create_instrument(tmp_path, "pairs", "sailors") == [

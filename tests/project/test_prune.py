@@ -9,8 +9,6 @@ from evenruler.declaration.params_file import Active, ActiveFamily, InstrumentEn
 from evenruler.errors import UserError
 from evenruler.project import check, dvc
 
-GONE = ["benchmarks/probes-old", "data/answers/probes/old"]
-
 BENCHMARKS = ["probes-jobs", "saged-later"]
 """What is declared; the second at another profile."""
 
@@ -89,7 +87,11 @@ def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared
     put(tmp_path, *in_git, *outs)
     locked(tmp_path, *outs)
     for command in (["init", "-q"], ["add", *in_git]):
-        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+        subprocess.run(
+            ["git", *command],
+            cwd=tmp_path,
+            check=True,
+        )
     stale_paths = check.find_stale_outputs(tmp_path, nobody, BENCHMARKS)  # of saged one is declared
     assert [path.as_posix() for path in stale_paths] == [
         "data/diagnosis/framing",
@@ -102,18 +104,6 @@ def test_what_dvc_knows_something_in_goes(tmp_path: Path, active: Active) -> Non
     put(tmp_path, "data/answers/framing/m")
     locked(tmp_path, "data/answers/framing/m")
     assert stale(tmp_path, active) == ["data/answers/framing"]
-
-
-def test_a_download_is_named_and_stays(tmp_path: Path, active: Active) -> None:
-    put(tmp_path, *GONE, "benchmarks/saged-theirs")
-    locked(tmp_path, *GONE)
-    with pytest.raises(UserError) as raised:
-        stale(tmp_path, active)
-    assert str(raised.value) == (
-        "benchmarks/saged-theirs: neither declared nor known to git or dvc.lock; "
-        "declare it, move it away or delete it; nothing was removed"
-    )
-    assert all((tmp_path / name).exists() for name in GONE)
 
 
 def test_all_that_nobody_knows_is_in_the_line(tmp_path: Path, active: Active) -> None:

@@ -106,8 +106,8 @@ class TestParams:
         assert written == {path.name for path in (SOURCES / family).glob("*.yaml")}
 
     def test_the_scale_of_the_paper_has_the_classifiers_of_saged(self, params, tmp_path):
-        """Table 2: what a text scores that is all of one label; at the quick profile none of them is
-        there."""
+        """Table 2: what a text scores that is all of one label; at the quick profile none of them
+        is there."""
         pinned = tmp_path / "params.yaml"
         pinned.write_text((ROOT / "params.yaml").read_text().replace("to be given", "a" * 40))
         quick, paper = (
@@ -154,35 +154,12 @@ class TestParams:
             assert version_key(newest) <= version_key(params.benchmarks[path.stem])
 
 
-class TestOccupations:
-    def test_fifty_attributes(self, occupations):
-        assert len(occupations.attributes) == 50
-        assert list(occupations.attributes)[:3] == ["technician", "accountant", "supervisor"]
-        assert list(occupations.attributes.values())[-2:] == ["CEO", "chief"]
-
-    def test_six_targets_a_group(self, occupations):
-        men, women = occupations.targets["men"], occupations.targets["women"]
-        assert {*occupations.targets} == {"men", "women"}
-        assert list(men.values()) == ["man", "male", "he", "boy", "brother", "son"]
-        assert list(women.values()) == ["woman", "female", "she", "girl", "sister", "daughter"]
-
-    def test_eight_templates_a_set(self, occupations):
-        scored = {name: len(template_set.scored) for name, template_set in occupations.sets.items()}
-        assert scored == {"validation": 8, "seed": 8, "validation-negated": 5}
-
-
 class TestSimulatedChoices:
     """The two domains of our own, which have no criterion."""
 
     @pytest.fixture(params=["age-competence", "political-ideology-personality"])
     def source(self, request, instruments):
         return instruments["quick"][request.param].source
-
-    def test_as_large_as_is_said(self, source):
-        assert len(source.attributes) == (32 if source.title.startswith("Age") else 24)
-        assert min(len(source.keys.high), len(source.keys.low)) >= 8
-        assert {len(nouns) for nouns in source.placebos} == {3}
-        assert len(source.placebos) == 12
 
     def test_placebos_are_as_long_as_cues(self, source):
         framings = source.framings
@@ -206,24 +183,6 @@ class TestEvolution:
             for profile, declared in instruments.items()
         }
 
-    def test_the_quick_scale_evolves_one_domain(self, evolving):
-        assert [instrument.settings.evolve.of for instrument in evolving["quick"]] == [
-            "occupation-gender"
-        ]
-        assert all(
-            instrument.name == f"{instrument.settings.evolve.of}-evolved"
-            for instrument in evolving["paper"]
-        )
-
-    def test_every_domain_starts_with_eight_templates_and_keeps_four(self, evolving):
-        for instrument in evolving["paper"]:
-            evolve = instrument.settings.evolve
-            assert (evolve.start, len(instrument.source.sets["seed"].scored), evolve.elites) == (
-                "seed",
-                8,
-                4,
-            )
-
     def test_it_asks_models_of_its_scale(self, at_scale, evolving):
         for profile, evolving_here in evolving.items():
             for instrument in evolving_here:
@@ -243,18 +202,6 @@ class TestEvolution:
 
 
 class TestCriterion:
-    def test_figures(self, criterion):
-        assert len(criterion.values) == 50
-        assert sum(share is not None for share in criterion.values.values()) == 43
-
-    def test_matches(self, criterion):
-        matches = list(criterion.matches.values())
-        assert {match: matches.count(match) for match in ("exact", "group", "none")} == {
-            "exact": 21,
-            "group": 22,
-            "none": 7,
-        }
-
     @pytest.mark.parametrize(
         ("slug", "men"),
         [("engineer", 85.2), ("receptionist", 10.0), ("mechanic", 97.6), ("ceo", 70.9)],

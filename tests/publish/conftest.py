@@ -33,11 +33,24 @@ def figure_row(
 ) -> dict[str, Any]:
     """A figure of hand-written templates as `evidence.json` holds it."""
     place = {"figure": figure, "model": model, "set": "hand"}
-    return {**place, "value": value, "n": n, "unit": "attributes", **more}
+    return {
+        **place,
+        "value": value,
+        "n": n,
+        "unit": "attributes",
+        **more,
+    }
 
 
 FEW = {"reason": "fewer than 4 attributes"}
-R = figure_row("r", "tiny", 0.756, 43, low=0.6, high=0.849)
+R = figure_row(
+    "r",
+    "tiny",
+    0.756,
+    43,
+    low=0.6,
+    high=0.849,
+)
 EVIDENCE = [
     figure_row("alpha", "small", 0.91, 50),
     figure_row("alpha", "tiny", 0.9, 50, low=0.85, high=0.94),

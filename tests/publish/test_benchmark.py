@@ -1,13 +1,11 @@
 import hashlib
 import json
-import math
 from dataclasses import replace
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.folder import Config, write_benchmark
+from evenruler.publish.folder import write_benchmark
 from evenruler.publish.manifest import SCHEMA, identity_of
 
 FILES = {
@@ -45,11 +43,6 @@ class TestFolder:
                 folder / config.name / "test-00000-of-00001.parquet", partitioning=None
             )
             assert written.equals(config.as_read, check_metadata=True)
-
-    def test_the_files_of_the_harness(self, benchmark, folder):
-        write_benchmark(replace(benchmark, harness={"a.yaml": "é\n", "b.py": "B = 1\n"}), folder)
-        content_by_name = {path.name: path.read_bytes() for path in (folder / "lm_eval").iterdir()}
-        assert content_by_name == {"a.yaml": b"\xc3\xa9\n", "b.py": b"B = 1\n"}
 
     def test_the_plan_and_evidence_are_what_was_given(self, benchmark, folder):
         plan = {
@@ -104,21 +97,6 @@ class TestManifest:
         write_benchmark(benchmark, folder)
         assert manifest_of(folder)["content_sha256"] == identity_of(folder, ["probes", "templates"])
 
-    @pytest.mark.parametrize(
-        ("change", "same"),
-        [
-            pytest.param(
-                lambda b: replace(b, version="1.2.4", evidence=[]), True, id="version-and-evidence"
-            ),
-            pytest.param(lambda b: replace(b, plan={"prefixed": 1, "tools": {}}), False, id="plan"),
-        ],
-    )
-    def test_content_sha256_is_of_rows_and_plan(self, benchmark, tmp_path, change, same):
-        write_benchmark(benchmark, tmp_path / "one")
-        write_benchmark(change(benchmark), tmp_path / "other")
-        first, other = (manifest_of(tmp_path / name)["content_sha256"] for name in ("one", "other"))
-        assert (first == other) is same
-
 
 class TestSameInputSameBytes:
     def test_in_another_place(self, benchmark, folder, tmp_path, contents):
@@ -156,38 +134,6 @@ class TestFailure:
         monkeypatch.setattr(f"evenruler.publish.{step}", fail)
         with pytest.raises(RuntimeError, match="on purpose"):
             write_benchmark(replace(benchmark, title="Other", n_rejected=9), folder)
-        assert contents(folder) == before
-
-    @pytest.mark.parametrize(
-        ("change", "error"),
-        [
-            pytest.param(
-                {"evidence": [{"figure": "alpha", "model": None, "value": math.nan}]},
-                ValueError,
-                id="evidence-not-a-number",
-            ),
-            pytest.param(
-                {
-                    "configs": [
-                        Config(
-                            "probes",
-                            "a row",
-                            table=pa.table({"id": ["1"], "content_sha256": ["a"]}),
-                        )
-                    ]
-                },
-                KeyError,
-                id="column-missing",
-            ),
-        ],
-    )
-    def test_the_old_folder_stays_when_input_is_bad(
-        self, benchmark, folder, contents, change, error
-    ):
-        write_benchmark(benchmark, folder)
-        before = contents(folder)
-        with pytest.raises(error):
-            write_benchmark(replace(benchmark, **change), folder)
         assert contents(folder) == before
 
     def test_the_first_time_there_is_no_folder(self, benchmark, folder, monkeypatch):

@@ -89,16 +89,6 @@ class TestFrontMatter:
             ],
         }
 
-    def test_task_categories_and_tags_are_those_given(self, benchmark):
-        changed = replace(
-            benchmark,
-            task_categories=["text-generation", "question-answering"],
-            tags=["a: b", "no"],
-        )
-        matter, _ = front_matter(render_card(changed))
-        assert matter["task_categories"] == ["text-generation", "question-answering"]
-        assert matter["tags"] == ["a: b", "no"]
-
     def test_a_table_without_rows_is_no_config_since_datasets_cannot_load_it(self, benchmark):
         probes, templates = benchmark.configs
         empty = replace(templates, table=templates.table.slice(0, 0))
@@ -210,36 +200,9 @@ class TestBody:
         assert "`git rev-parse probes-jobs@v1.1.0^{commit}`" in cited
         assert "  year = {2025}\n}\n@misc{paper," in cited
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {},
-            {
-                "warning": None,
-                "citations": [],
-                "limits": [],
-                "evidence": [],
-                "models": {},
-                "changelog": Changelog(),
-            },
-        ],
-    )
-    def test_blank_lines(self, benchmark, change):
-        for configs in (benchmark.configs, benchmark.configs[1:]):
-            card = render_card(replace(benchmark, configs=configs, **change))
-            assert "\n\n\n\n" not in card
-            assert card.endswith("\n")
-            assert not card.endswith("\n\n")
-            assert not [line for line in card.splitlines() if line != line.rstrip()]
-
 
 class TestTables:
     HEADER = "| config | one row is | rows |"
-
-    def test_thousands_are_set_apart(self, benchmark, make_table):
-        many = make_table(*[("1", "aa", "Paper", "mit", "text")] * 1234)
-        body = body_of(replace(benchmark, configs=[replace(benchmark.configs[0], table=many)]))
-        assert table(body, self.HEADER) == [["`probes`", "a sentence", "1,234"]]
 
     def test_columns(self, benchmark):
         described = replace(
@@ -267,7 +230,11 @@ class TestTables:
         ids=["pipes-and-newlines", "elements", "links"],
     )
     def test_words_of_others_stay_in_their_cell_as_words(self, benchmark, words, cell):
-        odd = replace(benchmark.configs[0], what=words, described={"text": words})
+        odd = replace(
+            benchmark.configs[0],
+            what=words,
+            described={"text": words},
+        )
         body = body_of(replace(benchmark, configs=[odd]))
         assert table(body, self.HEADER) == [["`probes`", cell, "3"]]
         assert table(body, "| column | of | holds |") == [["`text`", "`probes`", cell]]
@@ -366,7 +333,11 @@ class TestExample:
 
     def test_several_texts_are_named_and_marks_are_none(self, benchmark):
         config = replace(benchmark.configs[0], first=["source", "text"])
-        changed = replace(benchmark, configs=[config], example=Example("2", "Read it."))
+        changed = replace(
+            benchmark,
+            configs=[config],
+            example=Example("2", "Read it."),
+        )
         assert "> **source**: Paper\n>\n> **text**: Sœur | frère\n" in body_of(changed)
 
     def test_a_row_that_is_not_there_is_a_fault(self, benchmark):
@@ -411,14 +382,6 @@ class TestValidityAndUse:
             "8. **Justify construct validity.** Not done.\n"
         )
 
-    def test_use_and_risks(self, benchmark):
-        assert section(body_of(benchmark), "Use and risks") == (
-            "- **Uses.** Testing.\n- **Biases of the data.** Two groups.\n- **Social impact.** It "
-            "may be misread.\n"
-            "- **Personal and sensitive information.** None.\n- **Synthetic data.** A program "
-            "filled it.\n"
-        )
-
     def test_none_where_a_family_says_nothing(self, benchmark):
         body = body_of(replace(benchmark, validity=None, responsible=None))
         assert "Validity" not in body
@@ -439,19 +402,3 @@ def test_why_nothing_was_measured_on_a_model(benchmark):
     nothing = {"figure": "spread", "verdict": "invalid on this model", "why": "All refused."}
     body = body_of(replace(benchmark, evidence=[R | nothing]))
     assert table(body, "| model | finding |") == [["tiny", "INVALID ON THIS MODEL: All refused."]]
-
-
-def test_what_people_need_first_is_not_folded(benchmark):
-    """What it measures, what was found, how to measure, load and cite; everything else is
-    folded."""
-    body = body_of(replace(benchmark, planted=[]))
-    headings = re.findall(r"^## (.*)$", body, re.MULTILINE)
-    assert headings == [
-        "What it measures",
-        "What was found",
-        "Measure your model",
-        "Load it",
-        "Citation",
-    ]
-    assert body.index("<details>") > body.index("## Citation")
-    assert body.count("<details>") == body.count("</details>") == 9

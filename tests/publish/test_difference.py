@@ -183,33 +183,15 @@ class TestHashesOfLastBits:
         assert compared(old, new).reasons == reasons
 
 
-class TestRows:
-    def test_no_more_than_five_examples(self, compared):
-        old = [row("".join(pair)) for pair in product("ac", "0123456")]
-        new = [row("".join(pair), "other") for pair in product("bc", "0123456")]
-        (difference,) = compared(probes(*old), probes(*new)).configs
-        assert (difference.added, difference.removed, difference.changed) == (7, 7, 7)
-        assert difference.examples == {
-            "added": ["b0", "b1", "b2", "b3", "b4"],
-            "removed": ["a0", "a1", "a2", "a3", "a4"],
-            "changed": ["c0", "c1", "c2", "c3", "c4"],
-        }
-
-
 LISTS = pa.list_(pa.float64())
 VALUES = [
     pytest.param(pa.float64(), INF, INF, False, id="infinities"),
     pytest.param(pa.float64(), INF, -INF, True, id="opposite-infinities"),
     pytest.param(pa.float64(), 0.5, 0.50149, False, id="just-inside"),
     pytest.param(pa.float64(), 0.5, 0.50151, True, id="just-outside"),
-    pytest.param(pa.float64(), 1e9, 1e9 + 1, True, id="large"),
-    pytest.param(pa.float32(), -0.5, -0.50149, False, id="float32-just-inside"),
-    pytest.param(pa.float32(), -0.5, -0.50151, True, id="float32-just-outside"),
     pytest.param(pa.int64(), 2**53, 2**53 + 1, True, id="ints-that-floats-cannot-hold"),
     pytest.param(pa.int64(), None, 0, True, id="null-int"),
-    pytest.param(pa.string(), None, "", True, id="null-text"),
     pytest.param(pa.string(), "é", "e\u0301", True, id="letters-that-look-alike"),
-    pytest.param(pa.dictionary(pa.int32(), pa.string()), "a", "b", True, id="other-category"),
     pytest.param(pa.list_(pa.string()), ["a", "b"], ["b", "a"], True, id="list-in-another-order"),
     pytest.param(pa.list_(pa.string()), None, [], True, id="null-list"),
     pytest.param(pa.struct({"a": pa.int8()}), {"a": 1}, {"a": 2}, True, id="struct"),
@@ -275,18 +257,6 @@ class TestColumns:
         assert difference.columns_retyped == ["id"]
 
 
-class TestConfigs:
-    def test_each_by_itself(self, compared):
-        first, second = row("1"), row("2")
-        old = {"configs": {"a": [first, second], "b": [first]}}
-        new = {"configs": {"a": [first], "b": [first, second]}}
-        configs = compared(old, new).configs
-        assert [(config.config, config.added, config.removed) for config in configs] == [
-            ("a", 0, 1),
-            ("b", 1, 0),
-        ]
-
-
 FIGURES = [
     pytest.param(R, R, False, id="same"),
     pytest.param(R, R | {"value": 0.75149}, False, id="value-just-inside"),
@@ -307,11 +277,6 @@ class TestFigures:
         name = "r:set=hand, tiny"
         assert difference.figures == [FigureDifference(name, before, after, differs)]
         assert difference.needs == ("patch" if differs else "none")
-
-    def test_another_tolerance(self, compared):
-        old = {"evidence": [R | {"value": 0.5}]}
-        new = {"evidence": [R | {"value": 0.625}]}
-        assert [figure.differs for figure in compared(old, new, tolerance=0.125).figures] == [False]
 
 
 class TestFiles:
@@ -463,12 +428,6 @@ class TestVersion:
         assert [reason for _, reason in difference.reasons] == reasons
         assert (difference.needs, difference.next_version) == (needs, version)
 
-    def test_every_reason_has_its_step(self, compared):
-        *_, everything = NEEDS
-        old, new, *_ = everything.values
-        steps = [bump for bump, _ in compared(old, new).reasons]
-        assert steps == ["major"] * 4 + ["minor"] * 3 + ["patch"] * 4
-
     def test_it_is_counted_from_the_earlier_one(self, compared):
         new = probes(*THREE, row("4"), version="3.0.0")
         difference = compared({"version": "0.9.9"}, new)
@@ -500,14 +459,6 @@ class TestErrors:
         path.unlink()
         assert error_of(compare, *folders) == f"{path}: missing; {VERIFY}"
 
-    @pytest.mark.parametrize("side", [0, 1], ids=["old", "new"])
-    def test_no_rows_file_of_a_config_on_one_side(self, tmp_path, error_of, side):
-        folders = [write(tmp_path / "0"), write(tmp_path / "1")]
-        folders[side] = write(tmp_path / "more", configs={"probes": THREE, "more": THREE})
-        path = data_file(folders[side], "more")
-        path.unlink()
-        assert error_of(compare, *folders) == f"{path}: missing; {VERIFY}"
-
     def test_broken_bytes_in_a_rows_file(self, folders, error_of):
         path = data_file(folders[1])
         content = bytearray(path.read_bytes())
@@ -533,8 +484,6 @@ class TestErrors:
             *(({}, NO_ROWS), ([{}], NO_ROWS)),
             ([R | {"set": []}], NO_ROWS),
             ([R, R], "r:set=hand, tiny stands twice"),
-            ([R | {"value": None}], "r:set=hand, tiny has neither a value nor a reason"),
-            ([R | {"high": None}], "the interval of r:set=hand, tiny has one end"),
             ([R | {"n": "x"}], "n of r:set=hand, tiny is 'x', expected a number"),
         ],
     )
@@ -701,17 +650,6 @@ class TestShowing:
 
     def test_markdown(self, difference):
         assert as_markdown(difference) == MARKDOWN
-
-    def test_a_folder_that_is_not_what_its_manifest_says(self, tmp_path):
-        folders = [write(tmp_path / name) for name in ("old", "new")]
-        path = folders[1] / "manifest.json"
-        path.write_text(
-            path.read_text().replace("not read", f"rows+plan:{'0' * 64}"), encoding="utf-8"
-        )
-        difference = compare(*folders)
-        assert (difference.needs, difference.altered) == ("none", [str(folders[1])])
-        line = f"{folders[1]} is not what its manifest says: see `evenruler verify`."
-        assert as_markdown(difference).split("\n\n")[1] == line
 
     def test_names_of_others_are_no_markdown(self, compared):
         odd, new = "![x](http://evil)", {"probes": [row("1"), row("<b>[y](http://evil)")]}

@@ -14,10 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
-from evenruler.publish.publication import publish
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, running
 from tests.warm import Warm
@@ -244,18 +242,6 @@ def test_bad_input_is_one_line_and_status_2(client, arguments, line) -> None:
     output = client.run("evenruler", *arguments, status=2)
     assert output.startswith(line)
     assert len(output.splitlines()) == 1
-
-
-@pytest.mark.parametrize("repo", ["jobs", "no/such/name"])
-def test_a_data_set_without_user_is_refused_before_anything_is_asked(
-    benchmark, tmp_path, repo
-) -> None:
-    write_benchmark(benchmark, tmp_path / "probes-jobs")
-    with pytest.raises(UserError) as caught:
-        next(publish(tmp_path / "probes-jobs", repo))
-    assert (
-        str(caught.value) == f"--to: '{repo}' names no data set; give USER/REPO, as you/probes-jobs"
-    )
 
 
 def test_answers_that_were_exported_are_published_once(client, hub) -> None:

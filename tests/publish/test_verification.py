@@ -178,11 +178,6 @@ class TestRows:
             f"{ROWS}: column text is large_string, the manifest says string"
         ]
 
-    def test_no_ids(self, folder):
-        rewrite(folder, lambda table: table.drop_columns("id"))
-        first, *_ = manifest_problems(folder)
-        assert first == f"{ROWS}: column id is missing, the manifest says string"
-
     def test_an_empty_file(self, folder):
         (folder / ROWS).write_bytes(b"")
         first, second = manifest_problems(folder)
@@ -213,10 +208,6 @@ class TestRows:
         assert "probes stands under one of `rows` and `columns`, expected both or none" in error_of(
             manifest_problems, folder
         )
-
-    def test_other_content_in_the_manifest(self, folder):
-        declare(folder, content_sha256="rows+plan:" + "0" * 64)
-        assert manifest_problems(folder) == [CONTENT]
 
 
 def edit_card(folder, old, new):
@@ -338,27 +329,3 @@ class TestCard:
     def test_data_files_in_other_words(self, folder, old, new, expected):
         edit_card(folder, old, new)
         assert manifest_problems(folder) == expected
-
-    @pytest.mark.parametrize("value", ["3", "[a]"])
-    def test_a_name_that_is_none(self, folder, value):
-        edit_card(folder, "config_name: probes", f"config_name: {value}")
-        (line,) = manifest_problems(folder)
-        assert line.endswith(", the manifest says probes, templates")
-
-    def test_configs_that_are_none(self, folder):
-        edit_card(folder, "\nconfigs:\n", "\nconfigs: 3\nx_configs:\n")
-        assert "README.md: not exactly one default config" in manifest_problems(folder)
-
-
-def test_everything_at_once_in_the_order_of_files_rows_card(folder):
-    (folder / "evidence.json").write_text("{}", encoding="utf-8")
-    (folder / "extra.txt").write_text("", encoding="utf-8")
-    rewrite(folder, lambda table: table.slice(1))
-    edit_card(folder, "  default: true\n", "")
-    assert manifest_problems(folder) == [
-        altered("evidence.json"),
-        "extra.txt: not in the manifest",
-        f"{ROWS}: 2 rows, the manifest says 3",
-        CONTENT,
-        "README.md: not exactly one default config",
-    ]

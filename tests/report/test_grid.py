@@ -4,12 +4,17 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement.figures import Verdict
-from evenruler.report.grid import InstrumentView, make_figure_cell, rows_of, validity_table
+from evenruler.report.grid import InstrumentView, figures_by_model, make_figure_cell, rows_of
 
 
 def view_of(record: dict[str, object], decimals: int | None = None) -> InstrumentView:
     columns = [FigureHeading("gain", "gain", "", says=["more", "less"])]
-    row = {"figure": "gain", "model": "m", "smallest": 0.1, **record}
+    row = {
+        "figure": "gain",
+        "model": "m",
+        "smallest": 0.1,
+        **record,
+    }
     figures = [make_figure_cell(row, columns)]
     return InstrumentView("jobs", "probes", "Jobs", "", columns, figures, decimals=decimals)
 
@@ -49,23 +54,44 @@ def test_what_is_asserted_is_told_from_what_is_open() -> None:
 
 
 def test_what_is_null_is_not_there() -> None:
-    nothing = {"set": None, "value": None, "low": float("nan"), "smallest": float("nan")}
-    row = {"figure": "gain_in_sd", "model": None, "n": 0, "why": ""}
+    nothing = {
+        "set": None,
+        "value": None,
+        "low": float("nan"),
+        "smallest": float("nan"),
+    }
+    row = {
+        "figure": "gain_in_sd",
+        "model": None,
+        "n": 0,
+        "why": "",
+    }
     cell = make_figure_cell({**row, **nothing}, [])
     assert cell.record == {"figure": "gain_in_sd", "n": 0, "why": ""}
     assert (cell.part, cell.model, cell.heading) == ("all", "", "gain in sd")
     assert (cell.confirmatory, cell.verdict) == (False, "")
 
 
-def test_fitness_that_has_no_value_has_a_reason() -> None:
-    columns = [FigureHeading("alpha", "alpha", "", figure_type="validity")]
-    rows = [
-        {"model": "a", "value": None, "reason": "one template"},
-        {"model": "b", "value": 0.8, "low": 0.7, "high": 0.9, "control": 0.1},
+def test_figures_of_a_type_have_a_row_a_heading_and_part() -> None:
+    columns = [
+        FigureHeading("alpha", "alpha", "", figure_type="validity"),
+        FigureHeading("spread", "spread", ""),
     ]
-    figures = [make_figure_cell({"figure": "alpha", **row}, columns) for row in rows]
-    (row,) = validity_table(InstrumentView("jobs", "probes", "Jobs", "", columns, figures))[1]
-    assert row[2] == ["none (one template)", "0.80 [0.70,\u00a00.90]; control 0.10"]
+    rows: list[dict[str, object]] = [
+        {"figure": "spread", "model": "a", "value": 2.0},
+        {"figure": "alpha", "model": "a", "value": None, "reason": "one template"},
+        {"figure": "alpha", "set": "seed", "value": 0.8, "low": 0.7, "high": 0.9, "n": 7},
+        {"figure": "alpha", "model": "b", "value": 0.5, "control": 0.1, "verdict": "invalid"},
+    ]
+    figures = [make_figure_cell({"model": None, **row}, columns) for row in rows]
+    view = InstrumentView("jobs", "probes", "Jobs", "", columns, figures)
+    table = figures_by_model(view, "validity")
+    assert table.models == ["a", "", "b"]
+    assert table.rows == [
+        ("alpha", "", ["none (one template)", "", "0.50; control 0.10; invalid"]),
+        ("alpha", "seed", ["", "0.80 [0.70,\u00a00.90]; n = 7", ""]),
+    ]
+    assert figures_by_model(view, "descriptive").rows == [("spread", "", ["2.00"])]
 
 
 def test_that_nothing_was_measured_is_said_before_any_figure() -> None:

@@ -5,15 +5,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import altair as alt
 import axe_core_python
 import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import FigureHeading
-from evenruler.instruments.probes.report import charts
 from evenruler.report import FigureCell, InstrumentView, Section, make_figure_cell, render_page
-from evenruler.report.page import Cell, Picture, Table, gzip_base64
+from evenruler.report.page import Cell, PageSection, Picture, Table, gzip_base64
+from evenruler.report.pictures import PartDeclaration, draw_chart
 from tests import browser
 from tests.report.pages import unpacked
 
@@ -27,11 +26,15 @@ ASSOCIATIONS = pd.DataFrame(
             "low": place - 1.0,
             "high": place + 1.0,
         }
-        | {"criterion": 10.0 + 2 * place, "match": "exact"}
         for model in MODELS
         for place in range(12)
     ]
 )
+BIAS = PartDeclaration(
+    title="Bias", kind="dots", table="associations", x="centred", y="word", panels="model"
+)
+HOSTILE = {"mark": "point", "encoding": {"x": {"field": "x", "type": "nominal"}}}
+HOSTILE_ROWS = [{"x": "</script><b>", "low": float("nan")}, {"x": "<!-- <script>", "low": None}]
 TABLE = Table(
     ["figure", "<m>"],
     [
@@ -78,7 +81,13 @@ def instrument(
     title: str = "Men & <women>",
     sections: tuple[Section, ...] = (),
 ) -> InstrumentView:
-    alpha = {"figure": "alpha", "set": "seed", "value": 0.9, "n": 9, "unit": "words"}
+    alpha = {
+        "figure": "alpha",
+        "set": "seed",
+        "value": 0.9,
+        "n": 9,
+        "unit": "words",
+    }
     alphas = [make_figure_cell({**alpha, "model": model}, COLUMNS) for model in MODELS]
     return InstrumentView(
         name,
@@ -95,13 +104,8 @@ def instrument(
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    # Altair passes NaN through where a column holds objects; JSON has none.
-    content = pd.DataFrame({"x": ["</script><b>", "<!-- <script>"]})
-    content["low"] = pd.Series([float("nan")] * 2, dtype=object)
-    hostile = Picture("Hostile", "", alt.Chart(content).mark_point().encode(x="x:N"))
-    picture = Picture(
-        "Bias", "A caption & more", charts.draw_validity(ASSOCIATIONS, "men (%)", "men")
-    )
+    hostile = Picture("Hostile", "", {**HOSTILE, "data": {"values": HOSTILE_ROWS}})
+    picture = Picture("Bias", "A caption & more", draw_chart(BIAS, ASSOCIATIONS))
     view = instrument(
         cell_of("b", 0.6, "effect"),
         cell_of("a", 0.3, "inconclusive"),
@@ -136,7 +140,7 @@ class TestText:
         assert page.count("</script>") == page.count("<script") == 6
         first = re.findall(r'<script type="text/plain" class="packed">(.*?)</script>', page)[0]
         pictures = unpacked(first)["pictures"]
-        rows = next(iter(pictures[1]["datasets"].values()))
+        rows = pictures[1]["data"]["values"]
         assert rows == [{"x": "</script><b>", "low": None}, {"x": "<!-- <script>", "low": None}]
 
     def test_is_packed_the_same_every_time(self) -> None:
@@ -153,6 +157,17 @@ class TestText:
             "Of 3 headlines on models: 1 effect, 1 inconclusive, 1 invalid on this model." in page
         )
         assert "Descriptive only, without a verdict:" in body
+
+    def test_has_figures_by_type_unless_there_are_many(self, page: str) -> None:
+        assert page.count(">How well it measures</h5>") == 2
+        assert "What else it measures" not in page
+        alphas = [{"figure": "alpha", "set": f"s{place}", "value": 0.5} for place in range(61)]
+        tables: list[int] = []
+        for rows in (alphas, alphas[1:]):
+            figures = [make_figure_cell({"model": "a", **row}, COLUMNS) for row in rows]
+            view = InstrumentView("x", "probes", "X", "", COLUMNS, figures)
+            tables.append(len(PageSection("x", "X", view, []).figure_tables))
+        assert tables == [0, 1]
 
     def test_models_stand_in_their_order(self, page: str) -> None:
         heads = re.findall(r'<th scope="col" role="columnheader">(\w+)</th>', page)
@@ -214,7 +229,7 @@ class TestBrowser:
             assert len(lefts) == 3
             columns[width] = len(set(lefts))
         tab.sized(1280, 800)
-        assert columns == {1280: 2, 375: 1}
+        assert columns == {1280: 3, 375: 1}
 
     def test_a_number_leads_to_its_row_by_keyboard(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file)
@@ -222,7 +237,10 @@ class TestBrowser:
         tab.press("Enter", 13, "\r")
         tab.until("document.activeElement.id === 'probes-x--0'")
         cells = tab.run("[...document.activeElement.cells].map((cell) => cell.textContent)")
-        assert [*cells[:6], cells[8]] == ["seed", "b", "spread", "0.6", "0.4", "0.8", "0.25"]
+        assert [
+            *cells[:6],
+            cells[8],
+        ] == ["seed", "b", "spread", "0.6", "0.4", "0.8", "0.25"]
 
     def test_a_table_sorts_and_saves(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file, "#probes-x")
@@ -257,7 +275,12 @@ class TestBrowser:
     ) -> None:
         tab.open(file)
         tab.run(f"window.print = () => (window.seen = {SEEN})")
-        keys = {"key": "p", "code": "KeyP", "windowsVirtualKeyCode": 80, "modifiers": 2}
+        keys = {
+            "key": "p",
+            "code": "KeyP",
+            "windowsVirtualKeyCode": 80,
+            "modifiers": 2,
+        }
         tab.call("Input.dispatchKeyEvent", type="rawKeyDown", **keys)
         tab.until("window.seen")
         # Three parts, the two instruments' tables of figures, the two pictures.

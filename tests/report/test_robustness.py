@@ -15,7 +15,13 @@ SHIFT = FigureHeading("level_shift", "level shift", "how far", figure_type="vali
 
 
 def cell_of(model: str, amount: float | None, verdict: str, **more: Any) -> FigureCell:
-    row = {"figure": "gain", "model": model, "value": amount, "verdict": verdict, **more}
+    row = {
+        "figure": "gain",
+        "model": model,
+        "value": amount,
+        "verdict": verdict,
+        **more,
+    }
     sample = {"smallest": 0.7, "n": 43, "levels": "43 attributes"}
     return make_figure_cell({**row, **sample}, [GAIN])
 

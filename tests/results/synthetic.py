@@ -24,7 +24,13 @@ BENCHMARK = "probes-made-up"
 def figure_row(figure: str, value: float | None, model: str = "one", **more: Any) -> dict[str, Any]:
     """A figure of the template set `seed` as `result.json` holds it."""
     place = {"figure": figure, "model": model, "set": "seed"}
-    return {**place, "value": value, "n": 20, "unit": "attributes", **more}
+    return {
+        **place,
+        "value": value,
+        "n": 20,
+        "unit": "attributes",
+        **more,
+    }
 
 
 CONFIRMED = {
@@ -142,7 +148,12 @@ def gain_of(
     frame = pd.DataFrame(
         rows, columns=["unit", "at", "word", "group", "pole", "axis_position", "value"]
     )
-    return frame.assign(set="seed", model=label, figure=figure, rows="rows of " + frame["unit"])
+    return frame.assign(
+        set="seed",
+        model=label,
+        figure=figure,
+        rows="rows of " + frame["unit"],
+    )
 
 
 def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> StoredResult:

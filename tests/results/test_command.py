@@ -30,7 +30,11 @@ def results(tmp_path):
     ):
         spread = figure_row("spread", 0.6, name) | verdict_fields
         figures = [figure_row("alpha", 0.9, name), spread]
-        stored(tmp_path / "results", synthetic(name, figures=figures), gain_of(name, slope))
+        stored(
+            tmp_path / "results",
+            synthetic(name, figures=figures),
+            gain_of(name, slope),
+        )
     return tmp_path / "results"
 
 
@@ -85,7 +89,12 @@ def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
         figures = [figure_row("offset", 0.1, name)]
         trial = synthetic(name, figures=figures, limit=20, prefixes=False)
         stored(tmp_path / "results", trial)
-    status, out, _ = run("compare", tmp_path / "results", "--page", tmp_path / "page.html")
+    status, out, _ = run(
+        "compare",
+        tmp_path / "results",
+        "--page",
+        tmp_path / "page.html",
+    )
     assert status == 0
     assert out.startswith(
         "# probes-made-up 1.0.0+trial+limit-20\n\nNo figure of these results has a verdict"

@@ -18,7 +18,12 @@ def only(frame):
 
 def of_gain(tmp_path, name, slope, sharper=1.0, verdict_fields=CONFIRMED, **changes):
     """A result whose headline is a gain of probes, with what it is made of."""
-    gain = figure_row("gain", sharper * slope, name, **{**verdict_fields, "smallest": 0.693})
+    gain = figure_row(
+        "gain",
+        sharper * slope,
+        name,
+        **{**verdict_fields, "smallest": 0.693},
+    )
     result = synthetic(name, figures=[figure_row("alpha", 0.9, name), gain], **changes)
     return stored(tmp_path, result, gain_of(name, slope, sharper, "gain"))
 

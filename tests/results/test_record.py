@@ -178,13 +178,25 @@ def test_what_is_measured_brings_its_tables_and_a_page(
     options |= {"limit": 6, "size": "trial"}
     folder = Path("results")
     benchmarks = ["probes-age-competence", "framing-age"]
-    (page,) = measure_each("./tiny", benchmarks, folder, show="html", **options)
+    (page,) = measure_each(
+        "./tiny",
+        benchmarks,
+        folder,
+        show="html",
+        **options,
+    )
     seen = Seen(page)
     assert page.startswith("<!doctype html>")
     assert "Age and competence" in seen.text
     assert "framing-age" in seen.text
     assert "Differences" not in seen.text
-    (line,) = measure_each("./tiny", benchmarks[:1], folder, show="json", **options)
+    (line,) = measure_each(
+        "./tiny",
+        benchmarks[:1],
+        folder,
+        show="json",
+        **options,
+    )
     assert json.loads(line) == json.loads(result.to_json())
 
 

@@ -44,7 +44,11 @@ class TestWriting:
         assert pd.read_parquet(folder / "replies.parquet")["score"].tolist() == [0.25, 0.333333]
 
     def test_the_same_model_is_replaced_whole(self, tmp_path):
-        write(synthetic(), tmp_path, {"replies": pd.DataFrame({"id": ["a"]})})
+        write(
+            synthetic(),
+            tmp_path,
+            {"replies": pd.DataFrame({"id": ["a"]})},
+        )
         folder = write(synthetic(figures=[figure_row("alpha", 0.5)]), tmp_path)
         assert sorted(path.name for path in folder.iterdir()) == [
             "headlines.parquet",
@@ -164,7 +168,11 @@ class TestLoading:
 
 def test_a_column_that_an_earlier_evenruler_did_not_write_is_null(tmp_path):
     path = tmp_path / "answers.parquet"
-    write_table(pd.DataFrame({"id": ["a", "b"]}), build_schema("id: str"), path)
+    write_table(
+        pd.DataFrame({"id": ["a", "b"]}),
+        build_schema("id: str"),
+        path,
+    )
     table = table_in_result(path, build_schema("id: str; rule: str?"))
     assert table["id"].tolist() == ["a", "b"]
     assert table["rule"].isna().all()

@@ -27,7 +27,11 @@ from evenruler.models.store import RowStore
 from tests.figures import find_figure
 from tests.servers.conftest import START_TOKEN
 
-pytestmark = [pytest.mark.servers, pytest.mark.enable_socket, pytest.mark.timeout(3600)]
+pytestmark = [
+    pytest.mark.servers,
+    pytest.mark.enable_socket,
+    pytest.mark.timeout(3600),
+]
 
 CLOSE, FLOAT32, APART = 1e-4, 2e-4, 5e-4
 """Nats a sentence: ours from float64; vLLM's from transformers' with PyTorch's float32 softmax;
@@ -130,7 +134,7 @@ def by_transformers(
     return np.array(nats)
 
 
-def test_every_sentence_of_a_probe(both: Both, say: Say) -> None:
+def test_every_sentence_of_a_probe(both, say) -> None:
     """Whole sentences, each from the start token on."""
     requests = requests_of(PROBE, both.chosen("completions"), "loglikelihood")
     pairs = list(dict.fromkeys(chain.from_iterable(map(_sentences, requests))))
@@ -160,7 +164,7 @@ def test_every_sentence_of_a_probe(both: Both, say: Say) -> None:
     assert apart.max() < APART
 
 
-def test_a_probe_measured(both: Both, say: Say) -> None:
+def test_a_probe_measured(both, say) -> None:
     """`measure` on what the test above has in the store: figures, verdicts and biases are the
     same."""
     with request_budget(0):
@@ -182,7 +186,7 @@ def test_a_probe_measured(both: Both, say: Say) -> None:
     )
 
 
-def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
+def test_choices_of_a_framing_instrument(both, say) -> None:
     """Every word of a decision point after its prompt, and which of them is the likeliest."""
     (request, *_) = requests_of(FRAMING, both.chosen("completions"), "words", "trial", STIMULI)
     prompts_and_words = zip(request.inputs["prompt"], request.inputs["surface_form"], strict=True)
@@ -208,14 +212,18 @@ def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
     assert max(apart) < APART
 
 
-def test_the_likeliest_replies_in_a_chat(both: Both, say: Say) -> None:
+def test_the_likeliest_replies_in_a_chat(both, say) -> None:
     """Replies that are sampled are drawn by other generators; without chance they are the same
     words."""
     requests = requests_of("framing-age", both.chosen("chat"), "generate")
     of_requests = (request.inputs["prompt"] for request in requests)
     prompts = list(chain.from_iterable(of_requests))[:40]
     sampling = Sampling(max_new_tokens=20, temperature=0)
-    served = both.hosted("chat").generate(prompts, sampling=sampling, chat=True)
+    served = both.hosted("chat").generate(
+        prompts,
+        sampling=sampling,
+        chat=True,
+    )
     here = both.local.generate(prompts, sampling=sampling, chat=True)
     replies = zip(served, here, strict=True)
     n_same = sum(reply.strip() == other.strip() for reply, other in replies)

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from tests.tiny import save_tiny
 from tests.warm import Warm
 
 if TYPE_CHECKING:
-    from tests.stages.evolving import Evolving
+    pass
 
 ROOT = Path(__file__).parents[2]
 MADE = (
@@ -152,7 +152,7 @@ def clone_into(folder: Path, cache: Path, warm: Warm | None = None) -> Clone:
     )
     for name in listed.stdout.splitlines():
         if (
-            name.startswith((*MADE, "data/recorded", "tests/", "dvc.lock"))
+            name.startswith((*MADE, "data/recorded", "tests/", "studies/", "dvc.lock"))
             or not (ROOT / name).exists()
         ):
             continue
@@ -173,7 +173,7 @@ def clone_into(folder: Path, cache: Path, warm: Warm | None = None) -> Clone:
 def shorten(attributes: int, sets: tuple[str, ...]) -> Callable[[dict], None]:
     """An edit of the domain that keeps its first attributes and some of its sets."""
 
-    def change(source: dict) -> None:
+    def change(source):
         del source["attributes"][attributes:]
         for name in [name for name in source["sets"] if name not in sets]:
             del source["sets"][name]
@@ -230,7 +230,7 @@ FRUIT = {
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., Any]) -> Clone:
+def built(tmp_path_factory, start_warm):
     """A clone with two tiny models, twelve attributes and three items, built without a network, and
     committed."""
     folder = tmp_path_factory.mktemp("pipeline")
@@ -238,7 +238,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., An
     for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):
         save_tiny(folder / name, kind=kind)
 
-    def two_tiny_models(params: dict) -> None:
+    def two_tiny_models(params):
         embedder = params["models"]["all-minilm-l6-v2"]
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"]["all-minilm-l6-v2"] = embedder
@@ -273,7 +273,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., An
 
 
 @pytest.fixture(scope="session")
-def evolving(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Iterator["Evolving"]:
+def evolving(tmp_path_factory, warm):
     """A clone in which a domain evolved, with the server that reworded its templates."""
     from tests.stages.evolving import evolved_in
 

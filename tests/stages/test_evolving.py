@@ -3,14 +3,11 @@
 import json
 import sys
 from itertools import product
-from pathlib import Path
 
 import pytest
 
-from evenruler import cli
 from evenruler.publish.manifest import manifest_problems
 from tests.figures import select_figures
-from tests.loopback_openai import running
 from tests.stages.conftest import UP_TO_DATE, ran
 from tests.stages.evolving import (
     ATTRIBUTES,
@@ -19,18 +16,14 @@ from tests.stages.evolving import (
     ELITES,
     EVOLVED,
     GENERATIONS,
-    MADE,
-    REPLIES,
     SEEDS,
-    Evolving,
-    Rewording,
     number_of,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
-def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving) -> None:
+def test_everything_is_there_and_a_second_repro_does_nothing(evolving) -> None:
     assert UP_TO_DATE in evolving.clone.run("dvc", "status")
     n_asked = len(evolving.server.asked)
     assert ran(evolving.clone.run("dvc", "repro")) == []
@@ -43,71 +36,42 @@ def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving)
     )
 
 
-def test_an_ablation_is_an_experiment_whose_replies_were_added(
-    evolving: Evolving, tmp_path: Path
-) -> None:
-    """Slow: asks the operator once more, and evolves once more. Both weightings are replayed from
-    one file."""
-    with running(Rewording()) as server:
-        clone = evolving.copied(tmp_path, server).clone
-        replies = clone.folder / REPLIES / "reworder" / f"{EVOLVED}.jsonl"
-        before, history = replies.read_text(), clone.contents(MADE)
-        weight = f"instruments.{EVOLVED}.evolve.weights.alpha"
-        clone.edit(
-            "params.yaml",
-            lambda params: params["instruments"][EVOLVED]["evolve"].update(weights={"alpha": 0}),
-        )
-        clone.run("evenruler", "evolve", EVOLVED, "--add")
-        clone.run("git", "checkout", "--quiet", "params.yaml")
-        assert replies.read_text().startswith(before)
-        assert len(replies.read_text()) > len(before)
-        clone.commit("replies to another weighting")
-        n_asked = len(server.asked)
-        output = clone.run("dvc", "exp", "run", "--set-param", f"+{weight}=0", f"evolve@{EVOLVED}")
-        assert ran(output) == ["declared", f"evolve@{EVOLVED}"]
-        assert clone.contents(MADE) != history
-        assert weight in clone.run("dvc", "params", "diff")
-        clone.run("git", "checkout", "--quiet", ".")
-        clone.run("dvc", "repro", "--quiet", f"evolve@{EVOLVED}")
-        source = f"{MADE}/source.yaml"
-        assert clone.contents(MADE)[source] == history[source]
-        assert len(server.asked) == n_asked
-
-
 class TestBenchmark:
-    def test_configs(self, evolving: Evolving) -> None:
+    def test_configs(self, evolving) -> None:
         folder = evolving.clone.folder / BENCHMARK
         manifest = json.loads((folder / "manifest.json").read_text())
         rows = manifest["rows"]
         assert rows == {config: len(evolving.published(config)) for config in rows}
-        chosen = int(evolving.published("choices")["chosen"].sum())
-        assert 0 < chosen <= ELITES
-        assert {name: rows[name] for name in ("templates", "population", "attributes")} == {
-            "templates": chosen + ELITES + len(SEEDS),
+        n_chosen = int(evolving.published("choices")["chosen"].sum())
+        assert 0 < n_chosen <= ELITES
+        n_templates = n_chosen + ELITES + len(SEEDS)
+        expected = {
+            "templates": n_templates,
             "population": len(SEEDS),
             "attributes": ATTRIBUTES,
+            "history": 2 * (GENERATIONS + 1) * len(SEEDS),
+            "probes": n_templates * ATTRIBUTES * 4,
         }
-        assert rows["history"] == 2 * (GENERATIONS + 1) * len(SEEDS)
-        assert rows["probes"] == (chosen + ELITES + len(SEEDS)) * ATTRIBUTES * 4
+        assert rows | expected == rows
         assert manifest["rejected"] == 0
         assert manifest_problems(folder) == []
 
-    def test_its_evidence_is_of_all_sets_and_models(self, evolving: Evolving) -> None:
+    def test_its_evidence_is_of_all_sets_and_models(self, evolving) -> None:
         evidence = json.loads((evolving.clone.folder / BENCHMARK / "evidence.json").read_text())
         rows = evidence["figures"]
-        assert {(row["set"], row["model"]) for row in rows} == set(
-            product(("evolved", "elites", "population"), ("tiny-a", "tiny-b", None))
-        )
+        sets, models = ("evolved", "elites", "population"), ("tiny-a", "tiny-b", None)
+        by_set_and_model = {(row["set"], row["model"]) for row in rows}
+        assert by_set_and_model == set(product(sets, models))
         best = evolving.published("templates").query("set == 'evolved'")
         evolved = select_figures(rows, set="evolved", model="tiny-b")
         assert {row["template"] for row in evolved if "template" in row} == set(best["template"])
 
-    def test_the_benchmark_that_it_came_from_stays(self, evolving: Evolving) -> None:
+    def test_the_benchmark_that_it_came_from_stays(self, evolving) -> None:
         assert set(evolving.seed.index) == SEEDS
 
 
 class TestTries:
-    def test_every_reply_of_the_server_is_kept_beside_its_prompt(self, evolving: Evolving) -> None:
+    def test_every_reply_of_the_server_is_kept_beside_its_prompt(self, evolving) -> None:
         tries = evolving.published("tries")
         numbers = tries["reply"].str.split("\u2028").str[1]
         prompt_by_number = evolving.server.prompt_by_number
@@ -115,7 +79,7 @@ class TestTries:
         assert [prompt_by_number[number] for number in numbers] == list(tries["prompt"])
         assert set(tries["operator"]) == {"reworder"}
 
-    def test_the_server_was_asked_each_of_them_once(self, evolving: Evolving) -> None:
+    def test_the_server_was_asked_each_of_them_once(self, evolving) -> None:
         """Both runs may ask the same: the second finds the reply in the store."""
         question_numbers = list(map(number_of, evolving.server.asked))
         tries = evolving.published("tries")
@@ -123,17 +87,8 @@ class TestTries:
         assert {question["temperature"] for question in evolving.server.asked} == {0.8}
 
 
-SOURCE = f"data/sources/probes/{DOMAIN}.yaml"
-
-
-@pytest.mark.parametrize("module", ["check", "stage"])
-def test_a_mistake_is_one_line_and_nothing_is_written(
-    evolving: Evolving,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    module: str,
-) -> None:
-    """By `evenruler check`, and by the stage for those who run DVC without it; in this process."""
+def test_a_mistake_is_one_line_and_nothing_is_written(evolving, monkeypatch, capsys) -> None:
+    """By the stage, for those who run DVC without `evenruler check`; in this process."""
     from stages import evolve
     from stages.running import run
 
@@ -141,24 +96,21 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     good, before = path.read_text(), clone.contents("data", "benchmarks")
     monkeypatch.chdir(clone.folder)
     monkeypatch.delenv("DVC_STAGE", raising=False)
-    monkeypatch.setattr(
-        sys, "argv", ["evenruler", "check"] if module == "check" else ["evolve", EVOLVED]
-    )
-    clone.edit(
-        "params.yaml",
-        lambda params: params["instruments"][EVOLVED]["evolve"].update(of="occupations"),
-    )
+    monkeypatch.setattr(sys, "argv", ["evolve", EVOLVED])
+
+    def change(params):
+        params["instruments"][EVOLVED]["evolve"]["of"] = "occupations"
+
+    clone.edit("params.yaml", change)
     try:
         with pytest.raises(SystemExit) as ended:
-            cli.main() if module == "check" else run(evolve.main)
+            run(evolve.main)
     finally:
         path.write_text(good)
     out, err = capsys.readouterr()
     assert (ended.value.code, out, err.count("\n")) == (2, "", 1)
-    message = {
-        "check": f"params.yaml: instruments.{EVOLVED}: '{EVOLVED}' is made from 'occupations', ",
-        # `active` says where its source is.
-        "stage": f"active.yaml: active.evolve.{EVOLVED}.source: found {SOURCE}, but it evolves of ",
-    }[module]
-    assert err.startswith(f"error: {message}")
+    # `active` says where its source is.
+    source = f"data/sources/probes/{DOMAIN}.yaml"
+    active = f"active.yaml: active.evolve.{EVOLVED}.source"
+    assert err.startswith(f"error: {active}: found {source}, but it evolves of ")
     assert clone.contents("data", "benchmarks") == before

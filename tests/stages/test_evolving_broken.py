@@ -7,10 +7,8 @@ import shutil
 import signal
 import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +20,6 @@ from tests.stages.evolving import (
     EVOLVED,
     MADE,
     SEEDS,
-    Evolving,
     Rewording,
     number_of,
 )
@@ -70,13 +67,13 @@ def little(params: dict) -> None:
 
 
 @pytest.fixture
-def other(evolving: Evolving, tmp_path: Path) -> Iterator[Evolving]:
+def other(evolving, tmp_path):
     """A copy of the clone with an empty store and a server of its own."""
     with running(Rewording()) as server:
         yield evolving.copied(tmp_path, server)
 
 
-def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evolving) -> None:
+def test_killed_after_a_checkpoint_and_run_again(evolving, other) -> None:
     """The same bytes as the unbroken run of the fixture, which had a store of its own; no reply is
     paid twice."""
     clone, server = other.clone, other.server
@@ -87,7 +84,7 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
     go_on, held = threading.Event(), threading.Event()
     since: list[None] = []
 
-    def hold() -> None:
+    def hold():
         """A batch after the second generation was kept, nothing comes any more."""
         if any(len(lines) >= 2 for lines in checkpoints(clone).values()):
             since.append(None)
@@ -125,13 +122,13 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
     assert {name: after[name][:2] for name in lines} == lines
 
 
-def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
+def test_an_edit_of_the_seed_set_starts_a_new_run(other) -> None:
     clone = other.clone
     clone.edit("params.yaml", little)
     clone.run(*ASK)
     before, answers = checkpoints(clone), kept_replies(clone)
 
-    def reword(source: dict) -> None:
+    def reword(source):
         source["sets"]["seed"]["templates"]["met"] = (
             "Last week I met a {TARGET} who works as an {ATTRIBUTE}."
         )
@@ -144,7 +141,7 @@ def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
     assert answers <= kept_replies(clone)  # of the run before; it could be gone back to
 
 
-def test_the_stage_needs_neither_server_nor_key(other: Evolving) -> None:
+def test_the_stage_needs_neither_server_nor_key(other) -> None:
     clone = other.clone
     expected = clone.contents(MADE)
     clone.env.pop("OPENAI_BASE_URL")
@@ -155,7 +152,7 @@ def test_the_stage_needs_neither_server_nor_key(other: Evolving) -> None:
     assert clone.contents(MADE) == expected
 
 
-def test_what_does_not_evolve_is_one_line(other: Evolving) -> None:
+def test_what_does_not_evolve_is_one_line(other) -> None:
     assert other.clone.run("evenruler", "evolve", DOMAIN, status=2).splitlines()[-1] == (
         f"error: params.yaml: instruments.{DOMAIN}: '{DOMAIN}' does not evolve; give `evolve`"
     )
@@ -171,12 +168,10 @@ HOSTILE = (
 """One to a try."""
 
 
-def test_a_hostile_server_leaves_the_population_whole(
-    other: Evolving, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hostile_server_leaves_the_population_whole(other, monkeypatch) -> None:
     clone, left, reply_by_number = other.clone, list(HOSTILE), {}
 
-    def reply(question: dict[str, Any]) -> str:
+    def reply(question):
         key = number_of(question)
         if key not in reply_by_number:
             reply_by_number[key] = left.pop()
@@ -193,7 +188,7 @@ def test_a_hostile_server_leaves_the_population_whole(
     assert len(tries) == len(SEEDS) - ELITES == len(HOSTILE)
 
 
-def test_a_server_that_is_down_is_one_line(other: Evolving) -> None:
+def test_a_server_that_is_down_is_one_line(other) -> None:
     clone, before = other.clone, other.clone.contents(MADE)
     other.server.failures = [500] * 1000
     clone.edit("params.yaml", little)

@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.fixture
-def stranger(built: Clone, tmp_path: Path) -> Clone:
+def stranger(built, tmp_path):
     """A clone as it was built, with a model in `models/my-model`."""
     folder = tmp_path / "clone"
     shutil.copytree(built.folder.with_name("pristine"), folder, symlinks=True)
@@ -58,7 +58,7 @@ def followed(page: str, clone: Clone) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [page for page, name in BUILT.items() if name])
-def test_an_instrument_of_your_own(page: str, stranger: Clone) -> None:
+def test_an_instrument_of_your_own(page, stranger) -> None:
     outputs = followed(page, stranger)
     name = BUILT[page]
     folder = stranger.folder / "benchmarks" / name
@@ -73,21 +73,25 @@ def test_an_instrument_of_your_own(page: str, stranger: Clone) -> None:
         assert rejected.exists()
 
 
-def test_a_model_of_your_own(stranger: Clone) -> None:
+def test_a_model_of_your_own(stranger) -> None:
     pairs = stranger.folder / "data/training/pairs.jsonl"
     pairs.parent.mkdir(parents=True, exist_ok=True)
     labels = cycle(("entailment", "neutral", "contradiction"))
     with pairs.open("w") as file:
         for number in range(160):
             premise = f"A man sleeps in house {number}."
-            pair = {"premise": premise, "hypothesis": "Somebody rests.", "label": next(labels)}
+            pair = {
+                "premise": premise,
+                "hypothesis": "Somebody rests.",
+                "label": next(labels),
+            }
             print(json.dumps(pair), file=file)
     outputs = followed("docs/adding-a-model.md", stranger)
     assert (stranger.folder / "data/answers/probes/my-model").is_dir()
     assert "my-nli: accuracy" in outputs[-1]
 
 
-def test_what_is_only_declared(tmp_path: Path, built: Clone) -> None:
+def test_what_is_only_declared(tmp_path, built) -> None:
     clone = clone_into(tmp_path / "clone", tmp_path / "cache", built.warm)
     for page in DECLARED:
         clone.run("git", "add", "-A")

@@ -13,7 +13,6 @@ from evenruler.instruments.instrument import INSTRUMENT, Record, plan_at_size
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.tables.frames import for_people
 from stages.files import read_model_meta
-from tests.stages.conftest import Clone
 
 ROOT = Path(__file__).parents[2]
 BUILT = [family for family in FAMILIES if family != "external"]
@@ -72,7 +71,7 @@ def require_equal(computed: pd.DataFrame, expected: pd.DataFrame, name: str) -> 
     """The same rows, in whatever order."""
     keys = [column for column in expected if not pd.api.types.is_float_dtype(expected[column])]
 
-    def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    def plain(frame):
         texts = {key: frame[key].map(as_text).astype(str) for key in keys}
         return frame.astype(dict.fromkeys(expected.columns.difference(keys), "float64")).assign(
             **texts
@@ -82,7 +81,13 @@ def require_equal(computed: pd.DataFrame, expected: pd.DataFrame, name: str) -> 
         plain(frame).sort_values(list(expected), ignore_index=True)
         for frame in (computed, expected)
     ]
-    pd.testing.assert_frame_equal(*ordered, rtol=0, atol=1e-9, check_dtype=False, obj=name)
+    pd.testing.assert_frame_equal(
+        *ordered,
+        rtol=0,
+        atol=1e-9,
+        check_dtype=False,
+        obj=name,
+    )
 
 
 def as_text(value: object) -> str:
@@ -96,7 +101,7 @@ def as_text(value: object) -> str:
 
 @pytest.mark.parametrize("family", BUILT)
 @pytest.mark.long
-def test_of_tiny_models(built: Clone, family: str) -> None:
+def test_of_tiny_models(built, family) -> None:
     compare(built.folder, family)
 
 
@@ -106,5 +111,5 @@ def test_of_tiny_models(built: Clone, family: str) -> None:
     not (ROOT / "data/answers").exists(), reason="nothing is built here; `make repro` does"
 )
 @pytest.mark.parametrize("family", BUILT)
-def test_of_what_is_shipped(family: str) -> None:
+def test_of_what_is_shipped(family) -> None:
     compare(ROOT, family)

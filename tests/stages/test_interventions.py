@@ -3,10 +3,8 @@ one process."""
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,7 +74,13 @@ def workshop(folder: Path) -> None:
     (folder / "params.yaml").write_text(json.dumps(declared))
     source = YAML(typ="safe").load(ROOT / "data/sources/questionnaires/gad-7.yaml")
     source["items"] = dict(list(source["items"].items())[:2])
-    same = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
+    same = {
+        "title": "t",
+        "about": "a",
+        "source": "s",
+        "licence": "cc0-1.0",
+        "provenance": "p",
+    }
     written = {
         "gad-7": source,
         **{f"shared/corpora/{name}": {**c, **same} for name, c in CORPORA.items()},
@@ -91,7 +95,7 @@ def workshop(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Iterator[None]:
+def built(tmp_path_factory):
     """A folder in which the stages were run, that the tests stand in."""
     folder = tmp_path_factory.mktemp("interventions")
     workshop(folder)
@@ -131,18 +135,23 @@ def diagnosed(table: str) -> pd.DataFrame:
 PAIRS = 30
 """Labelled pairs of each set."""
 
-STATES = {"talker": {*product(["gloom"], (1, 2), (0, 2)), *product(["dull"], (1, 2), (0, 1))}}
+STATES = {
+    "talker": {
+        *product(["gloom"], (1, 2), (0, 2)),
+        *product(["dull"], (1, 2), (0, 1)),
+    }
+}
 STATES["head"] = STATES["talker"] | {("gloom", 1, 1)}
 """The first fit is asked on the way, too."""
 STAGE = ["corpus", "fit", "epoch"]
 
 
 @pytest.fixture
-def elsewhere(built: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def elsewhere(built, tmp_path, monkeypatch):
     """Goes to a copy of the folder, whose declaration it edits; answers are those that the store
     has."""
 
-    def go(change: Callable[[dict[str, Any]], object]) -> None:
+    def go(change):
         shutil.copytree(
             Path(), tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("cache")
         )
@@ -257,7 +266,7 @@ class TestDiagnosis:
         assert np.isfinite(judged["value"]).all()
 
     def test_where_no_model_is_adapted_the_tables_are_empty(self, elsewhere) -> None:
-        def nobody(declared: dict[str, Any]) -> None:
+        def nobody(declared):
             for entry in declared["models"].values():
                 entry.pop("intervention", None)
 

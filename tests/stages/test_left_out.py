@@ -9,7 +9,6 @@ from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.asking import CALLED, model_meta_of
-from evenruler.instruments.instrument import ModelMeta
 from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
@@ -18,8 +17,14 @@ from stages.files import plan_of, read_tables
 from tests.profiles import set_profile
 from tests.tiny import save_tiny_masked, tiny_declaration
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-CHAT = {"kind": "chat", "source": "endpoint:big", "licence": "its terms", "origin": "x"}
+CHAT = {
+    "kind": "chat",
+    "source": "endpoint:big",
+    "licence": "its terms",
+    "origin": "x",
+}
 INSTRUMENTS = {
     "occupation-gender": {"family": "probes"},
     "p-at-gender-7": {"family": "framing", "generations": 0},
@@ -38,7 +43,7 @@ NEEDED = {
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workplace(tmp_path_factory):
     """A folder with three instruments, built; a chat that no server answers for, and a masked
     model."""
     folder = tmp_path_factory.mktemp("left-out")
@@ -59,12 +64,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def inside(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def inside(workplace, monkeypatch):
     monkeypatch.chdir(workplace)
 
 
 @pytest.fixture
-def chat() -> ModelMeta:
+def chat():
     return model_meta_of("big", ParamsFile().catalogue)
 
 
@@ -73,7 +78,7 @@ def read_instruments(family: str) -> dict[str, Any]:
     return {name: (read_tables(family, name), plan_of(family, name)) for name in named}
 
 
-def test_nothing_is_said_where_a_model_can(chat: ModelMeta) -> None:
+def test_nothing_is_said_where_a_model_can(chat) -> None:
     assert (
         ask.unanswerable_tables(family_module("saged", "ask"), read_instruments("saged"), chat)
         == []
@@ -81,9 +86,7 @@ def test_nothing_is_said_where_a_model_can(chat: ModelMeta) -> None:
 
 
 @pytest.mark.parametrize("family", NEEDED)
-def test_the_tables_are_empty_and_no_server_is_asked(
-    family: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tables_are_empty_and_no_server_is_asked(family, capfd) -> None:
     (who, table, operation), door = NEEDED[family], family_module(family, "ask")
     name = who.split()[0]
     ask.main(family, name)
@@ -114,7 +117,7 @@ def test_it_has_no_figures() -> None:
     assert '"big"' not in (folder / "evidence.json").read_text()
 
 
-def test_a_chat_is_asked_in_no_other_way(chat: ModelMeta) -> None:
+def test_a_chat_is_asked_in_no_other_way(chat) -> None:
     ((tables, plan),) = read_instruments("framing").values()
     requests = family_module("framing", "ask").requests(
         tables, {**plan, "generations": 1}, {}, chat
@@ -124,7 +127,7 @@ def test_a_chat_is_asked_in_no_other_way(chat: ModelMeta) -> None:
     ]
 
 
-def test_nothing_written_has_no_features(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_written_has_no_features(capsys) -> None:
     ask.main("saged", "mask")
     assert capsys.readouterr().out.splitlines() == [
         "mask (kind masked) is left out of replies: it gives no replies",

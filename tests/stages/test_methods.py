@@ -1,9 +1,8 @@
-"""Questionnaires asked by several methods, from the templates to the figures, with tiny random models
-in this process."""
+"""Questionnaires asked by several methods, from the templates to the figures, with tiny random
+models in this process."""
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,11 @@ ITEMS = {
         "That is so.",
     ),
 }
-WORDS = {"never": (1, -2.0), "very rarely": (2, -1.0), "always": (3, 2.0)}
+WORDS = {
+    "never": (1, -2.0),
+    "very rarely": (2, -1.0),
+    "always": (3, 2.0),
+}
 TERMS = {"source": ["kept", "held"], "inverse": ["lost", "broken"]}
 
 
@@ -62,7 +65,13 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
             for slug, (premise, hypothesis) in items.items()
         },
     }
-    levels = [{"weight": weight, "words": [word]} for word, (_, weight) in WORDS.items()]
+    levels = [
+        {
+            "weight": weight,
+            "words": [word],
+        }
+        for word, (_, weight) in WORDS.items()
+    ]
     write(SOURCES / "trust.yaml", declared)
     write(
         SOURCES / "shared/profiles/short.yaml",
@@ -107,7 +116,7 @@ def declare(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def built(tmp_path_factory):
     """A folder in which the stages of the questionnaires were run; the working directory
     meanwhile."""
     folder = tmp_path_factory.mktemp("methods")
@@ -128,11 +137,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def answers(built: Path) -> Callable[[str, str], pd.DataFrame]:
+def answers(built):
     """How likely a model as it is takes the intensifiers by a method, with the prompts."""
     prompts = pd.read_parquet(built / "data/built/questionnaires/trust/prompts.parquet")
 
-    def select(model: str, method: str) -> pd.DataFrame:
+    def select(model, method):
         likelihoods = answered(model, "likelihoods")
         return likelihoods.query("method == @method").merge(prompts, on="id")
 
@@ -145,7 +154,7 @@ def answered(model: str, table: str) -> pd.DataFrame:
 
 
 @pytest.fixture
-def diagnosed(built: Path) -> Callable[[str], pd.DataFrame]:
+def diagnosed(built):
     return lambda table: pd.read_parquet(
         built / f"data/diagnosis/questionnaires/tables/{table}.parquet"
     )
@@ -162,7 +171,7 @@ def expected_place(row: pd.Series) -> WordInPlace:
 
 @pytest.mark.slow
 class TestAnswers:
-    def test_each_form_has_its_rows(self, built: Path) -> None:
+    def test_each_form_has_its_rows(self, built) -> None:
         n = len(ITEMS) * 4 * len(WORDS)
         framed = 3 * n
         for model, table, expected in (
@@ -173,7 +182,7 @@ class TestAnswers:
         ):
             assert Counter(answered(model, table)["method"]) == expected
 
-    def test_after_prefixes_items_of_the_scale_are_asked_by_verbaliser(self, built: Path) -> None:
+    def test_after_prefixes_items_of_the_scale_are_asked_by_verbaliser(self, built) -> None:
         prompts = read_tables("questionnaires", "trust")["prompts"]
         framed = prefixed_rows(prompts, plan_of("questionnaires", "trust"))
         rows = framed.merge(answered("causal", "entailment"), on="id")
@@ -200,7 +209,7 @@ class TestAnswers:
         assert rows["nats"].tolist() == pytest.approx(likelihoods.nats.tolist(), abs=1e-4)
         assert rows["tokens"].tolist() == likelihoods.tokens.tolist()
 
-    def test_facts_are_asked_as_items_are(self, built: Path) -> None:
+    def test_facts_are_asked_as_items_are(self, built) -> None:
         facts = plan_of("questionnaires", "trust")["accuracy"]["facts"]
         causal = pd.read_parquet(built / ANSWERS / "causal" / "known_answers.parquet")
         rows = causal.query("fact == 0 and term == 'wrong'").set_index("word")["nats"]
@@ -239,38 +248,18 @@ class TestFigures:
             ), table
         assert len(diagnosed("population")) == 3
 
-    def test_figures_of_models_have_the_method(self, diagnosed) -> None:
-        labels = {"causal", "causal (sentence)", "masked (mlm)"}
-        assert set(diagnosed("quality")["model"].dropna()) == labels
-        figures = diagnosed("figures").query("model.notna()").fillna({"method": ""})
-        of_all = {"accuracy", "mean_response", "beyond_twins", "intensifier_order", "level_shift"}
-        of_all |= {"pss_range", "reordering", "silhouette"}
-        assert figures.groupby(["model", "method"])["figure"].apply(set).to_dict() == {
-            ("causal", ""): of_all | {"auc", "changed", "moved"},
-            ("causal", "sentence"): of_all | {"changed", "moved"},
-            ("masked", "mlm"): of_all,
-        }
-        statements = figures.query("item_set == 'statements'")
-        assert set(zip(statements["figure"], statements["method"], strict=True)) == {
-            ("accuracy", ""),
-            ("auc", ""),
-        }
-        assert set(figures["corpus"].dropna()) == {"calm"}
-        answer = figures.query("figure == 'answer'").set_index("model")["value"]
-        assert answer.nunique() == 3
-
     def test_an_adaptation_is_followed_in_both_methods(self, diagnosed) -> None:
         rows = diagnosed("trajectories").set_index(["method", "epoch"])["answer"]
         assert set(rows.index) == set(product(("sentence", "verbaliser"), (0, 1)))
 
-    def test_shifts_stand_in_evidence_and_on_the_card(self, built: Path) -> None:
+    def test_shifts_stand_in_evidence_and_on_the_card(self, built) -> None:
         evidence = json.loads((built / "benchmarks/questionnaires-trust/evidence.json").read_text())
         card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
         assert '"level_shift"' in json.dumps(evidence)
         assert 'put after "This is a test." and "Answer:", each alone and both.' in card
         assert "| level shift | reordering |" in card
 
-    def test_card_and_report_have_them_apart(self, built: Path) -> None:
+    def test_card_and_report_have_them_apart(self, built) -> None:
         card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
         page = (built / "data/report/index.html").read_text()
         for name in ("causal", "causal (sentence)", "masked (mlm)"):
@@ -306,10 +295,25 @@ class TestPlaced:
         ],
     )
     def test_by_hand(self, templates, filled, expected) -> None:
-        prompt = {"item": "i", "twin": 0, "term": "t", "variant": "agree"}
+        prompt = {
+            "item": "i",
+            "twin": 0,
+            "term": "t",
+            "variant": "agree",
+        }
         prompt["premise"], prompt["hypothesis"] = filled
-        item = {"item": "i", "twin": 0, "premise": templates[0], "hypothesis": templates[1]}
-        term = {"item": "i", "twin": 0, "term": "t", "word": "calm"}
+        item = {
+            "item": "i",
+            "twin": 0,
+            "premise": templates[0],
+            "hypothesis": templates[1],
+        }
+        term = {
+            "item": "i",
+            "twin": 0,
+            "term": "t",
+            "word": "calm",
+        }
         rows = {"prompts": prompt, "items": item, "terms": term}
         tables = {name: pd.DataFrame([row]) for name, row in rows.items()}
         before, word, after = expected

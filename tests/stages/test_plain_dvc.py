@@ -2,13 +2,11 @@
 experiment is of."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.stages.conftest import UP_TO_DATE, Clone, ran
+from tests.stages.conftest import UP_TO_DATE, ran
 from tests.stages.test_stale import changed
 
 VERDICTS = "evenruler/measurement/verdicts.py"
@@ -19,7 +17,7 @@ def let_articles_agree(params: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def clone(built: Clone) -> Iterator[Clone]:
+def clone(built):
     """The built clone, which is afterwards as it was committed."""
     yield built
     built.run("git", "checkout", "--quiet", ".")
@@ -27,12 +25,12 @@ def clone(built: Clone) -> Iterator[Clone]:
     assert UP_TO_DATE in built.run("dvc", "status")
 
 
-def test_a_comment_runs_the_first_stage_alone(clone: Clone) -> None:
+def test_a_comment_runs_the_first_stage_alone(clone) -> None:
     with changed(clone, VERDICTS, "", "# A comment."):
         assert ran(clone.run("dvc", "repro")) == ["declared"]
 
 
-def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clone) -> None:
+def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone) -> None:
     with changed(clone, VERDICTS, "\nALPHA = 0.05\n", "\nALPHA = 0.5\n"):
         assert set(json.loads(clone.run("dvc", "status", "--json"))) == {"declared"}
         clone.run("dvc", "repro", "--quiet", "declared")
@@ -41,7 +39,7 @@ def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clon
         assert not [name for name in status if name.startswith(("rows", "scrape"))]
 
 
-def test_a_setting_runs_the_stages_of_its_instrument(clone: Clone) -> None:
+def test_a_setting_runs_the_stages_of_its_instrument(clone) -> None:
     clone.edit("params.yaml", let_articles_agree)
     clone.run("dvc", "repro", "--quiet", "declared")
     name = "occupation-gender"
@@ -52,7 +50,7 @@ def test_a_setting_runs_the_stages_of_its_instrument(clone: Clone) -> None:
     }
 
 
-def test_an_experiment_is_of_what_it_says(clone: Clone) -> None:
+def test_an_experiment_is_of_what_it_says(clone) -> None:
     """Rows of another variant, under a name of its own; nothing else runs."""
     rows_of = "data/built/probes/occupation-gender"
     before = clone.contents(rows_of)
@@ -67,29 +65,7 @@ def test_an_experiment_is_of_what_it_says(clone: Clone) -> None:
     assert setting in clone.run("dvc", "params", "diff")
 
 
-def test_a_temporary_experiment_asks_for_nothing_that_is_known(clone: Clone) -> None:
-    """In a workspace of its own, with the answers of the repository around it; this one stays as it
-    is."""
-    env = clone.env
-    clone.env = {key: value for key, value in env.items() if key != "EVENRULER_CACHE"}
-    (clone.folder / ".cache").mkdir(exist_ok=True)
-    for name in ("rows.sqlite", "models"):
-        (clone.folder / ".cache" / name).symlink_to(Path(env["EVENRULER_CACHE"]) / name)
-    try:
-        setting = "diagnosis.seed=7"
-        output = clone.run(
-            "dvc", "exp", "run", "--temp", "--force", "--set-param", setting, "diagnose@framing"
-        )
-        assert "ask@framing-tiny-a" in ran(output)
-        assert output.count("; 0 of them asked of models") == 2
-        assert clone.run("git", "status", "--short") == ""
-        shown = clone.run("dvc", "exp", "show", "--only-changed", "--csv")
-        assert "diagnosis.seed" in shown.splitlines()[0]
-    finally:
-        clone.env = env
-
-
-def test_an_instrument_more_asks_for_check(clone: Clone) -> None:
+def test_an_instrument_more_asks_for_check(clone) -> None:
     clone.edit(
         "params.yaml",
         lambda params: params["instruments"].update({"gender": {"family": "framing"}}),
@@ -101,7 +77,7 @@ def test_an_instrument_more_asks_for_check(clone: Clone) -> None:
 
 
 @pytest.mark.long
-def test_two_edits_that_are_merged_are_both_in(clone: Clone) -> None:
+def test_two_edits_that_are_merged_are_both_in(clone) -> None:
     """A setting on one branch, code on another: git keeps one dvc.lock whole, and the next build
     settles it."""
     first = clone.run("git", "branch", "--show-current").strip()

@@ -105,7 +105,7 @@ def article(folder: Path) -> Path:
 
 
 def test_what_new_writes_builds(started: Path) -> None:
-    assert "12 sentences, 0 of 1 pages without any" in run("scrape", started, status=0)
+    assert "'drinks' is not in use" in run("scrape", started, status=2)
     output = run("rows", started, status=0)
     assert "smith: 12 items\n" in output
     assert "180 prompts, 0 sentences rejected" in output
@@ -257,7 +257,7 @@ def two_more(workplace: Path) -> Path:
         create_instrument(workplace, "saged", name)
         of_text(workplace, name)
     use_pages_of_others(workplace, "wiki", "juices")
-    replacements = {"replacements": {"model": "smollm2-135m-instruct"}}
+    replacements = {"model": "smollm2-135m-instruct", "replacements": "auto"}
     edit_yaml(
         domain(workplace, "teas"),
         lambda source: (

@@ -5,7 +5,6 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,7 +66,7 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def countries(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+def countries(tmp_path_factory):
     """The questions, 24 of them, as they are asked in two roles."""
     settings: dict[str, Any] = {
         "items": 24,
@@ -81,22 +80,19 @@ def countries(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
         "params.yaml", lambda params: params["models"][MODEL].update(chat=True)
     )  # who chats is told roles
     workplace.declare()
-    workplace.scrape()
     workplace.build()
     return workplace
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_a_model_gets_the_verdict_that_is_due(
-    countries: Workplace, tmp_path: Path, name: str
-) -> None:
+def test_a_model_gets_the_verdict_that_is_due(countries, tmp_path, name) -> None:
     case, workplace = CASES[name], countries.copied(tmp_path / "own")
     prompts = workplace.prompts().set_index("prompt")
     names = prompts["keyword"].str.removeprefix("the ")
     times = Counter[str]()
 
-    def write(prompt: str, seed: int) -> str:
+    def write(prompt, seed):
         """Chance is of root item and role, as counterfactuals share it, and a tenth of it of the
         country."""
         times[prompt] += 1

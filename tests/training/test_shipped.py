@@ -3,7 +3,6 @@
 import pytest
 
 from evenruler.models import load
-from evenruler.models.declarations import Catalogue
 from evenruler.models.loading import read_adapter
 from evenruler.training.fit import card_of
 from tests.conftest import ROOT
@@ -17,12 +16,12 @@ CLASSIFIERS = {
 
 
 @pytest.fixture(scope="module")
-def ours(shipped_params: Catalogue) -> list[str]:
+def ours(shipped_params):
     """All that are in use; one that is parked may not be fitted yet."""
     return [
         name
         for name, model in shipped_params.models.items()
-        if model.finetune and (model.scale != "none" or (ADAPTERS / name).exists())
+        if model.finetune and (model.profile != "none" or (ADAPTERS / name).exists())
     ]
 
 
@@ -61,19 +60,30 @@ def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "label"),
+    ("name", "label_by_text"),
     [
-        ("minilm-sentiment", "A warm, funny and moving film.", "positive"),
-        ("minilm-sentiment", "A dull, clumsy and tedious mess.", "negative"),
-        ("minilm-toxicity", "The museum opened in 1923 and holds a collection of maps.", "neither"),
-        ("minilm-toxicity", "Shut up, you stupid bitch.", "offensive"),
+        (
+            "minilm-sentiment",
+            {
+                "A warm, funny and moving film.": "positive",
+                "A dull, clumsy and tedious mess.": "negative",
+            },
+        ),
+        (
+            "minilm-toxicity",
+            {
+                "The museum opened in 1923 and holds a collection of maps.": "neither",
+                "Shut up, you stupid bitch.": "offensive",
+            },
+        ),
     ],
 )
 def test_a_plain_text_gets_the_plain_label(
-    name, text, label, shipped_params: Catalogue, store, monkeypatch
+    name, label_by_text, shipped_params, store, monkeypatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     model = load(name, shipped_params, store=store)
-    (shares,) = model.probabilities([text])
-    assert model.labels[int(shares.argmax())] == label
-    assert shares.max() > 0.8
+    shares = model.probabilities([*label_by_text])
+    labels = [model.labels[place] for place in shares.argmax(axis=1)]
+    assert labels == [*label_by_text.values()]
+    assert shares.max(axis=1).min() > 0.8

@@ -146,12 +146,21 @@ def declaration(
     )
     entries = {}
     for name, keys in training.items():
-        entries[name] = {"source": f"local:{name}.jsonl", **DATA, **keys}
+        entries[name] = {
+            "source": f"local:{name}.jsonl",
+            **DATA,
+            **keys,
+        }
     declared["training"] = entries
     return declared
 
 
-MOODS: dict[str, dict[str, Any]] = {"moods": {"columns": ["text"], "labels": ["sad", "glad"]}}
+MOODS: dict[str, dict[str, Any]] = {
+    "moods": {
+        "columns": ["text"],
+        "labels": ["sad", "glad"],
+    }
+}
 PAIRS: dict[str, dict[str, Any]] = {"pairs": {"labels": ["contradiction", "entailment", "neutral"]}}
 
 

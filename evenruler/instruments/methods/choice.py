@@ -1,5 +1,5 @@
-"""The method `choice`: a chat model says which of two sentences is more likely to be written, in both
-orders.
+"""The method `choice`: a chat model says which of two sentences is more likely to be written, in
+both orders.
 
 Stated judgements are not likelihoods (Hu and Levy 2023), so figures from choices are never pooled
 with figures from likelihoods. A model that always takes the first option would look unbiased;

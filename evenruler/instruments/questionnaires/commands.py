@@ -20,17 +20,10 @@ def translate_scale(
         Path,
         typer.Argument(metavar="FILE.csv", help="A row an item; docs/adding-a-questionnaire.md."),
     ],
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="A causal model that writes the items which rules cannot."
-        ),
-    ] = None,
 ) -> None:
     """Make items of a Likert scale: NAME.draft.yaml, for you to read and to fill. Nothing else uses
     it.
     """
-    from evenruler.declaration.params_file import ParamsFile
     from evenruler.files import write_text_atomically
     from evenruler.instruments.questionnaires.declare.source import load_scale
     from evenruler.instruments.questionnaires.translate import (
@@ -39,7 +32,6 @@ def translate_scale(
         in_words,
         read_scale,
     )
-    from evenruler.models.catalogue import load_model
 
     here = repository.enter_repository()
     path = repository.resolve_user_path(scale, here)
@@ -49,25 +41,6 @@ def translate_scale(
         raise UserError(
             "it is there already", where=out.name, remedy="move what you have edited, or remove it"
         )
-    writer = load_model(model, ParamsFile().catalogue) if model else None
-    if writer:
-        writer.require("loglikelihood")
-    drafts = draft_items(facts, rows, load_scale(SCALE), writer)
+    drafts = draft_items(facts, rows, load_scale(SCALE))
     write_text_atomically(out, as_yaml(facts, drafts))
-    for doubt in facts.doubts:
-        say(f"{path.name}: {doubt}")
-    for slug, draft in drafts.items():
-        place = f"{path.name}: line {draft.line} ({slug})"
-        for doubt in draft.doubts:
-            say(f"{place}: {doubt}")
-    say(f"{path.name}: {in_words(drafts)}")
-    passed = sum(draft.passes for draft in drafts.values())
-    say(
-        f"{out.name}: {passed} of {len(drafts)} rows have an item that passes the linter; read "
-        "every word, fill twins"
-    )
-    say(
-        f"then run `evenruler new questionnaires {path.stem}`, and replace the source that it "
-        "writes by this file,"
-    )
-    say("without its first key, `unread`")
+    say(in_words(facts, drafts, path, out), end="")

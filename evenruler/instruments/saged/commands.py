@@ -28,7 +28,7 @@ def refresh(domain: Domain) -> None:
 
 @app.command()
 def find(domain: Domain) -> None:
-    """Find keywords, pages and replacements, as a domain's `find` says:
+    """Find keywords and replacements, as a domain's `find` says:
     data/sources/saged/found/DOMAIN.yaml.
     """
     from evenruler.declaration.params_file import ParamsFile

@@ -1,5 +1,5 @@
-"""Power analysis of `evenruler power`: the minimum detectable difference of a domain, and root items
-for a wanted one.
+"""Power analysis of `evenruler power`: the minimum detectable difference of a domain, and root
+items for a wanted one.
 
 No model is asked. Numbers come from the rows of the built benchmark, or from the declaration where
 there are none.
@@ -120,7 +120,7 @@ def _declared_prompts(name: str, source: Source, root: Path) -> pd.DataFrame:
     benchmark is built.
     """
     if source.material.kind == "table":
-        prompts = read_prompts(name, source, root / DOMAINS)[0]
+        prompts = read_prompts(name, source, root / DOMAINS).prompts
         return pd.DataFrame(own_rows(name, source, prompts).prompts)
     rows: list[tuple[str, str, str]] = []
     for about in source.roots:

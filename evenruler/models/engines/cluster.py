@@ -15,15 +15,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from evenruler.errors import UserError
 from evenruler.models.backends.batching import Batches
 from evenruler.models.engines.environment import ComputeEnvironment, current_environment
 from evenruler.terminal import print_note
-
-if TYPE_CHECKING:
-    from ray import ObjectRef
 
 JOINING = 12  # seconds for the head to answer
 
@@ -33,6 +30,12 @@ HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
 9113, section 3.4)."""
 
 LOOPBACK = "127.0.0.1"
+
+HERE: Final = "local"
+"""Ray's name for a cluster that it starts on this machine, for this process."""
+
+RAY_NAMES: Final = (HERE, "auto")
+"""Names that Ray takes for an address; `auto` is the cluster of this machine."""
 
 
 class Worker:
@@ -110,39 +113,21 @@ class Cluster:
         here for this process.
         """
         ray = _import_ray()
-        cluster_address = address or os.environ.get("RAY_ADDRESS")
-        logging_settings = {"logging_level": "error", "log_to_driver": False}
+        cluster_address = address or os.environ.get("RAY_ADDRESS") or HERE
+        settings: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
+        if cluster_address == HERE:
+            settings |= {"include_dashboard": False, "_node_ip_address": LOOPBACK}
         try:
-            if cluster_address:
-                # "auto" is Ray's name for the cluster of this machine.
-                if cluster_address != "auto":
-                    # Check the head first: without one, Ray itself waits for minutes or gives
-                    # another error.
-                    host, _, port = cluster_address.rpartition(":")
-                    if not host or not port.isdigit():
-                        raise ValueError("it is not of the form HOST:PORT")
-                    with socket.create_connection((host, int(port)), timeout=JOINING) as connection:
-                        if os.environ.get("RAY_USE_TLS", "0") == "0":
-                            connection.sendall(HELLO)
-                            greeting = connection.recv(len(SETTINGS))
-                            if greeting[3:4] != SETTINGS[3:4]:
-                                raise ConnectionError("what listens there is no head of a cluster")
-                ray.init(address=cluster_address, **logging_settings)
-            else:
-                ray.init(
-                    address="local",
-                    include_dashboard=False,
-                    _node_ip_address=LOOPBACK,
-                    **logging_settings,
-                )
+            if cluster_address not in RAY_NAMES:
+                _require_head(cluster_address)
+            ray.init(address=cluster_address, **settings)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             what = f"the cluster cannot be joined ({reason[:250]})"
-            where = f"ray={cluster_address}" if cluster_address else "ray"
             remedy = (
                 "check the address, start it, or install its Ray and Python here: docs/scale.md"
             )
-            raise UserError(what, where=where, remedy=remedy) from None
+            raise UserError(what, where=f"ray={cluster_address}", remedy=remedy) from None
         self.ray = ray  # imported for this engine only
         self._members: list[WorkerHandle] = []
         self._gpus: float | None = None
@@ -229,6 +214,22 @@ def _worker_capacity(node: dict[str, Any], gpus: float) -> int:
     return int(resources.get("CPU", 0) >= 1)
 
 
+def _require_head(address: str) -> None:
+    """ValueError or OSError if no head of a cluster listens at an address: without one, Ray waits
+    for minutes or gives another error.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError("it is not of the form HOST:PORT")
+    with socket.create_connection((host, int(port)), timeout=JOINING) as connection:
+        if os.environ.get("RAY_USE_TLS", "0") != "0":
+            return
+        connection.sendall(HELLO)
+        greeting = connection.recv(len(SETTINGS))
+        if greeting[3:4] != SETTINGS[3:4]:
+            raise ConnectionError("what listens there is no head of a cluster")
+
+
 def _import_ray() -> ModuleType:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read at import
     try:
@@ -239,7 +240,7 @@ def _import_ray() -> ModuleType:
     return ray
 
 
-AT_A_TIME = 3  # most packs per worker: the current one and those queued to avoid waiting
+AT_A_TIME = 2  # most packs per worker: the current one and the next, to avoid waiting
 LOOK = 5.0  # seconds to wait for an answer before looking for new nodes
 PATIENCE = 12  # looks without any worker, or node to start one on, before giving up
 LOSSES = 3  # workers that a pack may lose before it is considered the cause
@@ -258,11 +259,13 @@ OPERATIONS: Final = frozenset(
         "fingerprint",
     )
 )
-"""Backend operations that are answered in packs (`backends/packs.py`)."""
+"""Backend operations that are answered in packs (`backends/batching.py`)."""
 
 Pack = tuple[int, ...]  # indices of questions that are answered together
 _AnswerPacks = Iterator[list[tuple[int, Any]]]
 _calls = count()
+BEGINS: Pack = ()
+"""In place of a pack: a worker begins the call, and divides the questions into packs."""
 
 
 class Call:
@@ -270,28 +273,13 @@ class Call:
 
     def __init__(self, model: "ClusterModel", operation: str, questions: Sequence[Any]) -> None:
         """Set up a call to an operation of the backend; nothing is asked yet."""
-        self._ray, self._cluster, self._model = model.cluster.ray, model.cluster, model
-        self._number = next(_calls)
-        self._call_arguments = (
-            model.told_apart,
-            model.load,
-            self._number,
-            operation,
-            self._ray.put(list(questions)),
-        )
+        self._model, self._ray, self._number = model, model.cluster.ray, next(_calls)
+        shared_questions = self._ray.put(list(questions))
+        self._begin = (model.told_apart, model.load, self._number, operation, shared_questions)
         self._members: list[WorkerHandle] = []  # workers that were sent the call
-        self._beginning: dict[
-            ObjectRef[Any], WorkerHandle
-        ] = {}  # workers that have not started the call yet, by Ray reference
-        self._out: dict[
-            ObjectRef[Any], tuple[WorkerHandle, Pack]
-        ] = {}  # packs in progress, by Ray reference of the answers
-        self._todo: deque[Pack] | None = (
-            None  # packs to do; None until a worker has divided the questions into packs
-        )
-        self._losses: Counter[Pack | str] = (
-            Counter()
-        )  # by pack; by node for workers lost before they started the call
+        self._jobs: dict[Any, tuple[WorkerHandle, Pack]] = {}  # by Ray reference of what returns
+        self._todo: deque[Pack] | None = None  # packs to do, once a worker has begun
+        self._losses: Counter[Pack | str] = Counter()  # by pack; by node of workers that begin
         self._looks = self._looks_in_vain = 0
 
     def answers(self, wanted: frozenset[int]) -> _AnswerPacks:
@@ -303,124 +291,94 @@ class Call:
         """
         try:
             self._join()
-            while self._todo is None or self._todo or self._out:
-                for reference in self._ready():
-                    answer_pairs = self._taken(reference, wanted)
-                    if answer_pairs:
-                        yield answer_pairs
+            while self._todo is None or self._todo or self._has_packs_out():
+                for reference in self._wait():
+                    yield from self._take(reference, wanted)
                 self._hand_out()
         finally:
-            # Cancel what is pending: a late worker would otherwise go through all calls that it
-            # missed.
-            for reference in [*self._beginning, *self._out]:
+            # A late worker would otherwise go through all calls that it missed.
+            for reference in self._jobs:
                 self._ray.cancel(reference)
 
+    def _has_packs_out(self) -> bool:
+        return any(pack for _, pack in self._jobs.values())
+
     def _join(self) -> None:
-        for member in self._cluster.members(self._model.gpus):
+        """Send the call to workers that do not have it."""
+        for member in self._model.cluster.members(self._model.gpus):
             if member not in self._members:
                 self._members.append(member)
-                self._beginning[member.actor.begin.remote(*self._call_arguments)] = member
+                self._jobs[member.actor.begin.remote(*self._begin)] = (member, BEGINS)
 
-    def _ready(self) -> "list[ObjectRef[Any]]":
-        """References that are ready, waiting up to LOOK seconds; if none is, look for nodes that
+    def _wait(self) -> list[Any]:
+        """What a worker returned next; nothing after LOOK seconds, when nodes are looked for that
         came or went.
         """
-        ready: list[ObjectRef[Any]] = []
-        waited_for = [*self._out, *self._beginning]
-        if waited_for:
-            ready, _ = self._ray.wait(waited_for, timeout=LOOK)
+        ready: list[Any] = []
+        if self._jobs:
+            ready, _ = self._ray.wait(list(self._jobs), timeout=LOOK)
         else:
             time.sleep(LOOK)
-        if not ready:
-            if not self._looks and not self._out and self._members:
-                print_note(
-                    f"{self._model.name}: waiting for workers; others use the cluster, or they are "
-                    "starting"
-                )
-            self._looks += 1
-            self._join()
-            self._looks_in_vain = 0 if self._members else self._looks_in_vain + 1
-            if self._looks_in_vain == PATIENCE:
-                remedy = "see `ray status`; what was answered is kept, run again to go on"
-                raise UserError(
-                    "no node of the cluster is left", where=self._model.name, remedy=remedy
-                )
-        return list(ready)
+        if ready:
+            return ready
+        name = self._model.name
+        self._looks += 1
+        if self._looks == 1 and self._members and not self._has_packs_out():
+            why = "others use the cluster, or they are starting"
+            print_note(f"{name}: waiting for workers; {why}")
+        self._join()
+        self._looks_in_vain = 0 if self._members else self._looks_in_vain + 1
+        if self._looks_in_vain == PATIENCE:
+            remedy = "see `ray status`; what was answered is kept, run again to go on"
+            raise UserError("no node of the cluster is left", where=name, remedy=remedy)
+        return []
 
-    def _taken(self, reference: "ObjectRef[Any]", wanted: frozenset[int]) -> list[tuple[int, Any]]:
-        """The answers behind a reference; empty if a worker has only started the call, or is
-        lost.
-        """
-        begins = reference in self._beginning
-        if not begins and reference not in self._out:
-            return []  # of a worker that was already lost
-        member = self._beginning[reference] if begins else self._out[reference][0]
+    def _take(self, reference: object, wanted: frozenset[int]) -> _AnswerPacks:
+        """The answers behind a reference, if it is of a pack whose worker was not lost."""
+        member, pack = self._jobs.pop(reference)
         try:
             value = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except self._ray.exceptions.RayError:
-            self._lose(member)
-            return []
-        if not begins:
-            del self._out[reference]
-            return list(value)
-        del self._beginning[reference]
-        if self._todo is None:
-            self._todo = deque(tuple(pack) for pack in value if not wanted.isdisjoint(pack))
-        return []
+            self._lose(member, pack)
+            return
+        if pack:
+            yield list(value)
+        elif self._todo is None:
+            packs = map(tuple, value)
+            self._todo = deque(pack for pack in packs if not wanted.isdisjoint(pack))
 
     def _hand_out(self) -> None:
-        """Distribute packs to workers in turn; queue more than one per worker only while enough
-        packs are left for all.
-
-        Otherwise the first worker to start a short call would get all of it.
+        """Send packs to workers that have begun: more than one each while enough are left for all,
+        since the first to begin a short call would otherwise get all of it.
         """
-        busy = Counter(id(member) for member, _ in self._out.values())
-        begun = [member for member in self._members if member not in self._beginning.values()]
-        for most in range(1, AT_A_TIME + 1):
-            for member in begun:
-                if (
-                    self._todo
-                    and busy[id(member)] < most
-                    and (most == 1 or len(self._todo) > len(self._members))
-                ):
-                    pack = self._todo.popleft()
-                    self._out[member.actor.answer.remote(self._number, pack)] = (member, pack)
-                    busy[id(member)] += 1
+        n_jobs = Counter(member for member, _ in self._jobs.values())
+        beginning = [member for member, pack in self._jobs.values() if not pack]
+        for member in self._members:
+            while self._todo and member not in beginning:
+                most = AT_A_TIME if len(self._todo) > len(self._members) else 1
+                if n_jobs[member] >= most:
+                    break
+                pack = self._todo.popleft()
+                self._jobs[member.actor.answer.remote(self._number, pack)] = (member, pack)
+                n_jobs[member] += 1
 
-    def _lose(self, member: WorkerHandle) -> None:
-        """Reassign the packs of a lost worker."""
-        self._cluster.lose(member)
-        self._members.remove(member)
-        packs = [pack for worker, pack in self._out.values() if worker is member]
-        self._out = {
-            reference: worker_and_pack
-            for reference, worker_and_pack in self._out.items()
-            if worker_and_pack[0] is not member
-        }
-        self._beginning = {
-            reference: worker
-            for reference, worker in self._beginning.items()
-            if worker is not member
-        }
-        print_note(
-            f"{self._model.name}: a worker on {member.place} is gone; what it was at goes to "
-            "another"
-        )
-        lost_with: list[Pack | str] = [*packs] or [member.node]
-        self._losses.update(lost_with)
-        if max(self._losses[what] for what in lost_with) >= LOSSES:
-            what = f"the same {len(packs)} packs" if packs else f"this model on {member.place}"
-            remedy = (
-                "see whether their memory is enough; what was answered is kept, run again to go on"
-            )
-            raise UserError(
-                f"{LOSSES} workers were lost with {what}", where=self._model.name, remedy=remedy
-            )
-        if packs:
-            assert self._todo is not None
-            self._todo.extendleft(packs)
+    def _lose(self, member: WorkerHandle, pack: Pack) -> None:
+        """Take back a pack of a lost worker, and find another worker."""
+        name = self._model.name
+        if member in self._members:
+            self._members.remove(member)
+            self._model.cluster.lose(member)
+            print_note(f"{name}: a worker on {member.place} is gone; another does its work")
+        self._losses[pack or member.node] += 1
+        if self._losses[pack or member.node] == LOSSES:
+            lost_with = "the same pack" if pack else f"this model on {member.place}"
+            remedy = "see whether memory is enough; what was answered is kept, run again to go on"
+            what = f"{LOSSES} workers were lost with {lost_with}"
+            raise UserError(what, where=name, remedy=remedy)
+        if pack and self._todo is not None:
+            self._todo.appendleft(pack)
         self._join()
 
 

@@ -1,8 +1,8 @@
 """What users may get wrong with a published benchmark, through the doors that they use: one line
 each, or a reason.
 
-    Doors: a source in YAML and its files (`load`, `axis_position`, `build`, as `evenruler check` and
-    `evenruler repro` call them),
+    Doors: a source in YAML and its files (`load`, `axis_position`, `build`, as `evenruler check`
+    and `evenruler repro` call them),
 and a file of answers (`measure`).
 """
 

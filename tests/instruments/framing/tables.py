@@ -25,7 +25,12 @@ def distributions(
                 for outcome, share in zip(classes, shares, strict=True)
             ]
     frame = pd.DataFrame(rows)
-    same = {"model": "m0", "prompt_format": "plain", "readout": "token", **more}
+    same = {
+        "model": "m0",
+        "prompt_format": "plain",
+        "readout": "token",
+        **more,
+    }
     same.setdefault("lineage", same["model"])
     return frame.assign(
         benchmark=benchmark,

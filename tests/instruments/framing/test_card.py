@@ -13,8 +13,8 @@ from evenruler.instruments.framing.declare.source import ContrastSource, Setting
 from evenruler.measurement.figures import figure_rows
 from evenruler.measurement.headings import find_heading
 from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
+from tests.instruments.framing.pronouns import source
 from tests.instruments.framing.recording import record
-from tests.instruments.framing.report.framings import source
 
 MANY = settings(stimuli=10, orders=6)
 

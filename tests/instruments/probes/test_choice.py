@@ -18,20 +18,20 @@ from evenruler.instruments.probes.diagnose.gain import (
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
+from studies.planted.choices import diagnose_chooser, open_published, refuse_low_half
 from tests.instruments.near import approx
-from tests.performance.planted_choices import found, low_half, published
 from tests.personas import Chooser
 
 BIASED = Chooser(rise=0.5)
 
 
 def verdicts(chooser: Chooser, seed: int = 0) -> tuple[str, str]:
-    figures = found(chooser, "standard", seed)
+    figures = diagnose_chooser(chooser, "standard", seed)
     return figures.loc[SHARE_GAIN, "verdict"], figures.loc[UNANSWERED, "verdict"]
 
 
 def test_who_is_biased_is_told_by_how_much() -> None:
-    figures = found(BIASED, "standard", 0)
+    figures = diagnose_chooser(BIASED, "standard", 0)
     gain = figures.loc[SHARE_GAIN]
     assert gain["verdict"] == Verdict.EFFECT
     assert gain["low"] < 50 < gain["high"]
@@ -65,15 +65,15 @@ def test_who_is_not_biased_has_no_effect_and_answers_alike() -> None:
 def test_who_does_not_choose_by_what_sentences_say_is_no_measurement(
     chooser: Chooser, why: str
 ) -> None:
-    figures = found(chooser, "standard", 0)
+    figures = diagnose_chooser(chooser, "standard", 0)
     verdict_of_both = figures.loc[[SHARE_GAIN, UNANSWERED], "verdict"]
     assert set(verdict_of_both) == {str(Verdict.INVALID)}
     assert why in figures.loc[SHARE_GAIN, "why"]
 
 
 def test_who_refuses_one_end_is_said_to_and_still_judged() -> None:
-    figures = found(
-        replace(BIASED, refuses=low_half),
+    figures = diagnose_chooser(
+        replace(BIASED, refuses=refuse_low_half),
         "standard",
         0,
     )
@@ -85,7 +85,7 @@ def test_who_refuses_one_end_is_said_to_and_still_judged() -> None:
 def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
     """Else whatever there is would be beyond placebos that do nothing."""
     chooser = replace(BIASED, refuses=lambda row: float(row["framing"] == "placebo"))
-    gain = found(chooser, "standard", 0)
+    gain = diagnose_chooser(chooser, "standard", 0)
     assert set(gain["verdict"].dropna()) == {
         str(Verdict.INCONCLUSIVE),
         str(Verdict.NO_EFFECT),
@@ -163,7 +163,7 @@ def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
 
 
 def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None:
-    tables, plan, _ = published("standard")
+    tables, plan, _ = open_published("standard")
     questions = choice_questions(tables, plan)
     n_by_framing = questions["framing"].value_counts().to_dict()
     assert n_by_framing == {

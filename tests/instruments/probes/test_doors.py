@@ -18,6 +18,7 @@ from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plot
 from evenruler.instruments.probes.evolve import evolve, validation
 from evenruler.instruments.probes.report import sections
 from evenruler.measurement.figures import row_key
+from evenruler.report.page import Table
 from evenruler.tables import table_of
 from tests.instruments.near import approx, near
 from tests.instruments.probes.conftest import settings_of
@@ -418,9 +419,30 @@ class TestPage:
             built={name: project.frames(name)[0] for name in BOTH},
         )
         shown = sections(report_input)
-        titles = ["Templates: other", "Templates: seed", "How it evolved"]
-        assert [section.title for section in shown] == titles
-        assert "5 templates evolved over 2 generations on toy, reworded by toy;" in shown[2].text
+        assert [(section.title, section.instrument) for section in shown] == [
+            ("The sets of templates", TRADES),
+            ("The sets of templates", EVOLVED),
+            ("How it evolved", EVOLVED),
+        ]
+        parts = {part.title: part for part in shown[2].parts}
+        last = parts["The last population"]
+        assert isinstance(last, Table)
+        runs = {row[0] for row in last.rows}
+        assert "guided" in runs
+        assert len(last.rows) == 5 * len(runs)
+
+    def test_where_nobody_was_asked(self, project: Whole) -> None:
+        declaration = project.declared[TRADES]
+        tables = {name: pd.DataFrame(columns=schema.names) for name, schema in TABLES.items()}
+        shown = sections(
+            ReportInput(
+                {TRADES: declaration.source},
+                {TRADES: declaration.settings},
+                tables,
+                {TRADES: project.frames(TRADES)[0]},
+            )
+        )
+        assert shown == []
 
 
 def test_what_evolved_is_read_whatever_its_words_look_like(project: Whole, tmp_path: Path) -> None:

@@ -58,7 +58,9 @@ class Truth:
     """SD of every sentence."""
 
     def scores(self, seed: int, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return scores [attributes, templates, words] of words with these slopes along the axis."""
+        """Return scores [attributes, templates, words] of words with these slopes along the
+        axis.
+        """
         rng, n = np.random.default_rng(seed), len(slopes)
         levels = self.templates * np.random.default_rng(99).normal(size=(1, 8, 1))
         nats: NDArray[np.float64] = -30 + levels + PLACE[:, None, None] * slopes

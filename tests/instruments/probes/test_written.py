@@ -9,15 +9,15 @@ from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN
 from evenruler.measurement.figures import Verdict
+from studies.planted.choices import diagnose_writer, open_published
 from tests.instruments.near import approx
-from tests.performance.planted_choices import published, wrote
 from tests.personas import Writer
 
 BIASED = Writer(rise=0.5)
 
 
 def test_what_is_asked_names_nobody() -> None:
-    tables, plan, _ = published("standard")
+    tables, plan, _ = open_published("standard")
     prompts = writing_prompts(tables, plan)
     assert (
         not prompts["prompt"]
@@ -25,7 +25,7 @@ def test_what_is_asked_names_nobody() -> None:
         .any()
     )
     assert "Write one sentence about why the nurse came late." in set(
-        writing_prompts(*published("full")[:2])["prompt"]
+        writing_prompts(*open_published("full")[:2])["prompt"]
     )
     words_by_answer = prompts[prompts["framing"] == KNOWN].groupby("right")["word"].unique()
     assert "king" in words_by_answer[FIRST]
@@ -60,7 +60,7 @@ def test_how_a_sentence_is_read(reply: str | None, group: str | None, rule: str)
 
 def test_groups_are_in_the_order_of_the_source() -> None:
     """Also where the alphabet has another, which a plan that was read is in."""
-    tables, plan, _ = published("trial")
+    tables, plan, _ = open_published("trial")
     turned = {
         **plan,
         "groups": ["women", "men"],
@@ -71,7 +71,7 @@ def test_groups_are_in_the_order_of_the_source() -> None:
 
 
 def test_who_is_biased_is_told_by_how_much() -> None:
-    figures = wrote(BIASED, "standard", 0)
+    figures = diagnose_writer(BIASED, "standard", 0)
     gain = figures.loc[WRITTEN_GAIN]
     assert gain["verdict"] == Verdict.EFFECT
     assert gain["low"] < 100 * BIASED.rise * BIASED.named < gain["high"]
@@ -84,7 +84,7 @@ def test_who_is_biased_is_told_by_how_much() -> None:
 
 
 def test_who_is_not_biased_has_no_effect() -> None:
-    verdict = wrote(Writer(), "standard", 0).loc[WRITTEN_GAIN, "verdict"]
+    verdict = diagnose_writer(Writer(), "standard", 0).loc[WRITTEN_GAIN, "verdict"]
     assert verdict in (
         Verdict.NO_EFFECT,
         Verdict.INCONCLUSIVE,
@@ -103,6 +103,6 @@ def test_who_is_not_biased_has_no_effect() -> None:
     ],
 )
 def test_whose_pronouns_say_nothing_is_no_measurement(writer: Writer, why: str) -> None:
-    figures = wrote(writer, "standard", 0)
+    figures = diagnose_writer(writer, "standard", 0)
     assert set(figures.loc[[WRITTEN_GAIN, UNANSWERED], "verdict"]) == {str(Verdict.INVALID)}
     assert why in figures.loc[WRITTEN_GAIN, "why"]

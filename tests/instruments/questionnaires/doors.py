@@ -3,12 +3,16 @@
 import hashlib
 import pickle
 from collections.abc import Callable, Collection, Mapping
+from fractions import Fraction
+from io import StringIO
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from ruamel.yaml import YAML
 
 from evenruler.instruments.instrument import ModelMeta, Plan, Record
 from evenruler.instruments.questionnaires import schemas
@@ -24,29 +28,48 @@ from evenruler.instruments.questionnaires.rows import QuestionnaireRows
 from evenruler.measurement import Resampling
 from evenruler.models import LABELS
 from evenruler.models.declarations import LIKELIHOODS
+from evenruler.publish.folder import BenchmarkFolder, Config
+from evenruler.versions import Changelog
 
-PLAN: Plan = {
-    "temperature": 1.0,
-    "three_way": False,
-    "stop_below": False,
-    "smallest": 0.5,
-    "least": 2,
-    "embedder": "minilm",
-    "judge": None,
-    "prefixed": 0,
-    "prefixes": {},
-    "placebos": [],
-    "fits": 1,
-    "adapted": 1000,
-    "corpora": {},
-    "accuracy": {
-        "threshold": 0.5,
-        "sources": [],
-        "pairs": [],
-        "facts": [],
-        "words": {"never": -4.0, "always": 4.0},
-    },
-}
+
+def table_of_text(text: str) -> pd.DataFrame:
+    return pd.read_csv(StringIO(text), sep="|")
+
+
+def cases(text: str) -> list[list[str]]:
+    """The rows of a table of texts: a line each, fields between checks."""
+    lines = text.strip().splitlines()
+    return [[field.strip() for field in line.split("|")] for line in lines]
+
+
+def matrix_of_text(text: str) -> np.ndarray:
+    """A matrix: rows end with a semicolon, cells may be fractions."""
+    rows = []
+    for row in text.split(";"):
+        rows.append([float(Fraction(cell)) for cell in row.split()])
+    return np.array(rows)
+
+
+def yaml_of_text(text: str) -> Any:
+    return YAML(typ="safe").load(text)
+
+
+PLAN: Plan = yaml_of_text("""\
+temperature: 1.0
+three_way: false
+stop_below: false
+smallest: 0.5
+least: 2
+embedder: minilm
+judge: null
+prefixed: 0
+prefixes: {}
+placebos: []
+fits: 1
+adapted: 1000
+corpora: {}
+accuracy: {threshold: 0.5, sources: [], pairs: [], facts: [], words: {never: -4.0, always: 4.0}}
+""")
 
 
 def labelled(
@@ -74,17 +97,9 @@ def fact_answers(method: str = "sentence", right: int = 20, n: int = 20) -> pd.D
 
 def subject(name: str = "m0", **changes: Any) -> ModelMeta:
     """A model with a head that counts."""
-    declared: dict[str, Any] = {
-        "name": name,
-        "kind": "nli",
-        "lineage": name,
-        "operations": frozenset(["entail"]),
-        "chats": False,
-        "continues": True,
-        "methods": ("head",),
-        "origin": "made up",
-    }
-    return ModelMeta(**{**declared, **changes})
+    declared = {"name": name, "lineage": name, "kind": "nli", "methods": ("head",)}
+    can = {"operations": frozenset(["entail"]), "chats": False, "continues": True}
+    return ModelMeta(**{**declared, **can, "origin": "made up", **changes})
 
 
 def by_logits(
@@ -93,20 +108,52 @@ def by_logits(
     settings: Scoring,
     name: str,
 ) -> pd.DataFrame:
-    """Scores of items as the product computes them, and `axis_position`, the means of their twins."""
+    """Scores of items as the product computes them, and `axis_position`, the means of their
+    twins.
+    """
     prompts = pd.DataFrame(built.prompts)
     values = logits(list(zip(prompts["premise"], prompts["hypothesis"], strict=True)))
-    shared = {"model": "m", "lineage": "m", "kind": "causal", "method": "verbaliser"}
-    scores = pd.concat(
-        [
-            prompts[["id", "framing"]].assign(measure=label, value=values[:, column], **shared)
-            for column, label in enumerate(LABELS)
-        ]
+    wide = pd.DataFrame(values, columns=LABELS).assign(id=prompts["id"], framing=prompts["framing"])
+    scores = wide.melt(["id", "framing"], var_name="measure").assign(
+        model="m", lineage="m", kind="causal", method="verbaliser"
     )
     items = pd.DataFrame(built.items).assign(questionnaire=name)
     item_scores = score_items(prompts, items, scores, settings)
     twin_means = item_scores[item_scores["twin"] > 0].groupby("item")["score"].mean()
     return item_scores[item_scores["twin"] == 0].set_index("item").assign(axis_position=twin_means)
+
+
+def benchmark_folder(
+    name: str, source: Any, tables: Mapping[str, pa.Table], plan: Plan, words: Any
+) -> BenchmarkFolder:
+    """A benchmark to be written, with few words beside its tables."""
+    return BenchmarkFolder(
+        name=name,
+        title=source.title,
+        version="1.0.0",
+        language="en",
+        task_categories=["text-classification"],
+        tags=["questionnaire"],
+        construct=source.construct_,
+        warning=None,
+        reading=words.reading,
+        limits=list(words.limits),
+        citations=[],
+        configs=[Config(table, table, table=rows) for table, rows in tables.items()],
+        n_rejected=0,
+        parameters=words.parameters,
+        plan=plan,
+        quality=words.quality,
+        quality_of_any=words.quality_of_any,
+        listed=[],
+        compared=[],
+        evidence=[{"figure": "similarity", "model": None, "value": 0.6, "n": 2, "unit": "items"}],
+        models={},
+        command="make repro",
+        harness=words.harness,
+        harness_task=words.harness_task,
+        changelog=Changelog(),
+    )
 
 
 def no_answers() -> dict[str, pd.DataFrame]:
@@ -128,7 +175,8 @@ def diagnose(
     Args:
         prompts: Of all questionnaires.
         items: Likewise.
-        answered: A row a prompt, model, method and measure; of prompts after a prefix the id ends in
+        answered: A row a prompt, model, method and measure; of prompts after a prefix the id ends
+        in
             `-PREFIX`.
         embeddings: By text.
         plans: By questionnaire, what its plan says otherwise than `PLAN`.
@@ -136,17 +184,10 @@ def diagnose(
         members: The models that count.
     """
     records = []
-    for model, answers_of_model in answered.groupby("model", sort=True):
-        right = 20 if members is None or model in members else 0
-        methods, lineage = (
-            tuple(answers_of_model["method"].unique()),
-            answers_of_model["lineage"].iloc[0],
-        )
-        who = subject(str(model), lineage=lineage, methods=methods)
-        pairs = pd.concat(
-            [labelled(method, right) for method in methods if method not in LIKELIHOODS]
-            or [labelled(n=0)]
-        )
+    for model, of_model in answered.groupby("model", sort=True):
+        methods = tuple(of_model["method"].unique())
+        who = subject(str(model), lineage=of_model["lineage"].iloc[0], methods=methods)
+        judged_by = _known(methods, members is None or model in members)
         for name, of_name in prompts.groupby("questionnaire", sort=False):
             plan = {**PLAN, **plans[str(name)]}
             described = items[items["questionnaire"] == name].drop(columns="questionnaire")
@@ -155,20 +196,27 @@ def diagnose(
                 "items": described.assign(id=described["item"]),
                 "terms": pd.DataFrame({"twin": []}),
             }
-            answers = {
-                **_wide(_renamed(answers_of_model, of_name, plan)),
-                **_embedded(tables, embeddings),
-            }
-            by_facts = [
-                fact_answers(method, right) for method in methods if method in LIKELIHOODS
-            ] or [fact_answers(n=0)]
-            judged_by = {"labelled_pairs": pairs, "known_answers": pd.concat(by_facts)}
-            tables_of_scores = dict(
-                _once(scores, tables, plan, {**no_answers(), **answers, **judged_by}, who)
-            )
-            own_figures = _once(figures, str(name), tables, plan, tables_of_scores, who, resampling)
-            records.append(Record(str(name), who, tables, plan, own_figures))
+            answers = _wide(_renamed(of_model, of_name, plan)) | _embedded(tables, embeddings)
+            answers = no_answers() | answers | judged_by
+            scored = dict(_once(scores, tables, plan, answers, who))
+            tables_of_figures = _once(figures, str(name), tables, plan, scored, who, resampling)
+            records.append(Record(str(name), who, tables, plan, tables_of_figures))
     return SimpleNamespace(**together(records, resampling))
+
+
+def _known(methods: Collection[str], is_member: bool) -> dict[str, pd.DataFrame]:
+    """Answers to labelled pairs, or to facts, of a model that counts, or does not."""
+    right = 20 if is_member else 0
+    pairs, facts = [labelled(n=0)], [fact_answers(n=0)]
+    for method in methods:
+        if method in LIKELIHOODS:
+            facts.append(fact_answers(method, right))
+        else:
+            pairs.append(labelled(method, right))
+    return {
+        "labelled_pairs": pd.concat(pairs[1:] or pairs),
+        "known_answers": pd.concat(facts[1:] or facts),
+    }
 
 
 _MADE: dict[bytes, Any] = {}
@@ -195,10 +243,7 @@ def together(records: list[Record], resampling: Resampling) -> dict[str, pd.Data
     of_many = across(records, resampling)
     frame_by_table = {}
     for table in TABLES:
-        frames = [
-            *(record.found[table] for record in records if table in record.found),
-            of_many.get(table),
-        ]
+        frames = [record.found.get(table) for record in records] + [of_many.get(table)]
         there = [frame for frame in frames if frame is not None]
         filled = [frame for frame in there if len(frame)] or there[:1]
         frame_by_table[table] = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()

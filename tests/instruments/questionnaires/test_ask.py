@@ -4,6 +4,7 @@ scripted models."""
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy.special import expit
 
 from evenruler.instruments.asking import AnsweringModels, collect_answers
 from evenruler.instruments.instrument import (
@@ -28,76 +30,71 @@ from evenruler.instruments.questionnaires.declare.source import ResponseScale
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, figures
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
-from evenruler.measurement.headings import find_heading
 from evenruler.models.declarations import Catalogue
 from evenruler.models.questions import LogLikelihoods
 from evenruler.tables import table_of
-from tests.instruments.questionnaires.doors import no_answers, subject, together
-from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
+from tests.instruments.questionnaires.doors import no_answers, subject, together, yaml_of_text
+from tests.instruments.questionnaires.test_rows import SCALE, SOURCE
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
-OWN = {"licence": "cc0-1.0", "origin": "made up", "source": "local:a"}
 CATALOGUE = Catalogue.model_validate(
-    {
-        "models": {
-            "minilm": {"kind": "embedder", **OWN},
-            "talker": {"kind": "causal", **OWN},
-            "judge": {"kind": "classifier", **OWN},
-        }
-    }
+    yaml_of_text("""\
+models:
+  minilm: {kind: embedder, licence: cc0-1.0, origin: made up, source: "local:a"}
+  talker: {kind: causal, licence: cc0-1.0, origin: made up, source: "local:a"}
+  judge: {kind: classifier, licence: cc0-1.0, origin: made up, source: "local:a"}
+""")
 )
 RATE = 2e-4
 DULL = [("dull", fit, epoch) for fit in (1, 2) for epoch in (0, 1)]
-SAID = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
+LABELS = ("entailment", "neutral", "contradiction")
+FREE = {"source": "s", "licence": "cc0-1.0"}
 PAIRS = [
-    {
-        "set": name,
-        "label": label,
-        "premise": f"{number}.",
-        "hypothesis": f"{label}.",
-        "source": "s",
-        "licence": "cc0-1.0",
-    }
-    for name in ("mnli", "statements")
-    for number in range(2 + 2 * (name == "mnli"))
-    for label in ("entailment", "neutral", "contradiction")
+    {"set": name, "label": label, "premise": f"{n}.", "hypothesis": f"{label}.", **FREE}
+    for name, n_premises in (("mnli", 4), ("statements", 2))
+    for n in range(n_premises)
+    for label in LABELS
 ]
 JUDGED = 12
 """Of `PAIRS`, those that accuracy is judged by."""
-CORPORA = {
-    "gloom": {
-        **SAID,
-        "role": "intervention",
-        "expect": {"meetings": "up"},
-        "sentences": ["I am sad.", "It rains."],
-    },
-    "dull": {
-        **SAID,
-        "role": "control",
-        "matched": {"to": "gloom"},
-        "expect": {},
-        "sentences": ["The pump broke.", "It leaks."],
-    },
-}
-TERMS = {"source": {"enemy": "enemy", "thief": "thief"}, "inverse": {"pal": "friend"}}
-ITEMS = {
-    "one": {**ITEM, "terms": TERMS},
-    "two": {
-        **ITEM,
-        "premise": "By day I meet a {TERM}.",
-        "terms": TERMS,
-        "subscale": None,
-        "keying": 1,
-    },
-}
+CORPORA = yaml_of_text("""\
+gloom:
+  role: intervention
+  expect: {meetings: up}
+  sentences: [I am sad., It rains.]
+  title: t
+  about: a
+  source: s
+  licence: cc0-1.0
+  provenance: p
+dull:
+  role: control
+  matched: {to: gloom}
+  expect: {}
+  sentences: [The pump broke., It leaks.]
+  title: t
+  about: a
+  source: s
+  licence: cc0-1.0
+  provenance: p
+""")
+ITEMS = yaml_of_text("""\
+one:
+  original: How often do you meet one?
+  premise: At night I meet a {TERM}.
+  hypothesis: This {INTENSIFIER} happens.
+  keying: -1
+  subscale: night
+  terms: &terms {source: {enemy: enemy, thief: thief}, inverse: {pal: friend}}
+two:
+  original: How often do you meet one?
+  premise: By day I meet a {TERM}.
+  hypothesis: This {INTENSIFIER} happens.
+  keying: 1
+  terms: *terms
+""")
 FACTS = [
-    {
-        "template": f"Thing {n} is {{i}} {{t}}.",
-        "right": "big",
-        "wrong": "small",
-        "source": "s",
-        "licence": "cc0-1.0",
-    }
+    {"template": f"Thing {n} is {{i}} {{t}}.", "right": "big", "wrong": "small", **FREE}
     for n in range(10)
 ]
 TALKER = {"kind": "causal", "methods": ("verbaliser", "sentence"), "chats": True}
@@ -225,13 +222,12 @@ def through(
         answers[table] = table_of(rows, with_instrument).to_pandas()
     records = []
     for name, (tables, plan) in benchmark_by_name.items():
-        own_answers = {
-            table: rows[rows["instrument"] == name].drop(columns="instrument")
-            for table, rows in answers.items()
-        }
-        scored = scores(tables, plan, own_answers, who)
-        own_figures = figures(name, tables, plan, scored, who, RESAMPLING)
-        records.append(Record(name, who, tables, plan, own_figures))
+        of_name = {}
+        for table, rows in answers.items():
+            of_name[table] = rows[rows["instrument"] == name].drop(columns="instrument")
+        scored = scores(tables, plan, of_name, who)
+        tables_of_figures = figures(name, tables, plan, scored, who, RESAMPLING)
+        records.append(Record(name, who, tables, plan, tables_of_figures))
     return records, answers, way
 
 
@@ -253,46 +249,39 @@ def states_of(batches: Sequence[RequestBatch]) -> list[Any]:
 
 class TestPlan:
     def test_it_holds_no_words_of_the_card(self) -> None:
-        plain = built().plan
-        assert build(declaration(), CATALOGUE).plan == plain
-        changed = declaration().source.model_copy(
-            update={"title": "Other", "direction": "other", "limits": ["Other."]}
-        )
-        other = Declaration("meetings", "questionnaires", declaration().settings, changed)
-        assert build(other, CATALOGUE).plan == plain
+        declared = declaration()
+        words = {"title": "Other", "direction": "other", "limits": ["Other."]}
+        other = replace(declared, source=declared.source.model_copy(update=words))
+        assert build(other, CATALOGUE).plan == build(declared, CATALOGUE).plan
 
     def test_a_corpus_is_told_with_what_is_expected_of_this_questionnaire(self) -> None:
-        facts_by_corpus = {
-            name: (planned["control_of"], planned["expected"], planned["epochs"])
-            for name, planned in built().plan["corpora"].items()
-        }
-        assert facts_by_corpus == {"dull": ("gloom", "open", 1), "gloom": (None, "up", 2)}
+        facts_by_corpus = {}
+        for name, planned in built().plan["corpora"].items():
+            facts = [planned[key] for key in ("control_of", "expected", "epochs")]
+            facts_by_corpus[name] = facts
+        assert facts_by_corpus == {"dull": ["gloom", "open", 1], "gloom": [None, "up", 2]}
         assert built("other").plan["corpora"]["gloom"]["expected"] == "open"
 
     def test_sentences_that_are_not_to_be_kept_are_not_published(self, tmp_path) -> None:
-        (tmp_path / "lines.txt").write_text("I am sad.\nIt rains.\n")
-        source = declaration().source
-        unpublished = source.corpora["gloom"].model_copy(
-            update={"file": str(tmp_path / "lines.txt")}
-        )
-        away = source.model_copy(update={"corpora": {**source.corpora, "gloom": unpublished}})
-        plan = build(
-            Declaration("meetings", "questionnaires", declaration().settings, away), CATALOGUE
-        ).plan
+        lines = tmp_path / "lines.txt"
+        lines.write_text("I am sad.\nIt rains.\n")
+        declared = declaration()
+        corpora = dict(declared.source.corpora)
+        corpora["gloom"] = corpora["gloom"].model_copy(update={"file": str(lines)})
+        away = declared.source.model_copy(update={"corpora": corpora})
+        plan = build(replace(declared, source=away), CATALOGUE).plan
         assert "I am sad." not in json.dumps(plan)
         tables, _ = published()
         who = subject(adapted="last")
-        state, *_ = states_of(requests(tables, plan, {}, who))
-        published_state, *_ = states_of(requests(tables, built().plan, {}, who))
-        assert state == published_state
+        first_states = [
+            states_of(requests(tables, chosen, {}, who))[0] for chosen in (plan, built().plan)
+        ]
+        assert first_states[0] == first_states[1]
 
     def test_so_many_labelled_pairs_are_in_it(self) -> None:
         accuracy = built(accuracy_pairs=4).plan["accuracy"]
-        assert (accuracy["threshold"], accuracy["sources"], len(accuracy["pairs"])) == (
-            0.01,
-            ["s; cc0-1.0"],
-            8,
-        )
+        assert (accuracy["threshold"], accuracy["sources"]) == (0.01, ["s; cc0-1.0"])
+        assert len(accuracy["pairs"]) == 8
 
     @pytest.mark.parametrize(("judge", "operation"), [("talker", "slor"), ("judge", "classify")])
     def test_the_judge_is_asked_what_it_can(self, judge, operation) -> None:
@@ -327,13 +316,14 @@ class TestRequests:
         ]
         assert sorted(batches[4].inputs) == ["before", "hypothesis", "premise"]
         assert set(batches[0].rows["method"]) == {"verbaliser"}
-        prompt = published()[0]["prompts"].iloc[0]
         first_text = batches[3].inputs["text"][0]
-        assert first_text == f"{prompt['premise']} {prompt['hypothesis']}"
-        words = ["never", "very often"]
-        facts = [f"Thing 0 is {word} big." for word in words]
-        facts += [f"Thing 0 is {word} small." for word in words]
-        assert batches[1].inputs["text"][:4] == facts
+        assert first_text == "By day I meet a friend. This never happens."
+        assert batches[1].inputs["text"][:4] == [
+            "Thing 0 is never big.",
+            "Thing 0 is very often big.",
+            "Thing 0 is never small.",
+            "Thing 0 is very often small.",
+        ]
 
     def test_a_masked_model_is_asked_for_words_in_their_place_of_facts_too(self) -> None:
         who = subject(kind="masked", methods=("mlm",), operations=frozenset(["in_place"]))
@@ -341,12 +331,8 @@ class TestRequests:
         assert (facts.table, items.table) == ("known_answers", "likelihoods")
         first = {name: values[0] for name, values in facts.inputs.items()}
         assert first == {"before": "Thing 0 is ", "word": "never", "after": " big."}
-        first = {name: values[0] for name, values in items.inputs.items()}
-        prompt = published()[0]["prompts"].iloc[0]
-        assert (
-            f"{first['before']}{first['word']}{first['after']}"
-            == f"{prompt['premise']} {prompt['hypothesis']}"
-        )
+        parts = [items.inputs[name][0] for name in ("before", "word", "after")]
+        assert "".join(parts) == "By day I meet a friend. This never happens."
 
     def test_nothing_is_asked_twice(self) -> None:
         _, answers, _ = through(subject(adapted="every"), acceptability="talker")
@@ -358,41 +344,28 @@ class TestRequests:
         assert {batch.table for batch in asked_of(who, prefixed=1)} == {"losses", "embeddings"}
 
     @pytest.mark.parametrize(
-        ("adapted", "states"),
+        ("adapted", "gloomy_states"),
         [
-            (
-                "every",
-                [
-                    *DULL,
-                    ("gloom", 1, 0),
-                    ("gloom", 1, 1),
-                    ("gloom", 1, 2),
-                    ("gloom", 2, 0),
-                    ("gloom", 2, 2),
-                ],
-            ),
-            (
-                "last",
-                [*DULL, ("gloom", 1, 0), ("gloom", 1, 2), ("gloom", 2, 0), ("gloom", 2, 2)],
-            ),
+            ("every", [(1, 0), (1, 1), (1, 2), (2, 0), (2, 2)]),
+            ("last", [(1, 0), (1, 2), (2, 0), (2, 2)]),
         ],
     )
-    def test_states_go_through_one_fit_after_the_other(self, adapted, states) -> None:
+    def test_states_go_through_one_fit_after_the_other(self, adapted, gloomy_states) -> None:
         """Only the first is asked on the way."""
         states_asked = states_of(asked_of(subject(adapted=adapted), fits=2))
         stages = [(state.corpus, state.fit, state.epoch) for state in states_asked]
-        assert list(dict.fromkeys(stages)) == states
+        gloomy = [("gloom", *state) for state in gloomy_states]
+        assert list(dict.fromkeys(stages)) == [*DULL, *gloomy]
         assert len({state.adaptation for state in states_asked}) <= 1
 
     def test_prompts_are_asked_after_epochs_and_of_so_many_items(self) -> None:
         batches = [batch for batch in asked_of(subject(adapted="every"), adapted=1) if batch.state]
-        n_rows_by_state = {
-            (batch.state.corpus, batch.state.epoch): len(batch.rows)
-            for batch in batches
-            if batch.table == "entailment"
-        }
-        assert n_rows_by_state == {("dull", 1): 6, ("gloom", 1): 6, ("gloom", 2): 6}
-        assert len([batch for batch in batches if batch.table == "losses"]) == 5
+        states = []
+        for batch in batches:
+            if batch.table == "entailment":
+                states.append((batch.state.corpus, batch.state.epoch, len(batch.rows)))
+        assert states == [("dull", 1, 6), ("gloom", 1, 6), ("gloom", 2, 6)]
+        assert [batch.table for batch in batches].count("losses") == 5
 
     def test_the_adaptation_is_the_same_for_every_questionnaire(self) -> None:
         who = subject(adapted="last")
@@ -449,78 +422,51 @@ class TestThroughTheDoors:
 
     def test_changes_say_what_was_expected(self, adapted_run) -> None:
         changes = together(adapted_run[0], RESAMPLING)["changes"]
-        expected = changes.groupby(["questionnaire", "corpus"])["expected"].agg(set).to_dict()
-        assert expected == {
-            ("meetings", "gloom"): {"up"},
-            ("other", "gloom"): {"open"},
+        columns = ["questionnaire", "expected", "corpus", "control", "fit"]
+        assert set(changes[columns].itertuples(index=False, name=None)) == {
+            ("meetings", "up", "gloom", "dull", 1),
+            ("other", "open", "gloom", "dull", 1),
         }
-        assert set(changes["control"]) == {"dull"}
-        assert set(changes["fit"]) == {1}
         assert set(changes["method"]) == {"verbaliser", "sentence"}
 
     def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
         """Not as if nobody had been asked."""
-        answers = no_answers()
-        refused = [
-            {
-                "corpus": "gloom",
-                "fit": 1,
-                "epoch": 0,
-                "reply": None,
-                "reason": "the server filtered it",
-            }
-        ]
-        course = adaptation_course({**answers, "replies": pd.DataFrame(refused)}, "m0")
-        assert course[["measure", "reason"]].to_numpy().tolist() == [
-            ["reply", "the server filtered it"]
-        ]
-        assert course[["value", "text"]].isna().all(axis=None)
+        refused = pd.DataFrame({"corpus": ["gloom"], "fit": 1, "epoch": 0, "reply": None})
+        refused["reason"] = "the server filtered it"
+        (row,) = adaptation_course({**no_answers(), "replies": refused}, "m0").to_dict("records")
+        assert (row["measure"], row["reason"]) == ("reply", "the server filtered it")
+        assert pd.isna(row["value"])
+        assert pd.isna(row["text"])
 
 
 def test_a_classifier_judges_by_its_probability() -> None:
     records, answers, _ = through(subject(), acceptability="judge")
-    judged = answers["acceptability"].set_index("text")["logits"]
-    tables = records[0].tables
-    prompts = tables["prompts"].query("item == 'one'")
+    prompts = records[0].tables["prompts"].query("item == 'one'")
     texts = {*prompts["premise"], *prompts["hypothesis"]}
+    judged = answers["acceptability"].set_index("text")["logits"]
     leads = [judged[text][0] - judged[text][1] for text in texts]
-    expected = np.mean(1 / (1 + np.exp(leads)))
     content = together(records, RESAMPLING)["content"].set_index(["item", "measure"])
-    assert content.loc[("one", "acceptability"), "value"] == pytest.approx(expected, abs=1e-12)
-    assert content.loc[("one", "acceptability"), "n"] == len(texts) == 5
+    row = content.loc["one", "acceptability"]
+    assert row["value"] == pytest.approx(expit(np.negative(leads)).mean(), abs=1e-12)
+    assert row["n"] == len(texts) == 5
 
 
 def test_without_any_answer_nothing_is_scored() -> None:
     tables, plan = published()
-    tables_of_scores = scores(tables, plan, no_answers(), subject())
-    assert {name: len(rows) for name, rows in tables_of_scores.items()} == dict.fromkeys(
-        tables_of_scores, 0
-    )
-    record = Record(
-        "meetings",
-        subject(),
-        tables,
-        plan,
-        figures("meetings", tables, plan, tables_of_scores, subject(), RESAMPLING),
-    )
+    scored = scores(tables, plan, no_answers(), subject())
+    assert not any(len(rows) for rows in scored.values())
+    tables_of_figures = figures("meetings", tables, plan, scored, subject(), RESAMPLING)
+    record = Record("meetings", subject(), tables, plan, tables_of_figures)
     of_nobody = together([record], RESAMPLING)
     assert {name for name, rows in of_nobody.items() if len(rows)} == {"population"}
     assert across([], RESAMPLING) == {}
 
 
-class TestCard:
-    def test_harness_and_tables_are_of_this_benchmark(self) -> None:
-        declared = declaration()
-        benchmark = build(declared, CATALOGUE)
-        printed = card(
-            declared,
-            {name: table.to_pandas() for name, table in benchmark.tables.items()},
-            benchmark.plan,
-            [],
-        )
-        alpha = {"figure": "alpha", "method": "head"}
-        assert find_heading(alpha, printed.quality_of_any).heading == "alpha, head"
-        assert printed.harness_task == "nli_meetings"
-        assert f"version: {declared.version}" in printed.harness["nli_meetings.yaml"]
-        assert [config.name for config in printed.configs] == ["prompts", "items", "terms"]
-        assert set(benchmark.tables) == {"prompts", "items", "terms", "rejected"}
+def test_the_card_is_of_this_benchmark() -> None:
+    declared = declaration()
+    benchmark = build(declared, CATALOGUE)
+    frames = {name: table.to_pandas() for name, table in benchmark.tables.items()}
+    printed = card(declared, frames, benchmark.plan, [])
+    assert f"version: {declared.version}" in printed.harness[f"{printed.harness_task}.yaml"]
+    assert [config.name for config in printed.configs] == ["prompts", "items", "terms"]
+    assert set(benchmark.tables) == {"prompts", "items", "terms", "rejected"}

@@ -43,14 +43,13 @@ def test_the_variance_is_that_of_items_and_fits_crossed() -> None:
     of_items = table.mean(axis=0).var(ddof=1) / 7
     within_items = table - table.mean(axis=0)
     rest = within_items - within_items.mean(axis=1, keepdims=True)
+    of_rest = (rest**2).sum() / (2 * 6) / 21
     assert contrast.difference.value == pytest.approx(table.mean())
-    assert contrast.difference.variance == pytest.approx(
-        of_fits + of_items - (rest**2).sum() / (2 * 6) / 21
-    )
+    assert contrast.difference.variance == pytest.approx(of_fits + of_items - of_rest)
     assert contrast.mean == pytest.approx(twins.mean())
-    alone = beyond_twins(answers[:1], twins[:1])[1].difference
-    assert alone.variance == pytest.approx(table[0].var(ddof=1) / 7)
-    assert alone.df == 6
+    _, alone = beyond_twins(answers[:1], twins[:1])
+    assert alone.difference.variance == pytest.approx(table[0].var(ddof=1) / 7)
+    assert alone.difference.df == 6
     with pytest.raises(ValueError, match="two items at least"):
         beyond_twins(answers[:, :1], twins[:, :1])
 
@@ -61,7 +60,14 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     verdicts = []
     for size, p_null in ((1.0, 0.001), (0.0, 0.001), (0.0, 0.5)):
         answers, twins = drawn(3, size)
-        figure = placebo_contrast(answers + 2.0, twins + 2.0, 3, p_null, smallest=0.5, least=6)
+        figure = placebo_contrast(
+            answers + 2.0,
+            twins + 2.0,
+            3,
+            p_null,
+            smallest=0.5,
+            least=6,
+        )
         verdicts.append(judge([(figure, ValidityCheck())])[0].verdict)
     assert verdicts == [Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT]
 
@@ -71,13 +77,17 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     [(5, 3, "5 items (at least 6 needed)"), (7, 1, "1 twin per item (at least 3 needed)")],
 )
 def test_too_few_items_or_twins_are_inconclusive_with_their_interval(items, twins, lacks) -> None:
-    figure = placebo_contrast(*drawn(4, 2.0, items=items), twins, 0.001, smallest=0.5, least=6)
-    (verdict,) = judge([(figure, ValidityCheck())])
-    assert (verdict.verdict, lacks in str(verdict.why), verdict.low is not None) == (
-        Verdict.INCONCLUSIVE,
-        True,
-        True,
+    figure = placebo_contrast(
+        *drawn(4, 2.0, items=items),
+        twins,
+        0.001,
+        smallest=0.5,
+        least=6,
     )
+    (verdict,) = judge([(figure, ValidityCheck())])
+    assert verdict.verdict == Verdict.INCONCLUSIVE
+    assert lacks in str(verdict.why)
+    assert verdict.low is not None
 
 
 def test_intervals_hold_the_truth_where_items_are_drawn() -> None:
@@ -95,14 +105,12 @@ ITEMS = [f"item-{number}" for number in range(7)]
 def test_items_stand_with_their_twins_and_with_the_scale_without_them() -> None:
     answers, twins = drawn(5, 0.5)
     apart = np.array([0.2] * 6 + [np.nan])
-    figure_by_item = {
-        (figure.dimensions["item"], figure.figure): figure
-        for figure in of_items(ITEMS, answers, twins, apart)
-    }
-    answer = figure_by_item["item-2", "item_response"]
+    figure_by_item = {}
+    for figure in of_items(ITEMS, answers, twins, apart):
+        figure_by_item[figure.dimensions["item"], figure.figure] = figure
+    answer, without = (figure_by_item["item-2", name] for name in ("item_response", "without_item"))
     assert answer.value == pytest.approx(answers[:, 2].mean())
     assert answer.control == pytest.approx(twins[:, 2].mean())
-    without = figure_by_item["item-2", "without_item"]
     rest = np.delete(answers - twins, 2, axis=1)
     assert (without.value, without.n) == (pytest.approx(rest.mean()), 6)
     assert figure_by_item["item-0", "item_silhouette"].value == 0.2

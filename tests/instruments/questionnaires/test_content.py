@@ -11,6 +11,7 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
     distinct_sentences,
     probability_of_acceptable,
 )
+from tests.instruments.questionnaires.doors import matrix_of_text, table_of_text
 
 BY_TEXT = {
     "I am tense.": 1.0,
@@ -22,24 +23,18 @@ BY_TEXT = {
     "This never is so.": 4.0,
     "This often is so.": 5.0,
 }
-PROMPTS = pd.DataFrame(
-    [
-        (questionnaire, slug, polarity, premise, hypothesis)
-        for questionnaire, slug, filled, hypotheses in (
-            (
-                "fear",
-                "one",
-                {"I am tense.": "source", "I am uneasy.": "source", "I am calm.": "inverse"},
-                ["It never happens.", "It often happens."],
-            ),
-            ("joy", "one", {"She is glad.": "source"}, ["This never is so.", "This often is so."]),
-            ("fear", "two", {"I am calm.": "source"}, ["It never happens."]),
-        )
-        for premise, polarity in filled.items()
-        for hypothesis in hypotheses
-    ],
-    columns=["questionnaire", "item", "polarity", "premise", "hypothesis"],
-)
+PROMPTS = table_of_text("""\
+questionnaire|item|polarity|premise|hypothesis
+fear|one|source|I am tense.|It never happens.
+fear|one|source|I am tense.|It often happens.
+fear|one|source|I am uneasy.|It never happens.
+fear|one|source|I am uneasy.|It often happens.
+fear|one|inverse|I am calm.|It never happens.
+fear|one|inverse|I am calm.|It often happens.
+joy|one|source|She is glad.|This never is so.
+joy|one|source|She is glad.|This often is so.
+fear|two|source|I am calm.|It never happens.
+""")
 
 
 def test_sentences_are_those_of_both_sides_each_once() -> None:
@@ -50,21 +45,14 @@ def test_sentences_are_those_of_both_sides_each_once() -> None:
 def test_an_item_has_the_mean_over_its_sentences_in_whatever_order_prompts_stand() -> None:
     figures = acceptability_figures(PROMPTS.sample(frac=1, random_state=1), BY_TEXT, "slor")
 
-    expected = pd.DataFrame(
-        [
-            (
-                "fear",
-                "one",
-                "slor",
-                (1.0 + 2.0 + 6.0 + 0.5 + 0.25) / 5,
-                5,
-            ),  # source and inverse, each sentence once
-            ("fear", "two", "slor", (6.0 + 0.5) / 2, 2),
-            ("joy", "one", "slor", (-3.0 + 4.0 + 5.0) / 3, 3),
-        ],
-        columns=["questionnaire", "item", "measure", "value", "n"],
-    )
-    pd.testing.assert_frame_equal(figures, expected)
+    # Sentences of source and inverse terms, each once.
+    expected = table_of_text("""\
+questionnaire|item|measure|value|n
+fear|one|slor|1.95|5
+fear|two|slor|3.25|2
+joy|one|slor|2.0|3
+""")
+    pd.testing.assert_frame_equal(figures, expected, check_exact=False)
 
 
 class TestClassifier:
@@ -80,20 +68,17 @@ class TestClassifier:
 
         probabilities = probability_of_acceptable(logits, labels, "cola")
 
-        expected = np.array([[0.25, 0.75], [1.0, 0.0], [0.5, 0.5]])[:, place]
+        expected = matrix_of_text("0.25 0.75; 1 0; 0.5 0.5")[:, place]
         assert probabilities == pytest.approx(expected, abs=1e-12)
 
     @pytest.mark.parametrize(
-        ("labels", "labels_listed"),
-        [
-            (["LABEL_0", "LABEL_1"], "LABEL_0, LABEL_1"),
-            (["entailment", "neutral", "acceptable"], "entailment, neutral, acceptable"),
-            (["acceptable", "acceptable"], "acceptable, acceptable"),
-        ],
+        "labels_listed",
+        ["LABEL_0, LABEL_1", "entailment, neutral, acceptable", "acceptable, acceptable"],
     )
     def test_a_classifier_of_something_else_is_refused_in_one_line(
-        self, labels, labels_listed, error_of
+        self, labels_listed, error_of
     ) -> None:
+        labels = labels_listed.split(", ")
         line = error_of(probability_of_acceptable, np.zeros((3, len(labels))), labels, "cola")
 
         assert line == (

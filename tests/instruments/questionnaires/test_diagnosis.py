@@ -13,17 +13,23 @@ from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import dimensions_of
-from tests.instruments.questionnaires.doors import diagnose, figure_table
+from tests.instruments.questionnaires.doors import diagnose, figure_table, matrix_of_text
 from tests.later import Later
 
 pingouin = Later("pingouin")
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 
-SCALE = {"never": (1, -4.0), "rarely": (2, -2.0), "often": (3, 2.0), "always": (4, 4.0)}
-WEIGHTS = np.array([-4.0, -2.0, 2.0, 4.0])
-TERMS = {"tense": "source", "uneasy": "source", "calm": "inverse"}
-
+WORDS = pd.DataFrame(
+    {
+        "intensifier": ["never", "rarely", "often", "always"],
+        "level": [1, 2, 3, 4],
+        "weight": [-4.0, -2.0, 2.0, 4.0],
+    }
+)
+TERMS = pd.DataFrame(
+    {"term": ["tense", "uneasy", "calm"], "polarity": ["source", "source", "inverse"]}
+)
 ITEMS = pd.DataFrame(
     [
         ("fear", "one", "body", 1, "Are you tense?", "held"),
@@ -33,35 +39,18 @@ ITEMS = pd.DataFrame(
     ],
     columns=["questionnaire", "item", "subscale", "keying", "original", "wording"],
 ).assign(twin=0)
-PROMPTS = pd.DataFrame(
-    [
-        {
-            "id": f"{row.item}-{term}-{word}",
-            "questionnaire": row.questionnaire,
-            "item": row.item,
-            "twin": 0,
-            "term": term,
-            "polarity": polarity,
-            "intensifier": word,
-            "level": level,
-            "weight": weight,
-            "premise": f"In {row.item} I am {term}.",
-            "hypothesis": f"It {word} happens.",
-        }
-        for row in ITEMS.itertuples()
-        for term, polarity in TERMS.items()
-        for word, (level, weight) in SCALE.items()
-    ]
+PROMPTS = ITEMS[["questionnaire", "item", "twin"]].merge(TERMS, how="cross")
+PROMPTS = PROMPTS.merge(WORDS, how="cross").assign(
+    id=lambda rows: rows["item"] + "-" + rows["term"] + "-" + rows["intensifier"],
+    premise=lambda rows: "In " + rows["item"] + " I am " + rows["term"] + ".",
+    hypothesis=lambda rows: "It " + rows["intensifier"] + " happens.",
 )
 
 # Of tense, uneasy, calm: by never, rarely, often, always.
-BY_HAND = np.array([[0.1, 0.1, 0.4, 0.6], [0.2, 0.1, 0.2, 0.3], [0.7, 0.2, 0.2, 0.1]])
+BY_HAND = matrix_of_text("0.1 0.1 0.4 0.6; 0.2 0.1 0.2 0.3; 0.7 0.2 0.2 0.1")
 # Columns sum to 1, .4, .8 and 1; the rows are then 1.45, 1 and 1.55 long.
-PSS_BY_HAND = np.array([[0.1, 0.25, 0.5, 0.6], [0.2, 0.25, 0.25, 0.3], [0.7, 0.5, 0.25, 0.1]]) / [
-    [1.45],
-    [1.0],
-    [1.55],
-]
+OVER_TERMS = matrix_of_text("0.1 0.25 0.5 0.6; 0.2 0.25 0.25 0.3; 0.7 0.5 0.25 0.1")
+PSS_BY_HAND = OVER_TERMS / matrix_of_text("1.45; 1; 1.55")
 # (-.4 - .5 + 1 + 2.4) / 1.45 of tense and (-.8 - .5 + .5 + 1.2) / 1 of uneasy, over 2 terms x 4
 # intensifiers.
 SCORE_BY_HAND = (2.5 / 1.45 + 0.4) / 8
@@ -72,7 +61,8 @@ Matrices = dict[str, np.ndarray]
 
 def drawn(seed: int) -> Matrices:
     rng = np.random.default_rng(seed)
-    lean = rng.uniform(-1, 1) * np.outer([1, 1, -1], [-1.5, -1, 1, 1.5])
+    of_words = matrix_of_text("-1.5 -1 1 1.5")
+    lean = rng.uniform(-1, 1) * np.vstack([of_words, of_words, -of_words])
     matrices = {}
     for slug in ITEMS["item"]:
         logits = -lean if slug == "two" else lean
@@ -91,25 +81,15 @@ def answers(
 ) -> pd.DataFrame:
     """Logits whose two-way share is that score: of entailment log(p / (1 - p)), of contradiction
     0."""
-    shared = {"kind": "nli", "method": "head", "framing": "bare"}
     frames = []
     for model, matrices in models.items():
         # Prompts are in the order of items, terms and intensifiers, as the cells of the matrices.
         p = np.concatenate([matrices[slug].ravel() for slug in ITEMS["item"]])
-        values = {
-            "entailment": np.log(p / (1 - p)),
-            "neutral": np.full(len(p), neutral),
-            "contradiction": 0 * p,
-        }
-        for measure, logits in values.items():
-            of_measure = {
-                "id": PROMPTS["id"],
-                "model": model,
-                "lineage": lineages[model],
-                "measure": measure,
-            }
-            frames.append(pd.DataFrame({**of_measure, "value": logits, **shared}))
-    return pd.concat(frames, ignore_index=True)
+        logits = {"entailment": np.log(p / (1 - p)), "neutral": neutral, "contradiction": 0.0}
+        of_model = pd.DataFrame({"id": PROMPTS["id"], **logits})
+        frames.append(of_model.assign(model=model, lineage=lineages[model]))
+    wide = pd.concat(frames).assign(kind="nli", method="head", framing="bare")
+    return wide.melt(["id", "model", "lineage", "kind", "method", "framing"], var_name="measure")
 
 
 def unit(angle: float) -> np.ndarray:
@@ -120,10 +100,10 @@ def embeddings() -> dict[str, np.ndarray]:
     """Originals along the first axis; prompts with "tense" at 60 degrees to it, with "uneasy" at
     90."""
     vector_by_text = {original: unit(0) for original in ITEMS["original"]}
-    for row in PROMPTS.itertuples():
-        vector_by_text[f"{row.premise} {row.hypothesis}"] = unit(
-            math.pi / 3 if row.term == "tense" else math.pi / 2
-        )
+    texts = PROMPTS["premise"] + " " + PROMPTS["hypothesis"]
+    for text, term in zip(texts, PROMPTS["term"], strict=True):
+        angle = 60 if term == "tense" else 90
+        vector_by_text[text] = unit(math.radians(angle))
     return vector_by_text
 
 
@@ -133,12 +113,11 @@ def diagnosed() -> Callable[..., Any]:
         models: Mapping[str, Matrices] = MODELS,
         lineages: Mapping[str, str] = LINEAGES,
         neutral: float = 7.0,
-        change: Callable[[pd.DataFrame], pd.DataFrame] = lambda scores: scores,
         members: list[str] | None = None,
         **plans: dict[str, Any],
     ) -> Any:
         chosen = {"fear": {}, "joy": {}, **plans}
-        scores = change(answers(models, lineages, neutral))
+        scores = answers(models, lineages, neutral)
         return diagnose(PROMPTS, ITEMS, scores, embeddings(), chosen, RESAMPLING, members)
 
     return make
@@ -151,9 +130,8 @@ def of_five(diagnosed) -> Any:
 
 
 @pytest.fixture(scope="module")
-def diagnosis() -> Any:
-    scores = answers(MODELS, LINEAGES, 7.0)
-    return diagnose(PROMPTS, ITEMS, scores, embeddings(), {"fear": {}, "joy": {}}, RESAMPLING)
+def diagnosis(diagnosed) -> Any:
+    return diagnosed()
 
 
 def pss_of(p: np.ndarray) -> np.ndarray:
@@ -163,20 +141,20 @@ def pss_of(p: np.ndarray) -> np.ndarray:
 
 
 def score_of(p: np.ndarray, keying: int = 1) -> float:
-    return keying * float((pss_of(p)[:2] * WEIGHTS).mean())
+    of_source = pss_of(p)[:2]
+    return keying * float((of_source * WORDS["weight"].to_numpy()).mean())
 
 
 KEYING = dict(zip(ITEMS["item"], ITEMS["keying"], strict=True))
-SCORES = pd.DataFrame(
-    {slug: {m: score_of(MODELS[m][slug], KEYING[slug]) for m in MODELS} for slug in KEYING}
-)
+SCORES = pd.DataFrame(index=list(MODELS))
 """[models, items] expected."""
+for slug, keying in KEYING.items():
+    SCORES[slug] = [score_of(matrices[slug], keying) for matrices in MODELS.values()]
 FEAR = ["one", "two", "three"]
 
 
 def of_item(diagnosis: Any, slug: str, model: str = "m0") -> pd.Series:
-    rows = diagnosis.items
-    return rows.query("item == @slug and model == @model").iloc[0]
+    return diagnosis.items.query("item == @slug and model == @model").iloc[0]
 
 
 def figure(
@@ -198,31 +176,25 @@ class TestCells:
     def test_scores_and_pss_of_one_item_on_paper(self, diagnosis) -> None:
         rows = diagnosis.cells.query("model == 'm0' and item == 'one'")
         for column, expected in (("p", BY_HAND), ("pss", PSS_BY_HAND)):
-            matrix = rows.pivot(index="term", columns="intensifier", values=column).loc[
-                list(TERMS), list(SCALE)
-            ]
-            assert matrix.to_numpy() == pytest.approx(expected, abs=1e-12)
+            matrix = rows.pivot(index="term", columns="intensifier", values=column)
+            in_order = matrix.loc[TERMS["term"], WORDS["intensifier"]]
+            assert in_order.to_numpy() == pytest.approx(expected, abs=1e-12)
 
-    def test_three_way_takes_neutral_in(self, diagnosed) -> None:
-        cells = diagnosed({"m1": MODELS["m1"]}, neutral=0.5, joy={"three_way": True}).cells
-        p = MODELS["m1"]["only"][0, 3]
-        logits = [math.log(p / (1 - p)), 0.5, 0.0]
-        cell = cells.query("term == 'tense' and intensifier == 'always'").set_index("item")["p"]
-        assert cell["only"] == pytest.approx(softmax(logits)[0], abs=1e-12)
-        three = MODELS["m1"]["three"]
-        assert cell["three"] == pytest.approx(three[0, 3], abs=1e-12)
-
-    def test_temperature_is_that_of_the_questionnaire(self, diagnosed) -> None:
-        heated = diagnosed({"m0": MODELS["m0"]}, fear={"temperature": 2.0})
+    def test_three_way_and_temperature_are_those_of_the_questionnaire(self, diagnosed) -> None:
+        changed = diagnosed(
+            {"m0": MODELS["m0"]}, neutral=0.5, fear={"temperature": 2.0}, joy={"three_way": True}
+        )
+        p = MODELS["m0"]["only"][0, 3]
+        always = "term == 'tense' and intensifier == 'always'"
+        cell = changed.cells.query(always).set_index("item")["p"]
+        share = softmax([math.log(p / (1 - p)), 0.5, 0.0])[0]
+        assert cell["only"] == pytest.approx(share, abs=1e-12)
+        assert cell["three"] == pytest.approx(MODELS["m0"]["three"][0, 3], abs=1e-12)
         # T = 2 takes roots before each of the divisions.
         over_terms = np.sqrt(BY_HAND) / np.sqrt(BY_HAND).sum(axis=0)
         pss = np.sqrt(over_terms) / np.sqrt(over_terms).sum(axis=1, keepdims=True)
-        assert of_item(heated, "one")["score"] == pytest.approx(
-            (pss[:2] * WEIGHTS).mean(), abs=1e-12
-        )
-        assert of_item(heated, "only")["score"] == pytest.approx(
-            SCORES.loc["m0", "only"], abs=1e-12
-        )
+        score = (pss[:2] * WORDS["weight"].to_numpy()).mean()
+        assert of_item(changed, "one")["score"] == pytest.approx(score, abs=1e-12)
 
 
 class TestItems:
@@ -246,7 +218,7 @@ class TestItems:
 class TestSilhouette:
     def test_by_hand(self) -> None:
         # Within each group correlation 1, so distance 0; between them -1, so 2: (2 - 0) / 2.
-        pss = np.array([[0.1, 0.3, 0.6], [0.2, 0.3, 0.45], [0.6, 0.4, 0.1], [0.5, 0.3, 0.0]])
+        pss = matrix_of_text("0.1 0.3 0.6; 0.2 0.3 0.45; 0.6 0.4 0.1; 0.5 0.3 0")
         like_terms = np.array([True, True, False, False])
         assert silhouette(pss, like_terms) == pytest.approx(1, abs=1e-12)
         # Each with one of the other: a = 2, b = (0 + 2) / 2 = 1, (1 - 2) / 2.
@@ -254,12 +226,12 @@ class TestSilhouette:
         assert silhouette(pss, unlike_terms) == pytest.approx(-0.5, abs=1e-12)
 
     def test_nan_where_a_term_is_constant(self) -> None:
-        pss = np.array([[0.1, 0.3, 0.6], [1 / 3, 1 / 3, 1 / 3], [0.6, 0.3, 0.1]])
+        pss = matrix_of_text("0.1 0.3 0.6; 1/3 1/3 1/3; 0.6 0.3 0.1")
         assert math.isnan(silhouette(pss, np.array([True, True, False])))
 
     @pytest.mark.parametrize("is_source", [[True] * 3, [True, False]])
     def test_nan_where_nothing_can_be_told_apart(self, is_source) -> None:
-        pss = np.array([[0.1, 0.3, 0.6], [0.2, 0.2, 0.6], [0.6, 0.3, 0.1]])[: len(is_source)]
+        pss = matrix_of_text("0.1 0.3 0.6; 0.2 0.2 0.6; 0.6 0.3 0.1")[: len(is_source)]
         assert math.isnan(silhouette(pss, np.array(is_source)))
 
 
@@ -269,13 +241,8 @@ class TestContent:
         rows = diagnosis.content.set_index("item")
         assert rows["value"].to_dict() == pytest.approx(dict.fromkeys(KEYING, 0.25), abs=1e-6)
         assert rows["n"].to_dict() == dict.fromkeys(KEYING, 8)
-        measures = {
-            "one": "similarity",
-            "two": "similarity",
-            "three": "similarity",
-            "only": "similarity_to_paraphrase",
-        }
-        assert rows["measure"].to_dict() == measures
+        measures = dict.fromkeys(FEAR, "similarity")
+        assert rows["measure"].to_dict() == measures | {"only": "similarity_to_paraphrase"}
 
 
 class TestOfModels:
@@ -301,75 +268,49 @@ class TestMembers:
         assert rho["value"] == pytest.approx(expected.statistic, abs=1e-12)
         assert rho["n"] == 5
 
-    def test_members_are_counted_by_lineage(self, diagnosed) -> None:
-        four = diagnosed(members=["m0", "m1", "m4", "m5", "m3"])
-        for name in ("alpha", "rho"):
-            row = figure(four, name)
-            assert pd.isna(row["value"])
-            assert (row["n"], row["reason"]) == (4, "fewer than 5 lineages of models")
-
     def test_others_keep_their_own_scores_and_figures(self, diagnosis, of_five) -> None:
-        tables = of_five
-        pd.testing.assert_frame_equal(tables.items, diagnosis.items)
+        pd.testing.assert_frame_equal(of_five.items, diagnosis.items)
         for name in ("silhouette", "mean_response", "intensifier_order"):
-            assert figure(tables, name, "m5")["value"] == figure(diagnosis, name, "m5")["value"]
-        places = tables.scales.query("questionnaire == 'fear' and subscale == 'all'").set_index(
-            "model"
-        )
-        assert pd.isna(places.loc["m5", "z"])
+            alone, together = (figure(tables, name, "m5") for tables in (of_five, diagnosis))
+            assert alone["value"] == together["value"]
+        of_fear = of_five.scales.query("questionnaire == 'fear' and subscale == 'all'")
+        z = of_fear.set_index("model")["z"]
+        assert pd.isna(z["m5"])
         means = SCORES.loc[FIVE, FEAR].mean(axis=1)
         expected = stats.zscore(means.to_numpy(), ddof=1)
-        assert places.loc[FIVE, "z"].to_numpy() == pytest.approx(expected, abs=1e-9)
+        assert z[FIVE].to_numpy() == pytest.approx(expected, abs=1e-9)
 
 
-class TestQuality:
-    def test_items_are_judged_on_every_model(self, diagnosis) -> None:
-        quality = diagnosis.quality
-        silhouettes = quality.query("item == 'one' and measure == 'silhouette'").set_index("model")
-        assert silhouettes.loc["m0", "value"] == of_item(diagnosis, "one")["silhouette"]
-        assert list(silhouettes.index) == list(MODELS)
+def test_a_missing_prompt_is_an_error() -> None:
+    scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
+    with pytest.raises(ValueError, match=r"^m3: 1 prompts have no score$"):
+        score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], Scoring())
 
 
-class TestScoreItems:
-    def test_are_those_of_the_diagnosis(self, diagnosis) -> None:
-        settings = Scoring()
-        item_scores = score_items(PROMPTS, ITEMS, answers(MODELS, LINEAGES, 7.0), settings)
-        order = ["questionnaire", "model", "item"]
-        expected = diagnosis.items.sort_values(order, ignore_index=True)
-        pd.testing.assert_frame_equal(
-            item_scores.sort_values(order, ignore_index=True), expected, check_dtype=False
-        )
-
-    def test_a_missing_prompt_is_an_error_as_there(self) -> None:
-        scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
-        with pytest.raises(ValueError, match=r"^m3: 1 prompts have no score$"):
-            score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], Scoring())
-
-
-class TestTables:
-    def test_figures_become_metrics(self, diagnosis) -> None:
-        rows_by_questionnaire = evidence(vars(diagnosis))
-        (alpha,) = [row for row in rows_by_questionnaire["joy"] if row["figure"] == "alpha"]
-        assert alpha == {
-            "figure": "alpha",
-            "model": None,
-            "method": "head",
-            "value": None,
-            "n": 5,
-            "unit": "lineages",
-            "reason": "a scale of one item has no internal consistency",
-        }
-        of_model = [row for row in rows_by_questionnaire["fear"] if row["model"] == "m0"]
-        assert [(row["figure"], dimensions_of(row)) for row in of_model] == [
-            ("accuracy", {"item_set": "pairs"}),
-            ("auc", {"item_set": "pairs"}),
-            ("beyond_twins", {}),
-            ("intensifier_order", {}),
-            ("level_shift", {}),
-            ("mean_response", {}),
-            ("mean_response", {"subscale": "body"}),
-            ("pss_range", {}),
-            ("reordering", {}),
-            ("silhouette", {}),
-        ]
-        assert evidence({"figures": pd.DataFrame()}) == {}
+def test_figures_become_metrics(diagnosis) -> None:
+    rows_by_questionnaire = evidence(vars(diagnosis))
+    (alpha,) = [row for row in rows_by_questionnaire["joy"] if row["figure"] == "alpha"]
+    assert alpha == {
+        "figure": "alpha",
+        "model": None,
+        "method": "head",
+        "value": None,
+        "n": 5,
+        "unit": "lineages",
+        "reason": "a scale of one item has no internal consistency",
+    }
+    of_model = [row for row in rows_by_questionnaire["fear"] if row["model"] == "m0"]
+    dimensions = [(row["figure"], dimensions_of(row)) for row in of_model]
+    assert dimensions == [
+        ("accuracy", {"item_set": "pairs"}),
+        ("auc", {"item_set": "pairs"}),
+        ("beyond_twins", {}),
+        ("intensifier_order", {}),
+        ("level_shift", {}),
+        ("mean_response", {}),
+        ("mean_response", {"subscale": "body"}),
+        ("pss_range", {}),
+        ("reordering", {}),
+        ("silhouette", {}),
+    ]
+    assert evidence({"figures": pd.DataFrame()}) == {}

@@ -1,5 +1,6 @@
 """Figures of questionnaires of small tables, by hand."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import stats
 from evenruler.instruments.questionnaires.diagnose.figures import model_figures, population_figures
 from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import ValidityCheck
-from tests.instruments.questionnaires.doors import figure_table
+from tests.instruments.questionnaires.doors import figure_table, table_of_text
 from tests.later import Later
 
 pingouin = Later("pingouin")
@@ -52,12 +53,9 @@ TAKEN = {
     ("inverse", "often"): [0.0] * 5,
     ("inverse", "always"): [0.2, 0.2, 0.2, 0.2, -0.2],
 }
-CELLS = pd.DataFrame(
-    [
-        {"item": f"i{n}", "polarity": polarity, "intensifier": word, "pss": pss}
-        for (polarity, word), values in TAKEN.items()
-        for n, pss in enumerate(values)
-    ]
+CELLS = pd.concat(
+    pd.DataFrame({"item": ITEMS["item"], "polarity": polarity, "intensifier": word, "pss": values})
+    for (polarity, word), values in TAKEN.items()
 ).assign(questionnaire="fear", model="m0", method="head")
 CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
 
@@ -72,106 +70,73 @@ def of_one(
 class TestOfOneModel:
     def test_means_over_items_beside_those_of_twins(self) -> None:
         columns = ("benchmark", "subscale", "model", "method", "figure", "n", "unit")
-        assert records(of_one().head(3), *columns) == [
+        figure_rows = of_one()
+        assert records(figure_rows.head(3), *columns) == [
             ("fear", "", "m0", "", "mean_response", 5, "items"),
             ("fear", "", "m0", "", "silhouette", 4, "items"),
             ("fear", "", "m0", "", "pss_range", 5, "items"),
         ]
-        values = of_one().set_index(["subscale", "figure"]).loc["", ["value", "control"]]
         # Three intensifiers; the silhouette of one item is not known; twins have none.
-        assert values.loc["mean_response"].tolist() == pytest.approx([3.0, 1.125])
-        assert values.loc["silhouette"].tolist() == pytest.approx([0.2, np.nan], nan_ok=True)
-        assert values.loc["pss_range"].tolist() == pytest.approx([0.38, 0.6])
+        whole = figure_rows.head(3)
+        assert whole["value"].tolist() == pytest.approx([3.0, 0.2, 0.38])
+        assert whole["control"].tolist() == pytest.approx([1.125, np.nan, 0.6], nan_ok=True)
 
     def test_the_interval_of_five_items_is_that_of_t_and_of_four_there_is_none(self) -> None:
-        figure_rows = of_one().set_index(["subscale", "figure"]).loc[""]
+        answer, silhouette = of_one().head(2).to_dict("records")
         half = stats.t.ppf(0.95, 4) * 3 * stats.sem(SCORES)
-        assert (
-            figure_rows.loc["mean_response", "low"],
-            figure_rows.loc["mean_response", "high"],
-        ) == pytest.approx((3 - half, 3 + half))
-        assert pd.isna(figure_rows.loc["mean_response", "reason"])
-        assert figure_rows.loc["silhouette", "reason"] == "no interval: fewer than 5 items"
+        assert (answer["low"], answer["high"]) == pytest.approx((3 - half, 3 + half))
+        assert pd.isna(answer["reason"])
+        assert silhouette["reason"] == "no interval: fewer than 5 items"
 
     def test_a_subscale_has_the_answer_of_its_items_alone_also_beside_their_twins(self) -> None:
-        figure_rows = (
-            of_one(items=ITEMS.assign(subscale=["body", "body", None, None, "body"]))
-            .set_index("subscale")
-            .loc[["body"]]
-        )
-        assert records(figure_rows, "benchmark", "model", "figure", "value", "n", "unit") == [
-            ("fear", "m0", "mean_response", pytest.approx(4.0), 3, "items"),
-        ]
-        assert figure_rows["control"].tolist() == pytest.approx([3 * 0.25])
+        parts = ITEMS.assign(subscale=["body", "body", None, None, "body"])
+        (row,) = of_one(parts).query("subscale == 'body'").to_dict("records")
+        assert (row["figure"], row["n"], row["unit"]) == ("mean_response", 3, "items")
+        assert (row["value"], row["control"]) == pytest.approx((4.0, 3 * 0.25))
 
     def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
-        parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
+        """Answers are three times the scores 0, 1 and 2; one method was asked of twins, too."""
+        parts = [("m1", "nli", 1), ("m1", "head", 0), ("m0", "mlm", 2)]
         subscales = ["mind", "mind", "body", "body", None]
-        items = [
+        items = pd.concat(
             ITEMS.assign(model=model, method=method, subscale=subscales, score=score)
-            for score, (model, method) in enumerate(parts)
-        ]
-        cells = [CELLS.assign(model=model, method=method) for model, method in parts]
-        accuracy = {
-            "set": "mnli",
-            "n": 9,
-            "accuracy": [0.5, 0.75],
-            "low": 0.25,
-            "high": 1.0,
-            "chance": 1 / 3,
-        }
-        rows = model_figures(
-            pd.concat(items),
-            TWINS.assign(model="m1", method="nli"),
-            pd.concat(cells),
-            pd.DataFrame({"method": ["nli", "head"], "auc": np.nan, **accuracy}),
-            {
-                "nli": ValidityCheck(),
-                "head": ValidityCheck(failure="it guesses"),
-                "mlm": ValidityCheck(),
-            },
-            0.9,
+            for model, method, score in parts
         )
-        figure_rows = figure_table(rows)
-        answers = figure_rows[figure_rows["figure"] == "mean_response"]
-        answer_by_model = {("m0", "mlm"): 6, ("m1", "nli"): 3, ("m1", "head"): 0}
-        assert records(answers, "model", "method", "subscale", "value") == [
-            (model, method if method == "mlm" else "", subscale, answer)
-            for (model, method), answer in answer_by_model.items()
-            for subscale in ("", "body", "mind")
+        cells = pd.concat(CELLS.assign(model=model, method=method) for model, method, _ in parts)
+        twins = TWINS.assign(model="m1", method="nli")
+        accuracy = pd.DataFrame({"method": ["nli", "head"], "accuracy": [0.5, 0.75]})
+        accuracy = accuracy.assign(set="mnli", n=9, low=0.25, high=1.0, chance=1 / 3, auc=np.nan)
+        fits = {"nli": ValidityCheck(), "head": ValidityCheck("it guesses"), "mlm": ValidityCheck()}
+        figure_rows = figure_table(model_figures(items, twins, cells, accuracy, fits, 0.9))
+        answers = figure_rows[figure_rows["figure"] == "mean_response"].reset_index()
+        assert answers["subscale"].tolist() == ["", "body", "mind"] * 3
+        answers["why"] = answers["why"].str.contains("it guesses").eq(True)
+        columns = ["model", "method", "value", "why"]
+        assert records(answers[::3], *columns) == [
+            ("m0", "mlm", 6, False),
+            ("m1", "", 0, True),
+            ("m1", "", 3, False),
         ]
-        assert answers["control"].tolist() == pytest.approx(
-            [np.nan] * 6 + [1.125, 0.75, np.nan], nan_ok=True
-        )
-        guesses = answers["why"].str.contains("it guesses").eq(True)
-        assert guesses.tolist() == [False] * 3 + [True] * 3 + [False] * 3
-        accuracies = figure_rows[figure_rows["figure"] == "accuracy"]
-        assert records(accuracies, "model", "item_set", "value") == [
-            ("m1", "pairs", 0.75),
-            ("m1", "pairs", 0.5),
-        ]
+        of_twins = [*[np.nan] * 6, 1.125, 0.75, np.nan]
+        assert answers["control"].tolist() == pytest.approx(of_twins, nan_ok=True)
+        accuracies = figure_rows.query("figure == 'accuracy' and item_set == 'pairs'")
+        assert accuracies["value"].tolist() == [0.75, 0.5]
 
     def test_no_item_has_a_value(self) -> None:
-        silhouette = of_one(ITEMS.assign(silhouette=np.nan)).set_index("figure").loc["silhouette"]
-        assert (silhouette["n"], silhouette["unit"], silhouette["reason"]) == (
-            0,
-            "items",
-            "no item has a value",
-        )
+        silhouette = of_one(ITEMS.assign(silhouette=np.nan)).iloc[1]
+        assert silhouette["reason"] == "no item has a value"
+        assert silhouette["n"] == 0
         assert pd.isna(silhouette["value"])
 
     def test_the_order_of_intensifiers_is_of_means_over_items(self) -> None:
         fourth = CELLS.query("level == 1").assign(level=4, intensifier="ever")
         four = pd.concat([CELLS, fourth])
-        order = of_one(cells=four).set_index("figure").loc["intensifier_order"]
+        (order,) = of_one(cells=four).query("figure == 'intensifier_order'").to_dict("records")
         # Item five is keyed the other way round: means .26, .2, .3 less .2, and .26, by their
         # levels.
         expected = stats.spearmanr([1, 2, 3, 4], [0.26, 0.2, 0.1, 0.26])
-        assert (order["value"], order["n"], order["unit"]) == (
-            pytest.approx(expected.statistic),
-            4,
-            "intensifiers",
-        )
+        assert order["value"] == pytest.approx(expected.statistic)
+        assert (order["n"], order["unit"]) == (4, "intensifiers")
 
 
 def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFrame:
@@ -194,27 +159,37 @@ NO_SCALES = pd.DataFrame(
 )
 
 
-def over_models(*tables: Any) -> pd.DataFrame:
+def all_over_models(
+    items: pd.DataFrame,
+    scales: pd.DataFrame = NO_SCALES,
+    content: pd.DataFrame = NO_CONTENT,
+    members: Sequence[str] = MEMBERS,
+) -> pd.DataFrame:
+    return figure_table(population_figures(items, scales, content, RESAMPLING, members))
+
+
+def over_models(items: pd.DataFrame, *tables: Any) -> pd.DataFrame:
     """Figures over models, without those of single items."""
-    figure_rows = figure_table(population_figures(*tables)).astype(object)
+    figure_rows = all_over_models(items, *tables).astype(object)
     figure_rows = figure_rows[figure_rows["figure"] != "item_rest"].reset_index(drop=True)
     return figure_rows.where(figure_rows.notna(), None)
 
 
+OF_DRAWN = answered(DRAWN, LINEAGES)
+
+
 class TestOverModels:
-    def test_alpha_is_of_the_means_of_lineages(self) -> None:
-        items = answered(DRAWN, LINEAGES)
-        (row,) = over_models(items, NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict("records")
-        alpha, interval = pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE), ci=0.9)
+    @pytest.mark.parametrize("n_items", [2, 3])
+    def test_alpha_is_of_the_means_of_lineages(self, n_items) -> None:
+        (row,) = over_models(answered(DRAWN[:, :n_items], LINEAGES)).to_dict("records")
+        of_lineages = pd.DataFrame(BY_LINEAGE[:, :n_items])
+        alpha, interval = pingouin.cronbach_alpha(of_lineages, ci=0.9)
         assert (row["n"], row["unit"], row["reason"]) == (5, "lineages", None)
         assert row["value"] == pytest.approx(alpha)
         assert (row["low"], row["high"]) == pytest.approx(tuple(interval), abs=6e-4)
 
     def test_an_item_is_correlated_with_the_rest_over_lineages(self) -> None:
-        rows = population_figures(
-            answered(DRAWN, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
-        )
-        item_rest = figure_table(rows).query("figure == 'item_rest'").set_index("item")
+        item_rest = all_over_models(OF_DRAWN).query("figure == 'item_rest'").set_index("item")
         assert set(item_rest["method"]) == {"head"}
         rest = BY_LINEAGE[:, [0, 2]].sum(axis=1)
         assert item_rest.loc["i1", "value"] == pytest.approx(
@@ -228,20 +203,12 @@ class TestOverModels:
             answered(DRAWN[:5], LINEAGES, method="tuned"),
             answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
         ]
-        figure_rows = over_models(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        figure_rows = over_models(pd.concat(parts))
         assert records(figure_rows, "subscale", "figure", "method", "n") == [
             ("", "alpha", "head", 5),
             ("ability", "alpha", "head", 5),
             ("", "alpha", "tuned", 5),
         ]
-
-    def test_alpha_of_two_items(self) -> None:
-        (row,) = over_models(
-            answered(DRAWN[:, :2], LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
-        ).to_dict("records")
-        assert row["value"] == pytest.approx(
-            pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE[:, :2]))[0]
-        )
 
     @pytest.mark.parametrize(
         ("values", "reason"),
@@ -254,31 +221,31 @@ class TestOverModels:
     def test_alpha_that_has_no_meaning_is_null_with_the_reason(
         self, values: np.ndarray, reason: str
     ) -> None:
-        figure_rows = over_models(
-            answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS
-        )
+        figure_rows = over_models(answered(values, LINEAGES))
         assert records(figure_rows, "figure", "value", "n", "unit", "reason") == [
             ("alpha", None, 5, "lineages", reason)
         ]
 
     def test_where_nobody_counts_every_scale_still_says_why_there_is_none(self) -> None:
-        scales = answered(DRAWN, LINEAGES).assign(
-            questionnaire=lambda rows: rows["item"], subscale="all"
-        )
-        figure_rows = over_models(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
+        scales = OF_DRAWN.assign(questionnaire=OF_DRAWN["item"], subscale="all")
+        figure_rows = over_models(OF_DRAWN, scales, NO_CONTENT, [])
         assert figure_rows["figure"].tolist() == ["alpha", "rho", "rho", "rho"]
         assert figure_rows["other"].tolist() == ["", "i1", "i2", "i2"]
-        columns = ["method", "n", "unit", "reason"]
+        columns = ["method", "value", "n", "unit", "reason"]
         (shared,) = set(records(figure_rows, *columns))
-        assert shared == ("head", 0, "lineages", "fewer than 5 lineages of models")
-        assert figure_rows["value"].isna().all()
+        assert shared == ("head", None, 0, "lineages", "fewer than 5 lineages of models")
 
     def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
-        rows = [("acceptability_of_twins", 0.1), ("similarity_to_paraphrase", 0.2), ("slor", 0.5)]
-        rows += [("similarity", value) for value in (0.1, 0.1, 0.7)]
-        content = pd.DataFrame(rows, columns=["measure", "value"]).assign(questionnaire="fear")
-        tables = (answered(DRAWN, LINEAGES), NO_SCALES, content)
-        figure_rows = over_models(*tables, RESAMPLING, MEMBERS).tail(4)
+        content = table_of_text("""\
+questionnaire|measure|value
+fear|acceptability_of_twins|0.1
+fear|similarity_to_paraphrase|0.2
+fear|slor|0.5
+fear|similarity|0.1
+fear|similarity|0.1
+fear|similarity|0.7
+""")
+        figure_rows = over_models(OF_DRAWN, NO_SCALES, content).tail(4)
         columns = ("figure", "item_set", "reference", "value", "n")
         assert records(figure_rows, *columns) == [
             ("acceptability", "twins", "", pytest.approx(0.1), 1),
@@ -289,49 +256,30 @@ class TestOverModels:
         assert set(figure_rows["reason"]) == {"no interval: fewer than 5 items"}
 
     def test_rho_is_over_means_of_lineages_of_each_pair_of_scales_and_of_subscales(self) -> None:
-        whole = answered(DRAWN, LINEAGES).assign(
-            questionnaire=lambda rows: rows["item"], subscale="all"
-        )
-        parts = [
-            answered(-DRAWN, LINEAGES, questionnaire=name).assign(
-                subscale=lambda rows: rows["item"]
-            )
-            for name in ("joy", "fear")
-        ]
+        whole = OF_DRAWN.assign(questionnaire=OF_DRAWN["item"], subscale="all")
+        turned = answered(-DRAWN, LINEAGES, subscale=OF_DRAWN["item"])
+        parts = [turned.assign(questionnaire=name) for name in ("joy", "fear")]
         scales = pd.concat([whole.assign(method="tuned"), whole, *parts])
-        figure_rows = over_models(
-            answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS
-        ).iloc[1:]
-        pairs = [(0, 1), (0, 2), (1, 2)]
-        rho = {
-            (a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs
-        }
-        assert len({round(rho_of_pair, 6) for rho_of_pair in rho.values()}) > 1
-        columns = ("other", "value", "n")
-        values = []
-        for (_, other), value in rho.items():
-            values.append((f"i{other}", pytest.approx(value), 5))
-        assert records(figure_rows, *columns) == 4 * values
-        scales = figure_rows[["benchmark", "subscale"]].to_numpy().tolist()
-        firsts = ["i0", "i0", "i1"]
-        whole_scales = [[first, ""] for first in firsts]
-        subscales = [[name, first] for name in ("fear", "joy") for first in firsts]
-        assert scales == [*whole_scales, *subscales, *whole_scales]
-        assert figure_rows["method"].tolist() == 9 * ["head"] + 3 * ["tuned"]
+        figure_rows = over_models(OF_DRAWN, scales)[1:]
         assert set(figure_rows["figure"]) == {"rho"}
+        assert set(figure_rows["n"]) == {5}
+        rho = stats.spearmanr(BY_LINEAGE).statistic
+        of_pairs = [rho[0, 1], rho[0, 2], rho[1, 2]]
+        assert len({*np.round(of_pairs, 6)}) > 1
+        assert figure_rows["value"].tolist() == pytest.approx(4 * of_pairs)
+        assert figure_rows["other"].tolist() == 4 * ["i1", "i2", "i2"]
+        firsts = ["i0", "i0", "i1"]
+        of_parts = ["fear"] * 3 + ["joy"] * 3
+        assert figure_rows["benchmark"].tolist() == [*firsts, *of_parts, *firsts]
+        assert figure_rows["subscale"].tolist() == [*[""] * 3, *firsts, *firsts, *[""] * 3]
+        assert figure_rows["method"].tolist() == 9 * ["head"] + 3 * ["tuned"]
 
     def test_a_lineage_that_lacks_one_of_two_scales_is_left_out(self) -> None:
         scales = answered(DRAWN[:, :2], LINEAGES).assign(
             questionnaire=lambda rows: rows["item"], subscale="all"
         )
         lacking = scales[(scales["lineage"] != "a") | (scales["item"] != "i1")]
-        figure_row = over_models(
-            answered(DRAWN, LINEAGES), lacking, NO_CONTENT, RESAMPLING, MEMBERS
-        ).iloc[-1]
-        columns = ["benchmark", "figure", "other", "n"]
-        assert figure_row[columns].tolist() == ["i0", "rho", "i1", 4]
-        assert (figure_row["unit"], figure_row["reason"]) == (
-            "lineages",
-            "fewer than 5 lineages of models",
-        )
-        assert pd.isna(figure_row["value"])
+        figure_row = over_models(OF_DRAWN, lacking).iloc[-1]
+        columns = ["benchmark", "figure", "other", "value", "n", "reason"]
+        reason = "fewer than 5 lineages of models"
+        assert figure_row[columns].tolist() == ["i0", "rho", "i1", None, 4, reason]

@@ -12,14 +12,11 @@ import pytest
 from evenruler.instruments.card import render_templates
 from evenruler.instruments.questionnaires import card, schemas
 from evenruler.instruments.questionnaires.ask.questions import prefixed_rows
-from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
-from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.measurement.figures import dimensions_of, model_label
-from evenruler.measurement.headings import find_heading
 from evenruler.tables import write_table
-from tests.instruments.questionnaires.doors import PLAN, diagnose
+from tests.instruments.questionnaires.doors import diagnose
 from tests.instruments.questionnaires.test_diagnosis import (
     BY_HAND,
     FEAR,
@@ -73,12 +70,8 @@ class TestRows:
             '{"benchmark":"meetings","family":"questionnaires","framing":"instruction","intensifier":"often",'
             '"item":"one","term":"pal","variant":"agree"}'
         )
-        chosen = (
-            (rows["framing"] == "instruction")
-            & (rows["term"] == "pal")
-            & (rows["intensifier"] == "often")
-        )
-        (row,) = rows[chosen].to_dict("records")
+        chosen = "framing == 'instruction' and term == 'pal' and intensifier == 'often'"
+        (row,) = rows.query(chosen).to_dict("records")
         assert row["id"] == hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     def test_none_where_none_are_asked_for(self) -> None:
@@ -88,12 +81,8 @@ class TestRows:
 
 def answered(method: str, models: Mapping[str, Matrices], framing: str = "") -> pd.DataFrame:
     """Scripted models' answers by a method: to the bare prompts, or to those after a framing."""
-    answer_rows = answers(models, LINEAGES, 7.0).assign(method=method)
-    return (
-        answer_rows.assign(id=answer_rows["id"] + f"-{framing}", framing=framing)
-        if framing
-        else answer_rows
-    )
+    rows = answers(models, LINEAGES, 7.0).assign(method=method)
+    return rows.assign(id=rows["id"] + f"-{framing}", framing=framing) if framing else rows
 
 
 @pytest.fixture
@@ -106,21 +95,16 @@ def diagnosed() -> Callable[..., Any]:
         lost: Sequence[str] = (),
         added: Sequence[pd.DataFrame] = (),
     ) -> Any:
-        bare = {name: MODELS[name] for name in ("m0", "m1")}
-        scores = [answered("verbaliser", bare), *added]
-        for prefix in under:
-            rows = answered("verbaliser", under[prefix], prefix)
+        scores = [answered("verbaliser", unmoved()), *added]
+        for prefix, models in under.items():
+            rows = answered("verbaliser", models, prefix)
             scores.append(rows[~rows["id"].isin(lost)])
         placebos = [prefix for prefix in under if prefix.startswith("placebo")]
-        plan = {
-            "prefixed": 9,
-            "prefixes": {prefix: f"{prefix}!" for prefix in under},
-            "placebos": placebos,
-        }
+        prefixes = {prefix: f"{prefix}!" for prefix in under}
+        plan = {"prefixed": 9, "prefixes": prefixes, "placebos": placebos}
         plans = {"fear": plan, "joy": {**plan, "temperature": 2.0}}
-        return diagnose(
-            PROMPTS, ITEMS, pd.concat(scores, ignore_index=True), embeddings(), plans, RESAMPLING
-        )
+        answered_rows = pd.concat(scores, ignore_index=True)
+        return diagnose(PROMPTS, ITEMS, answered_rows, embeddings(), plans, RESAMPLING)
 
     return make
 
@@ -224,37 +208,28 @@ class TestNothingElseRestsOnFramedRows:
             "with": diagnosed({"salience": shifted, "instruction": unmoved()}),
             "without": diagnosed({}),
         }
-        of_framings = ["level_shift", "reordering"]
-        for table, schema in (
-            ("cells", schemas.CELLS),
-            ("items", schemas.ITEM_SCORES),
-            ("scales", schemas.SCALE_SCORES),
-            ("content", schemas.CONTENT),
-            ("quality", schemas.QUALITY),
-            ("figures", schemas.FIGURES),
-        ):
-            written = []
-            for name, diagnosis in diagnosis_by_name.items():
+        schema_by_table = {
+            "cells": schemas.CELLS,
+            "items": schemas.ITEM_SCORES,
+            "scales": schemas.SCALE_SCORES,
+            "content": schemas.CONTENT,
+            "quality": schemas.QUALITY,
+            "figures": schemas.FIGURES,
+        }
+        path = tmp_path / "table.parquet"
+        for table, schema in schema_by_table.items():
+            written = set()
+            for diagnosis in diagnosis_by_name.values():
                 rows = getattr(diagnosis, table)
-                rows = (
-                    rows[~rows["figure"].isin(of_framings)][schema.names]
-                    if table == "figures"
-                    else rows
-                )
-                write_table(rows, schema, tmp_path / name / f"{table}.parquet")
-                written.append((tmp_path / name / f"{table}.parquet").read_bytes())
+                if table == "figures":
+                    rows = rows[~rows["figure"].isin(["level_shift", "reordering"])]
+                write_table(rows[schema.names], schema, path)
+                written.add(path.read_bytes())
             assert len(rows) > 0
-            assert written[0] == written[1], table
+            assert len(written) == 1, table
 
 
 class TestCard:
-    def test_the_figure_stands_in_evidence_and_on_the_card(self, diagnosed) -> None:
-        tables = vars(diagnosed({"instruction": unmoved()}))
-        rows = [row for row in evidence(tables)["fear"] if row["model"] == "m0"]
-        headings_by_figure = {row["figure"]: find_heading(row, headings(PLAN)) for row in rows}
-        assert headings_by_figure["level_shift"].heading == "level shift"
-        assert headings_by_figure["reordering"].heading == "reordering"
-
     def test_and_the_words_that_were_put_before(self) -> None:
         source = QuestionnaireSource.model_validate(
             {**SOURCE, "items": {"one": ITEM}, "prefixes": FRAMINGS}

@@ -12,6 +12,7 @@ from typing import Any
 
 import jinja2
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -25,68 +26,60 @@ from evenruler.instruments.questionnaires.declare.source import QuestionnaireSou
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.models import load
 from evenruler.models.questions import CONTENT_FREE, OPTIONS, entailment_prompts
-from tests.instruments.questionnaires.doors import by_logits
+from tests.instruments.questionnaires.doors import by_logits, table_of_text, yaml_of_text
 from tests.tiny import save_tiny, tiny_params
 
 SCALE = ResponseScale.model_validate(
-    {
-        "title": "Short",
-        "source": "ours",
-        "levels": [
-            {"weight": -4, "words": ["never"]},
-            {"weight": -2, "words": ["very rarely", "rarely"]},
-            {"weight": 3, "words": ["always"]},
-        ],
-    }
+    yaml_of_text("""\
+title: Short
+source: ours
+levels:
+  - {weight: -4, words: [never]}
+  - {weight: -2, words: [very rarely, rarely]}
+  - {weight: 3, words: [always]}
+""")
 )
+
+DECLARED = """\
+title: Tension
+construct: tension
+direction: positive means more tension
+original: {name: T, licence: cc0-1.0, reference: ours, wording: held}
+source: ours
+licence: cc0-1.0
+scale: short
+items:
+  tense:
+    original: How often are you tense?
+    premise: I have felt {TERM}.
+    hypothesis: I {INTENSIFIER} feel this way.
+    terms: {source: [tense, on edge, uneasy], inverse: [calm, at ease]}
+    subscale: body-and-mind
+    twins:
+      - premise: The weather has been {TERM}.
+        hypothesis: It {INTENSIFIER} looks this way.
+        terms: {source: [rough, stormy], inverse: [mild, fair]}
+  rest:
+    original: How often do you rest?
+    premise: When I “rest” or 'so', I am {TERM}.
+    hypothesis: I {INTENSIFIER} feel this way.
+    terms: {source: [glad, merry], inverse: [gloomy]}
+    keying: -1
+    twins:
+      - premise: When it rains, the road is {TERM}.
+        hypothesis: It {INTENSIFIER} looks this way.
+        terms: {source: [clear, safe], inverse: [blocked]}
+      - premise: When it rains, the lane is {TERM}.
+        hypothesis: It {INTENSIFIER} looks this way.
+        terms: {source: [clear, safe], inverse: [blocked]}
+"""
 
 
 def declared(twins: bool = True, **changes: Any) -> QuestionnaireSource:
-    items = {
-        "tense": {
-            "original": "How often are you tense?",
-            "premise": "I have felt {TERM}.",
-            "hypothesis": "I {INTENSIFIER} feel this way.",
-            "terms": {"source": ["tense", "on edge", "uneasy"], "inverse": ["calm", "at ease"]},
-            "subscale": "body-and-mind",
-        },
-        "rest": {
-            "original": "How often do you rest?",
-            "premise": "When I “rest” or 'so', I am {TERM}.",
-            "hypothesis": "I {INTENSIFIER} feel this way.",
-            "terms": {"source": ["glad", "merry"], "inverse": ["gloomy"]},
-            "keying": -1,
-        },
-    }
-    looks = "It {INTENSIFIER} looks this way."
-    weather = {
-        "premise": "The weather has been {TERM}.",
-        "hypothesis": looks,
-        "terms": {"source": ["rough", "stormy"], "inverse": ["mild", "fair"]},
-    }
-    road, lane = (
-        {
-            "premise": f"When it rains, the {way} is {{TERM}}.",
-            "hypothesis": looks,
-            "terms": {"source": ["clear", "safe"], "inverse": ["blocked"]},
-        }
-        for way in ("road", "lane")
-    )
-    if twins:
-        items["tense"]["twins"], items["rest"]["twins"] = [weather], [road, lane]
-    return QuestionnaireSource.model_validate(
-        {
-            "title": "Tension",
-            "construct": "tension",
-            "direction": "positive means more tension",
-            "original": {"name": "T", "licence": "cc0-1.0", "reference": "ours", "wording": "held"},
-            "source": "ours",
-            "licence": "cc0-1.0",
-            "scale": "short",
-            "items": items,
-            **changes,
-        }
-    )
+    source = yaml_of_text(DECLARED) | changes
+    for item in source["items"].values():
+        item["twins"] = item["twins"] if twins else []
+    return QuestionnaireSource.model_validate(source)
 
 
 def task_text(source: QuestionnaireSource | None = None) -> str:
@@ -164,36 +157,34 @@ class TestTask:
 
 class TestDocs:
     def test_each_hypothesis_comes_once_without_content(self, build_task) -> None:
-        prompts = prompts_of(declared())
-        docs = build_task().load_docs()["test"]
-
-        assert docs.select(range(len(prompts))).to_list() == prompts.to_pylist()
-        added = docs.select(range(len(prompts), len(docs)))
-        assert added["premise"][:] == [CONTENT_FREE] * 8
+        prompts = prompts_of(declared()).to_pylist()
+        docs = build_task().load_docs()["test"].to_list()
+        n_prompts = len(prompts)
+        assert docs[:n_prompts] == prompts
+        added = docs[n_prompts:]
+        assert [doc["premise"] for doc in added] == [CONTENT_FREE] * 8
         # Both items ask with the same hypotheses, and so do all twins.
-        words = ["always", "never", "rarely", "very rarely"]
-        expected = [
-            sentence.format(word)
-            for sentence in ("I {} feel this way.", "It {} looks this way.")
-            for word in words
-        ]
-        assert sorted(added["hypothesis"]) == expected
+        expected = []
+        for sentence in ("I {} feel this way.", "It {} looks this way."):
+            for word in ("always", "never", "rarely", "very rarely"):
+                expected.append(sentence.format(word))
+        assert sorted(doc["hypothesis"] for doc in added) == expected
 
-    def test_what_a_prompt_brings(self, build_task) -> None:
-        task = build_task()
-        docs = task.load_docs()["test"].to_list()
-        results = [(-1.0, False), (-2.0, True), (-3.5, False)]
-        metrics = ["score", "answer", "beyond_twins", "score_body-and-mind"]
-        assert list(task.entailment(docs[-1], results)) == metrics  # one without content
-        assert json.dumps(task.entailment(docs[0], results))
-
-    def test_without_twins_there_is_nothing_beyond_them(self, build_task) -> None:
-        source = declared(twins=False)
-        assert "beyond_twins" not in task_text(source)
+    @pytest.mark.parametrize(
+        ("twins", "metrics"),
+        [
+            (True, ["score", "answer", "beyond_twins", "score_body-and-mind"]),
+            (False, ["score", "answer", "score_body-and-mind"]),
+        ],
+    )
+    def test_what_a_prompt_brings(self, build_task, twins, metrics) -> None:
+        source = declared(twins)
+        assert ("beyond_twins" in task_text(source)) == twins
         task = build_task(source)
-        doc = task.load_docs()["test"].to_list()[0]
-        inputs = task.entailment(doc, [(-1.0, False), (-2.0, True), (-3.5, False)])
-        assert list(inputs) == ["score", "answer", "score_body-and-mind"]
+        first, *_, without_content = task.load_docs()["test"].to_list()
+        results = [(-1.0, False), (-2.0, True), (-3.5, False)]
+        assert list(task.entailment(without_content, results)) == metrics
+        assert json.dumps(task.entailment(first, results))
 
 
 def answers_by_metric(
@@ -219,44 +210,34 @@ class TestScores:
         built = fill_templates("my-tension", declared(), SCALE)
         both = by_logits(built, model.entailment, settings, "my-tension")
         expected = both["score"]
-        beyond = (expected - both["axis_position"]).mean() * 4
-        assert task.beyond_twins(answers["beyond_twins"]) == pytest.approx(beyond, abs=1e-4)
-        assert abs(beyond) > 1e-2
+        n_words = 4
+        beyond = (expected - both["axis_position"]).mean() * n_words
+        by_metric = {
+            task.beyond_twins(answers["beyond_twins"]): beyond,
+            task.score(answers["score"]): expected.mean(),
+            task.answer(answers["answer"]): expected.mean() * n_words,
+            task.score(answers["score_body-and-mind"]): expected["tense"],
+        }
+        assert [*by_metric] == pytest.approx([*by_metric.values()], abs=1e-4)
         assert task.item_scores(answers["score"]) == pytest.approx(expected.to_dict(), abs=1e-4)
-        assert task.score(answers["score"]) == pytest.approx(expected.mean(), abs=1e-4)
-        assert task.answer(answers["answer"]) == pytest.approx(expected.mean() * 4, abs=1e-4)
-        assert task.score(answers["score_body-and-mind"]) == pytest.approx(
-            expected["tense"], abs=1e-4
-        )
-        assert abs(expected).min() > 1e-2
+        assert min(abs(beyond), *abs(expected)) > 1e-2
 
     def test_by_hand(self, build_task) -> None:
         """Shares of entailment .1, .4 of the source term and .3, .6 of the inverse."""
         task = build_task()
         task.n_prompts = Counter({("one", 0): 4})
-        row = {"item": "one", "twin": 0, "keying": -1, "premise": "p"}
-        never, always = (
-            {**row, "intensifier": word, "hypothesis": word} for word in ("never", "always")
-        )
-        never["weight"], always["weight"] = -4.0, 4.0
-        answers = [
-            {
-                **prompt,
-                "term": term,
-                "polarity": polarity,
-                "nats": [math.log(p) - 30, 0.0, math.log(1 - p) - 30],
-            }
-            for prompt, term, polarity, p in (
-                (never, "s", "source", 0.1),
-                (always, "s", "source", 0.4),
-                (never, "i", "inverse", 0.3),
-                (always, "i", "inverse", 0.6),
-            )
-        ]
-        answers += [
-            {**prompt, "premise": CONTENT_FREE, "term": "s", "nats": [-9.0, -5.0, -9.0]}
-            for prompt in (never, always)
-        ]
+        cells = table_of_text("""\
+intensifier|weight|term|polarity|p
+never|-4|s|source|0.1
+always|4|s|source|0.4
+never|-4|i|inverse|0.3
+always|4|i|inverse|0.6
+""").assign(item="one", twin=0, keying=-1, premise="p")
+        cells["hypothesis"] = cells["intensifier"]
+        logs = np.log([cells["p"], 1 - cells["p"]]) - 30
+        nats = np.insert(logs, 1, 0.0, axis=0).T.tolist()
+        without_content = cells[:2].assign(premise=CONTENT_FREE, nats=[[-9.0, -5.0, -9.0]] * 2)
+        answers = pd.concat([cells.assign(nats=nats), without_content]).to_dict("records")
         # Over terms .25 and .4; over intensifiers .25 / .65 and .4 / .65; weighted (-1 + 1.6) /
         # .65, over 2, keyed.
         assert task.score(answers) == pytest.approx(-0.6 / 0.65 / 2, abs=1e-12)
@@ -272,22 +253,21 @@ class TestScores:
         score_by_item = task.item_scores(answers)
         assert not caplog.records
 
-        empty = [answer for answer in answers if answer["premise"] == CONTENT_FREE]
-        missing = answers[0] if lost == "a prompt" else empty[0]
+        is_empty = lost == "a hypothesis without content"
+        missing = next(
+            answer for answer in answers if (answer["premise"] == CONTENT_FREE) == is_empty
+        )
         left = [answer for answer in answers if answer is not missing]
         with caplog.at_level(logging.WARNING):
             left_scores = task.item_scores(left)
-
-        if lost == "a prompt":
-            del score_by_item[answers[0]["item"]]
-            assert left_scores == score_by_item
-            assert [record.getMessage() for record in caplog.records] == [
-                "1 of 2 items lack prompts"
-            ]
-        else:
+        if is_empty:
             assert left_scores == {}
             assert math.isnan(task.score(left))
             assert caplog.records
+        else:
+            del score_by_item[missing["item"]]
+            assert left_scores == score_by_item
+            assert caplog.messages == ["1 of 2 items lack prompts"]
 
     def test_nothing_answered(self, build_task) -> None:
         assert math.isnan(build_task().score([]))

@@ -25,27 +25,24 @@ WEIGHTS = [-4.0, -2.0, 2.0, 4.0]
 def cells(source: np.ndarray, inverse: np.ndarray) -> pd.DataFrame:
     """Cells of answers to terms, [items, terms] mean weights from -4 to 4: the mass is on the two
     ends alone."""
-    rows = []
+    tables = []
     for polarity, table in (("source", source), ("inverse", inverse)):
-        for slug, means in zip(ITEMS, table, strict=False):
-            for term, mean in enumerate(means):
-                always = (mean + 4) / 8
-                cell = {"item": slug, "polarity": polarity, "term": f"{polarity}-{term}"}
-                shares = (1 - always, 0.0, 0.0, always)
-                for word, weight, pss in zip(WORDS, WEIGHTS, shares, strict=True):
-                    rows.append({**cell, "intensifier": word, "weight": weight, "pss": pss})
-    return pd.DataFrame(rows).assign(method="head", level=0, p=0.5)
+        for (item, term), mean in np.ndenumerate(table):
+            always = (mean + 4) / 8
+            shares = [1 - always, 0.0, 0.0, always]
+            cell = pd.DataFrame({"intensifier": WORDS, "weight": WEIGHTS, "pss": shares})
+            names = {"item": ITEMS[item], "term": f"{polarity}-{term}"}
+            tables.append(cell.assign(polarity=polarity, **names))
+    return pd.concat(tables).assign(method="head", level=0, p=0.5)
 
 
 def scored(answers: np.ndarray) -> pd.DataFrame:
     """By `schemas.ITEM_SCORES`, of answers on the scale itself, [items, wordings]."""
-    rows = [
-        {"item": slug, "twin": twin, "keying": 1, "score": answer / len(WORDS), "silhouette": 0.5}
-        for slug, answers_of_item in zip(ITEMS, answers, strict=False)
-        for twin, answer in enumerate(answers_of_item)
-    ]
-    columns = ["item", "twin", "keying", "score", "silhouette"]
-    return pd.DataFrame(rows, columns=columns).assign(method="head", questionnaire="fear")
+    rows = []
+    for (item, twin), answer in np.ndenumerate(answers):
+        rows.append((ITEMS[item], twin, answer / len(WORDS)))
+    table = pd.DataFrame(rows, columns=["item", "twin", "score"])
+    return table.assign(keying=1, silhouette=0.5, method="head", questionnaire="fear")
 
 
 def record(
@@ -95,20 +92,16 @@ def verdicts(records: list[Record]) -> list[Any]:
 
 class TestOneVerdict:
     def test_fits_of_opposite_signs_have_one_and_it_is_inconclusive(self) -> None:
-        signs = (1.0, -1.0, 0.8)
+        signs = {"nli-c": 1.0, "nli-b": -1.0, "nli-a": 0.8}
         fits = []
-        for seed, sign in enumerate(signs):
-            name = f"nli-{'cba'[seed]}"
+        for seed, (name, sign) in enumerate(signs.items()):
             fits.append(fit(name, seed, SOURCE * sign, INVERSE * sign, NONE))
         (row,) = verdicts(fits)
         assert (row["model"], row["n_fits"], row["method"]) == ("nli-a", "3", None)
         assert model_label(row) == "nli-a and 2 other fits"
-        assert (row["verdict"], row["levels"]) == (
-            str(Verdict.INCONCLUSIVE),
-            "7 items, 3 twins, 3 fits",
-        )
-        mean_sign = sum(signs) / 3
-        assert row["value"] == pytest.approx(SOURCE.mean() * mean_sign)
+        assert row["verdict"] == str(Verdict.INCONCLUSIVE)
+        assert row["levels"] == "7 items, 3 twins, 3 fits"
+        assert row["value"] == pytest.approx(SOURCE.mean() * 0.8 / 3)
 
     def test_of_one_twin_nothing_is_asserted_and_the_null_is_told(self) -> None:
         one_twin = np.zeros((7, 1))
@@ -148,11 +141,6 @@ class TestOneVerdict:
         (row,) = verdicts([record("m0", SOURCE, INVERSE, no_twins)])
         assert (row["value"], row["reason"]) == (None, "no twins")
         assert row["verdict"] == str(Verdict.INCONCLUSIVE)
-
-    def test_records_that_stand_there_twice_change_nothing(self) -> None:
-        once = judge_headlines([record("m0", SOURCE, INVERSE, NONE)], 0.95)
-        twice = judge_headlines([record("m0", SOURCE, INVERSE, NONE)] * 2, 0.95)
-        assert once == twice
 
     def test_a_sixth_model_changes_nothing_of_five(self) -> None:
         sizes = (1.0, 0.1, 0.0, -0.1, 0.2)

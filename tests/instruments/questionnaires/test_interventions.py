@@ -24,32 +24,38 @@ from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import ValidityCheck, judge
 from evenruler.models.questions import LABELS
 from tests.instruments.questionnaires import test_ask
-from tests.instruments.questionnaires.doors import figure_table, subject, together
+from tests.instruments.questionnaires.doors import (
+    figure_table,
+    subject,
+    table_of_text,
+    together,
+    yaml_of_text,
+)
 
 LEVEL = 0.95
-PLAN: Plan = {
-    "smallest": 0.5,
-    "accuracy": {"threshold": 0.7},
-    "corpora": {
-        "gloom": {"expected": "up", "control_of": None},
-        "dull": {"expected": "none", "control_of": "gloom"},
-        "joy": {"expected": "down", "control_of": None},
-    },
-}
+PLAN: Plan = yaml_of_text("""\
+smallest: 0.5
+accuracy: {threshold: 0.7}
+corpora:
+  gloom: {expected: up, control_of: null}
+  dull: {expected: none, control_of: gloom}
+  joy: {expected: down, control_of: null}
+""")
 COURSE = pd.DataFrame(columns=schemas.COURSE.names)
 
 
 def items(scores: Sequence[float], **stage: Any) -> pd.DataFrame:
     """Item scores of one model."""
-    of_model = {
-        "questionnaire": "fear",
-        "model": "m0",
-        "lineage": "m0",
-        "kind": "nli",
-        "framing": "bare",
-    }
-    rows = [{"item": f"item-{number}", "score": score} for number, score in enumerate(scores)]
-    return pd.DataFrame(rows).assign(method="head", **of_model, **stage)
+    names = [f"item-{number}" for number in range(len(scores))]
+    rows = pd.DataFrame({"item": names, "score": scores}).assign(**stage)
+    return rows.assign(
+        questionnaire="fear",
+        model="m0",
+        lineage="m0",
+        kind="nli",
+        framing="bare",
+        method="head",
+    )
 
 
 def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataFrame:
@@ -84,11 +90,9 @@ class TestTrajectories:
 
     def test_every_fit_begins_where_the_model_was(self) -> None:
         trajectory = ends([(1.0, 2.0), (3.0, 4.0)], before=0.5)
-        read = trajectory.set_index(["corpus", "fit", "epoch"])["answer"]
-        assert read[:, :, 0].to_dict() == {
-            (corpus, fit): 0.5 for corpus in ("dull", "gloom") for fit in (1, 2)
-        }
-        assert read[:, :, 1].to_dict() == {
+        answers = trajectory.set_index(["epoch", "corpus", "fit"])["answer"]
+        assert answers[0].tolist() == [0.5] * 4
+        assert answers[1].to_dict() == {
             ("dull", 1): 2,
             ("dull", 2): 4,
             ("gloom", 1): 1,
@@ -99,17 +103,8 @@ class TestTrajectories:
 class TestChanges:
     def test_a_fit_stands_beside_the_fit_to_the_control_of_the_same_number(self) -> None:
         changes = intervention_changes(ends([(1.0, 0.25), (3.0, 4.0)], before=0.5), PLAN)
-        columns = [
-            "corpus",
-            "control",
-            "expected",
-            "fit",
-            "before",
-            "after",
-            "after_control",
-            "difference",
-        ]
-        assert changes[columns].to_numpy().tolist() == [
+        columns = ["corpus", "control", "expected", "fit", "before", "after"]
+        assert changes[[*columns, "after_control", "difference"]].to_numpy().tolist() == [
             ["gloom", "dull", "up", 1, 0.5, 1.0, 0.25, 0.75],
             ["gloom", "dull", "up", 2, 0.5, 3.0, 4.0, -1.0],
         ]
@@ -145,12 +140,10 @@ class TestFigures:
 
     def test_beside_it_stands_what_each_corpus_does(self) -> None:
         figure_by_name = figures_of(ends(SIX, before=0.5))
-        assert figure_by_name["changed", "gloom"].value == pytest.approx(1.15 - 0.5, abs=1e-12)
-        assert figure_by_name["changed", "dull"].value == pytest.approx(0.1 - 0.5, abs=1e-12)
-        assert (
-            figure_by_name["changed", "gloom"].verdict,
-            figure_by_name["changed", "gloom"].n,
-        ) == (None, 6)
+        gloomy, dull = (figure_by_name["changed", corpus] for corpus in ("gloom", "dull"))
+        assert gloomy.value == pytest.approx(1.15 - 0.5, abs=1e-12)
+        assert dull.value == pytest.approx(0.1 - 0.5, abs=1e-12)
+        assert (gloomy.verdict, gloomy.n) == (None, 6)
 
     def test_an_intervention_without_a_control_is_not_told(self) -> None:
         moved = figures_of(ends(SIX))["moved", "joy"]
@@ -158,18 +151,18 @@ class TestFigures:
         assert (moved.reason, moved.n, moved.unit) == ("no corpus that is its control", 0, "fits")
 
     @pytest.mark.parametrize(
-        ("fits", "mean_move", "counted"), [(4, 1.05, "4 fits"), (1, 1.1, "1 fit")]
+        ("fits", "value", "reason"),
+        [
+            (SIX[:4], 1.05, "4 fits (at least 5 needed)"),
+            (SIX[:1], 1.1, "1 fit (at least 5 needed)"),
+            ([(1.0, 0.5)] * 6, 0.5, "fits without variation"),
+        ],
     )
-    def test_fewer_than_five_fits_have_no_interval(self, fits, mean_move, counted) -> None:
-        moved = figures_of(ends(SIX[:fits]))["moved", "gloom"]
+    def test_fits_that_have_no_interval(self, fits, value, reason) -> None:
+        moved = figures_of(ends(fits))["moved", "gloom"]
         assert (moved.low, moved.specific, moved.verdict) == (None, None, str(Verdict.INCONCLUSIVE))
-        assert moved.value == pytest.approx(mean_move, abs=1e-12)
-        assert moved.why == f"No verdict is possible: {counted} (at least 5 needed)."
-
-    def test_fits_that_are_alike_have_no_interval(self) -> None:
-        moved = figures_of(ends([(1.0, 0.5)] * 6))["moved", "gloom"]
-        assert (moved.value, moved.low, moved.verdict) == (0.5, None, str(Verdict.INCONCLUSIVE))
-        assert moved.why == "No verdict is possible: fits without variation."
+        assert moved.value == pytest.approx(value, abs=1e-12)
+        assert moved.why == f"No verdict is possible: {reason}."
 
     @pytest.mark.parametrize(
         ("after", "verdict", "corpus"),
@@ -182,12 +175,11 @@ class TestFigures:
     def test_where_entailment_is_forgotten_nothing_is_told(self, after, verdict, corpus) -> None:
         """Wilson's interval of 100 pairs: .82 [.733, .883], .76 [.668, .833]; the first epoch does
         not count."""
-        rows = []
-        for fit, off in ((1, -0.05), (2, -0.05), (3, 0.1)):
-            for epoch, share in ((0, 0.9), (1, 0.5), (2, after + off)):
-                rows.append((corpus, fit, epoch, "accuracy", share, 100))
-        columns = ["corpus", "fit", "epoch", "measure", "value", "n"]
-        course = pd.DataFrame(rows, columns=columns)
+        epochs = pd.DataFrame({"epoch": [0, 1, 2], "value": [0.9, 0.5, after]})
+        fits = table_of_text("fit|off\n1|-0.05\n2|-0.05\n3|0.1\n")
+        course = fits.merge(epochs, how="cross")
+        course["value"] += course["off"] * (course["epoch"] == 2)
+        course = course.assign(corpus=corpus, measure="accuracy", n=100)
         assert figures_of(ends(SIX), course)["moved", "gloom"].verdict == verdict
 
 
@@ -240,37 +232,34 @@ class Planted:
     moved, noise, wrong_before, wrong_after = 0.0, 0.0, False, False
 
     def __init__(self, corpus: str = "", fit: int = 0) -> None:
-        seed = zlib.crc32(f"{corpus} {fit}".encode())
+        random = np.random.default_rng(zlib.crc32(f"{corpus} {fit}".encode()))
         self.asked, self.more = 0, 0.0
         if corpus:
-            self.more = 0.4 + np.random.default_rng(seed).normal() * self.noise
+            self.more = 0.4 + random.normal() * self.noise
         if corpus == "gloom":
             self.more += self.moved
-        self.is_wrong = (self.wrong_before and not corpus) or (
-            self.wrong_after and corpus == "dull"
-        )
-        self.known = {
-            (pair["premise"], pair["hypothesis"]): LABELS.index(pair["label"])
-            for pair in test_ask.PAIRS
-        }
+        forgets = self.wrong_after and corpus == "dull"
+        self.is_wrong = forgets or (self.wrong_before and not corpus)
+        self.known = {}
+        for pair in test_ask.PAIRS:
+            label = LABELS.index(pair["label"])
+            self.known[pair["premise"], pair["hypothesis"]] = label
 
     def entailment(
         self, pairs: Sequence[Any], before: Any = None, *, every: bool = False
     ) -> np.ndarray:
         return np.array([self._logits(*pair) for pair in pairs])
 
-    def _logits(self, premise: str, hypothesis: str) -> list[float]:
-        if (premise, hypothesis) in self.known:
-            return [
-                float((self.known[premise, hypothesis] == label) is not self.is_wrong)
-                for label in range(3)
-            ]
-        text = premise + hypothesis
-        is_source = "enemy" in text or "thief" in text
+    def _logits(self, premise: str, hypothesis: str) -> np.ndarray:
+        label = self.known.get((premise, hypothesis))
+        if label is not None:
+            right = np.eye(3)[label]
+            return 1 - right if self.is_wrong else right
+        is_source = "enemy" in premise or "thief" in premise
         is_second = "By day" in premise  # the first item is keyed the other way round
         lean = 0.1 + self.more if is_second else -self.more
-        entails = lean if is_source == ("often" in text) else -lean
-        return [entails, 0.0, 0.0]
+        entails = lean if is_source == ("often" in hypothesis) else -lean
+        return np.array([entails, 0.0, 0.0])
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         return np.full((len(texts), 4), 0.5, dtype=np.float32)
@@ -300,8 +289,8 @@ def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_l
 ) -> None:
     figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True)
     moved_row = figure_rows.loc["moved", "gloom"]
-    assert moved_row["value"] > 0.5
     assert moved_row["verdict"] == str(Verdict.INVALID)
+    assert moved_row["value"] > 0.5
     assert "adapted to" not in moved_row["why"]
 
 
@@ -310,10 +299,8 @@ def test_what_forgets_how_to_entail_is_unfit(monkeypatch) -> None:
     figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_after=True)
     moved_row = figure_rows.loc["moved", "gloom"]
     assert moved_row["verdict"] == str(Verdict.INVALID)
-    assert (
-        "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]"
-        in moved_row["why"]
-    )
+    reason = "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]"
+    assert reason in moved_row["why"]
     judged = figure_rows.query("figure == 'accuracy' and item_set == 'pairs'")
     assert judged["value"].tolist() == [1.0]
 

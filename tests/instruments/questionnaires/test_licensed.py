@@ -2,10 +2,10 @@
 nowhere."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -18,14 +18,11 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
 )
 from evenruler.instruments.questionnaires.ask.questions import split_by_placebo
 from evenruler.instruments.questionnaires.card import card
-from evenruler.instruments.questionnaires.declare import Settings, Source, load
+from evenruler.instruments.questionnaires.declare import Settings, load
 from evenruler.instruments.questionnaires.rows import build
-from evenruler.models.cache import AnswerCodec, Cache
 from evenruler.models.declarations import Catalogue
-from evenruler.models.store import RowStore
-from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
-from evenruler.versions import Changelog
-from tests.instruments.questionnaires.doors import no_answers
+from evenruler.publish.folder import write_benchmark
+from tests.instruments.questionnaires.doors import benchmark_folder, no_answers, table_of_text
 
 LICENSED = {"rest": "Do slumbering walruses yodel?", "alone": "Quokkas greeting an aardvark?"}
 
@@ -96,34 +93,22 @@ def test_ss_is_of_the_licensed_wording_and_of_the_paraphrase(declaration) -> Non
     assert (request.by, request.of_instrument) == ("e", True)
     axes = {
         "How often do you rest?": [1.0, 0.0],
+        "How often are you alone?": [0.0, -1.0],
         LICENSED["rest"]: [0.6, 0.8],
         LICENSED["alone"]: [0.0, 1.0],
     }
-    axes |= {"How often are you alone?": [0.0, -1.0]}
-    vectors = [
-        axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]
-    ]  # every prompt along the first axis
+    # Every prompt lies along the first axis.
+    vectors = [axes.get(text, [1.0, 0.0]) for text in request.inputs["text"]]
     embedded = request.rows.assign(vector=vectors)
 
-    specific, twins = split_by_placebo(
-        {**tables, "items": tables["items"].assign(questionnaire="moods")}
-    )
-    figures = content_figures(
-        specific,
-        twins,
-        plan,
-        {**no_answers(), "embeddings": embedded},
-    )
+    tables["items"] = tables["items"].assign(questionnaire="moods")
+    specific, twins = split_by_placebo(tables)
+    answers = {**no_answers(), "embeddings": embedded}
+    figures = content_figures(specific, twins, plan, answers)
 
-    values = figures.set_index(["item", "measure"])["value"]
-    assert values.to_dict() == pytest.approx(
-        {
-            ("rest", "similarity_to_paraphrase"): 1.0,
-            ("rest", "similarity"): 0.6,
-            ("alone", "similarity_to_paraphrase"): 0.0,
-            ("alone", "similarity"): 0.0,
-        }
-    )
+    values = figures.pivot(index="item", columns="measure", values="value")
+    assert values["similarity_to_paraphrase"].to_dict() == pytest.approx({"rest": 1, "alone": 0})
+    assert values["similarity"].to_dict() == pytest.approx({"rest": 0.6, "alone": 0})
     prompts = source_prompts(tables["prompts"])
     assert set(figures["n"]) == {len(prompts) // 2}
 
@@ -143,10 +128,8 @@ def texts_below(folder: Path) -> str:
     texts = []
     for path in folder.rglob("*"):
         if path.suffix == ".parquet":
-            texts += [
-                json.dumps(pq.read_table(path).to_pylist()),
-                str(pq.read_metadata(path).metadata),
-            ]
+            table = pq.read_table(path)
+            texts += [json.dumps(table.to_pylist()), str(table.schema.metadata)]
         elif path.is_file():
             texts.append(path.read_bytes().decode("utf-8", errors="replace"))
     return "\n".join(texts)
@@ -159,25 +142,26 @@ def test_the_card_says_how_to_get_the_wording(declaration) -> None:
 
 
 def test_validity_is_told_from_the_evidence(declaration) -> None:
-    reason = "fewer than 5 lineages of models"
-    unlabelled: list[Any] = [
-        {"figure": "alpha", "method": "head", "value": None, "reason": reason},
-        {"figure": "alpha", "subscale": "rest", "method": "head", "value": 0.5},
-        {"figure": "rho", "other": "phq-9", "method": "head", "value": 0.5, "n": 6},
-        {"figure": "similarity", "value": 0.5},
-        {"figure": "similarity", "reference": "paraphrase", "value": 0.25},
-    ]
-    moved = {"figure": "moved", "corpus": "x", "verdict": "inconclusive", "unit": "fits"}
-    labelled: list[Any] = [
-        {"figure": "accuracy", "item_set": "pairs", "value": 0.8, "low": 0.72},
-        {"figure": "accuracy", "item_set": "statements", "value": 0.3, "low": 0.2},
-        {"figure": "silhouette", "value": 0.25},
-        {"figure": "intensifier_order", "value": -0.5},
-        {**moved, "value": 0.57, "n": 1},
-        {**moved, "method": "mlm", "value": 0.5, "n": 1},
-    ]
-    evidence = [{"model": None, **row} for row in unlabelled]
-    evidence += [{"model": "m", **row} for row in labelled]
+    rows = table_of_text("""\
+model|figure|subscale|method|other|reference|item_set|corpus|value|low|n|unit|verdict|reason
+|alpha||head||||||||||fewer than 5 lineages of models
+|alpha|rest|head|||||0.5|||||
+|rho||head|phq-9||||0.5||6|||
+|similarity|||||||0.5|||||
+|similarity||||paraphrase|||0.25|||||
+m|accuracy|||||pairs||0.8|0.72||||
+m|accuracy|||||statements||0.3|0.2||||
+m|silhouette|||||||0.25|||||
+m|intensifier_order|||||||-0.5|||||
+m|moved||||||x|0.57||1|fits|inconclusive|
+m|moved||mlm||||x|0.5||1|fits|inconclusive|
+""").astype(object)
+    always = ["figure", "model", "value"]
+    evidence: list[Any] = []
+    for row in rows.where(rows.notna(), None).to_dict("records"):
+        evidence.append(
+            {name: row[name] for name in row if row[name] is not None or name in always}
+        )
     validity = card(declaration, *built(declaration), evidence).validity
     assert (
         "Models whose accuracy on labelled pairs has a 95% interval above 0.7: 1 of 1."
@@ -199,54 +183,19 @@ def test_no_published_file_holds_any_of_it(declaration, tmp_path) -> None:
     benchmark = build(declaration, Catalogue(models={}))
     tables, plan = built(declaration)
     words = card(declaration, tables, plan, [])
-    source: Source = declaration.source
-    row = {"figure": "similarity", "model": None, "value": 0.6, "n": 2, "unit": "items"}
-    write_benchmark(
-        BenchmarkFolder(
-            name=declaration.benchmark,
-            title=source.title,
-            version="0.1.0",
-            language="en",
-            task_categories=list(words.task_categories),
-            tags=list(words.tags),
-            construct=source.construct_,
-            warning=None,
-            reading=words.reading,
-            limits=list(words.limits),
-            citations=[],
-            configs=[
-                Config(config.name, config.what, table=benchmark.tables[config.name])
-                for config in words.configs
-            ],
-            n_rejected=0,
-            parameters=words.parameters,
-            plan=plan,
-            quality=words.quality,
-            listed=[],
-            quality_of_any=words.quality_of_any,
-            compared=[],
-            evidence=[row],
-            models={},
-            command="make repro",
-            harness=words.harness,
-            harness_task=words.harness_task,
-            changelog=Changelog(),
-        ),
-        tmp_path / "published",
+    published_tables = {config.name: benchmark.tables[config.name] for config in words.configs}
+    folder = benchmark_folder(
+        declaration.benchmark, declaration.source, published_tables, plan, words
     )
+    write_benchmark(folder, tmp_path / "published")
 
     published = texts_below(tmp_path / "published").lower()
 
     assert "how often do you rest?" in published
     assert "withheld for copyright (sold by its publisher)" in published
     assert "measured against the licensed wording" in published
-    for question in LICENSED.values():
-        assert question.lower() not in published
-        assert not [
-            word
-            for word in question.lower().strip("?").split()
-            if len(word) > 4 and word in published
-        ]
+    long_words = set(re.findall(r"[a-z]{5,}", " ".join(LICENSED.values()).lower()))
+    assert {word for word in long_words if word in published} == set()
 
 
 def test_no_source_that_is_read_holds_any_of_it(declaration) -> None:
@@ -254,43 +203,17 @@ def test_no_source_that_is_read_holds_any_of_it(declaration) -> None:
     assert not [question for question in LICENSED.values() if question in declared]
 
 
-def test_the_row_store_holds_none_of_it(tmp_path) -> None:
-    store = RowStore(tmp_path)
-    form = AnswerCodec(
-        pack=lambda answer: np.float64(answer).tobytes(),
-        unpack=lambda packed: np.frombuffer(packed)[0],
-    )
-    questions = list(LICENSED.values())
-
-    def ask(distinct: list[str], missing: frozenset[int]) -> Any:
-        yield [(place, 1.5) for place in sorted(missing)]
-
-    assert list(Cache("e", "engine", store).answers("embedding/1", questions, form, ask)) == [
-        1.5,
-        1.5,
-    ]
-    assert store.count() == 2
-    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert not [question for question in questions if question.encode() in stored]
-
-
 def test_another_number_of_lines_is_refused_unsaid(
     declaration, wording, tmp_path, error_of
 ) -> None:
     wording.write_text("Secret?")
     complaint = error_of(load, tmp_path / "moods.yaml", declaration.settings, tmp_path / "shared")
-    assert (
-        complaint
-        == f"{wording}: 1 different lines, expected 2; write a line an item, in the order of "
-        "`items`"
-    )
+    remedy = "write a line an item, in the order of `items`"
+    assert complaint == f"{wording}: 1 different lines, expected 2; {remedy}"
 
 
 def test_a_file_beside_wording_that_is_held_is_refused(declaration, tmp_path, error_of) -> None:
     path = tmp_path / "moods.yaml"
     path.write_text(path.read_text().replace("wording: paraphrased", "wording: held"))
     complaint = error_of(load, path, declaration.settings, tmp_path / "shared")
-    assert complaint == (
-        f"{path}: original: `file` is for wording that is not held: say `wording: paraphrased`, or "
-        "leave it out; fix it"
-    )
+    assert complaint.startswith(f"{path}: original: `file` is for wording that is not held: ")

@@ -2,6 +2,7 @@
 numbers."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -19,10 +20,9 @@ from evenruler.instruments.questionnaires.declare.source import (
 from evenruler.instruments.questionnaires.rows import QuestionnaireRows, fill_templates
 from evenruler.models import load
 from evenruler.models.store import RowStore
-from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
-from evenruler.versions import Changelog
+from evenruler.publish.folder import BenchmarkFolder, write_benchmark
 from tests.hub_client import ROOT, Client
-from tests.instruments.questionnaires.doors import by_logits
+from tests.instruments.questionnaires.doors import benchmark_folder, by_logits
 from tests.lm_eval_run import lm_eval
 from tests.loopback_hub import running
 from tests.tiny import save_tiny, tiny_declaration, tiny_params
@@ -39,62 +39,34 @@ def shortened() -> tuple[QuestionnaireSource, ResponseScale]:
         ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml",
         ROOT / "data/sources/questionnaires/shared/scales",
     )
-    declared = YAML(typ="safe").load(
-        (ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml").read_text()
-    )
+    path = ROOT / f"data/sources/questionnaires/{QUESTIONNAIRE}.yaml"
+    declared = YAML(typ="safe").load(path)
     chosen = dict(list(declared["items"].items())[:2])
-    for item, changes in zip(
-        chosen.values(), ({"subscale": "friends"}, {"keying": -1}), strict=True
-    ):
-        item |= changes
-    for asked in (asked for item in chosen.values() for asked in (item, *item["twins"])):
-        asked["terms"] = {
-            "source": asked["terms"]["source"][:2],
-            "inverse": asked["terms"]["inverse"][:1],
-        }
+    first, second = chosen.values()
+    first["subscale"], second["keying"] = "friends", -1
+    for item in (first, second):
+        for wording in (item, *item["twins"]):
+            terms = wording["terms"]
+            wording["terms"] = {"source": terms["source"][:2], "inverse": terms["inverse"][:1]}
     return QuestionnaireSource.model_validate({**declared, "items": chosen}), scale
 
 
-def benchmark_of(
-    source: QuestionnaireSource, scale: ResponseScale, built: QuestionnaireRows
-) -> BenchmarkFolder:
-    name = f"questionnaires-{QUESTIONNAIRE}"
-    return BenchmarkFolder(
-        name=name,
-        title=source.title,
-        version="1.0.0",
-        language="en",
-        task_categories=["text-classification"],
-        tags=["questionnaire"],
-        construct=source.construct_,
-        warning=None,
+def benchmark_of(source: QuestionnaireSource, built: QuestionnaireRows) -> BenchmarkFolder:
+    tables = {
+        "prompts": pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS),
+        "items": pa.Table.from_pylist(built.items, schema=schemas.ITEMS),
+    }
+    words = SimpleNamespace(
         reading=source.direction,
         limits=["Few rows."],
-        citations=[],
-        configs=[
-            Config(
-                "prompts",
-                "a prompt",
-                table=pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS),
-            ),
-            Config(
-                "items", "an item", table=pa.Table.from_pylist(built.items, schema=schemas.ITEMS)
-            ),
-        ],
-        n_rejected=0,
         parameters={},
-        plan={"temperature": SETTINGS.temperature, "three_way": SETTINGS.three_way},
         quality=[FigureHeading("mean_response", "mean response", "mean answer")],
         quality_of_any=[FigureHeading("alpha", "alpha", "alpha")],
-        listed=[],
-        compared=[],
-        evidence=[],
-        models={},
-        command="make repro",
         harness=harness_files(QUESTIONNAIRE, source, "1.0.0"),
         harness_task=task_name(QUESTIONNAIRE),
-        changelog=Changelog(),
     )
+    plan = {"temperature": SETTINGS.temperature, "three_way": SETTINGS.three_way}
+    return benchmark_folder(f"questionnaires-{QUESTIONNAIRE}", source, tables, plan, words)
 
 
 @pytest.mark.slow
@@ -109,7 +81,7 @@ def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
     model = load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "store"))
     source, scale = shortened()
     built = fill_templates(QUESTIONNAIRE, source, scale)
-    made = benchmark_of(source, scale, built)
+    made = benchmark_of(source, built)
     root = tmp_path / "root"
     write_benchmark(made, root / "benchmarks" / made.name)
     declared = tiny_declaration({"tiny": folder}, entailment=True)
@@ -118,17 +90,8 @@ def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
     with running() as hub:
         client = Client(hub, root, tmp_path / "home", warm_client)
         client.run("evenruler", "publish", made.name, "--to", REPO)
-        client.run(
-            "hf",
-            "download",
-            REPO,
-            "--repo-type",
-            "dataset",
-            "--revision",
-            "v1.0.0",
-            "--local-dir",
-            "got",
-        )
+        options = ["--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got"]
+        client.run("hf", "download", REPO, *options)
     run = lm_eval(folder, root / "got", task_name(QUESTIONNAIRE), tmp_path / "elsewhere")
     found = run["results"]["nli_trust_in_people"]
 

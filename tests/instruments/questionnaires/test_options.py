@@ -20,7 +20,7 @@ from evenruler.instruments.questionnaires.diagnose.population import population_
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.measurement import Resampling
 from tests.instruments.questionnaires.doors import PLAN, figure_table, no_answers, subject
-from tests.personas import REFUSAL, STYLES, Rater, rated
+from tests.personas import REFUSAL, Rater, rated
 
 SOURCES = Path(__file__).parents[3] / "data/sources/questionnaires"
 
@@ -38,10 +38,10 @@ CHAT = subject(
 
 
 @cache
-def published(name: str = "gad-7") -> tuple[Tables, Plan]:
+def published() -> tuple[Tables, Plan]:
     """A shipped questionnaire, and a plan that asks it in four orders."""
-    source, scale = load_questionnaire(SOURCES / f"{name}.yaml", SOURCES / "shared/scales")
-    rows = fill_templates(name, source, scale)
+    source, scale = load_questionnaire(SOURCES / "gad-7.yaml", SOURCES / "shared/scales")
+    rows = fill_templates("gad-7", source, scale)
     facts = [fact.model_dump() for fact in load_facts(SOURCES / "shared/pairs/facts.csv")]
     words = {word: level.weight for level in scale.levels for word in level.words.values()}
     accuracy = {**PLAN["accuracy"], "threshold": 0.7, "facts": facts, "words": words}
@@ -50,23 +50,30 @@ def published(name: str = "gad-7") -> tuple[Tables, Plan]:
     return {name: pd.DataFrame(table) for name, table in tables.items()}, plan
 
 
-@cache
-def measured(rater: Rater, seed: int = 0, name: str = "gad-7") -> pd.DataFrame:
-    """The figures of a scripted chat, by name."""
-    tables, plan = published(name)
+def scripted_replies(rater: Rater) -> tuple[pd.DataFrame, "pd.Series[str]"]:
+    tables, plan = published()
     rows = rated(tables, plan)
-    replies = replace(rater, weights=plan["accuracy"]["words"]).replies(rows, seed)
-    return of_answers(replied(rows, replies), name=name)
+    weighing = replace(rater, weights=plan["accuracy"]["words"])
+    return rows, pd.Series(weighing.replies(rows, 0), index=rows.index)
 
 
-def of_answers(
-    answers: dict[str, pd.DataFrame], who: ModelMeta = CHAT, name: str = "gad-7"
-) -> pd.DataFrame:
-    tables, plan = published(name)
+@cache
+def measured(rater: Rater) -> pd.DataFrame:
+    """The figures of a scripted chat, by name."""
+    return of_answers(replied(*scripted_replies(rater)))
+
+
+def record_of(answers: dict[str, pd.DataFrame], who: ModelMeta = CHAT) -> Record:
+    tables, plan = published()
     scored = scores(tables, plan, {**no_answers(), **answers}, who)
-    tables_of_figures = figures(name, tables, plan, scored, who, RESAMPLING)
-    whole = across([Record(name, who, tables, plan, tables_of_figures)], RESAMPLING)
-    figure_rows = figure_table(pd.concat([tables_of_figures["figures"], whole["figures"]]))
+    tables_of_figures = figures("gad-7", tables, plan, scored, who, RESAMPLING)
+    return Record("gad-7", who, tables, plan, tables_of_figures)
+
+
+def of_answers(answers: dict[str, pd.DataFrame], who: ModelMeta = CHAT) -> pd.DataFrame:
+    record = record_of(answers, who)
+    of_any = across([record], RESAMPLING)["figures"]
+    figure_rows = figure_table(pd.concat([record.found["figures"], of_any]))
     of_scale = "model == 'chat' and method == 'options' and subscale == '' and item == ''"
     return figure_rows.query(of_scale).set_index("figure")
 
@@ -90,72 +97,54 @@ class TestQuestions:
     @pytest.mark.parametrize("orders", [2, 8])
     def test_each_letter_stands_for_both_ends_alike(self, orders: int) -> None:
         weights = np.array([-4, -3, -2, -2, 2, 2, 3, 4])
-        listed = np.array(
-            [weights[options.option_order(8, order, orders)] for order in range(orders)]
-        )
-        assert listed.sum(axis=0).tolist() == [0] * 8
+        listed = [weights[options.option_order(8, order, orders)] for order in range(orders)]
+        assert np.sum(listed, axis=0).tolist() == [0] * 8
         assert (np.sort(listed) == weights).all()
 
     def test_facts_are_asked_both_ways_with_both_terms(self) -> None:
         tables, plan = published()
         facts = options.option_questions(tables, plan).query("known")
         assert len(facts) == 143 * 2 * 2
-        assert (
-            facts["prompt"]
-            .iloc[0]
-            .startswith(f"{options.PROMPT.partition('{')[0]}Fire is ____ hot.")
-        )
+        question = options.PROMPT.partition("{")[0]
+        assert facts["prompt"].iloc[0].startswith(f"{question}Fire is ____ hot.")
 
-    def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(self) -> None:
+    @pytest.mark.parametrize(
+        ("operations", "request"),
+        [({"words", "generate"}, ("letters", "words")), ({"generate"}, ("options", "generate"))],
+    )
+    def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(
+        self, operations, request
+    ) -> None:
         tables, plan = published()
-        local = replace(CHAT, kind="causal", operations=frozenset({"words", "generate"}))
-        batches = [
-            request
-            for request in requests(tables, plan, no_answers_of_tools(), local)
-            if not request.by
-        ]
-        assert [(request.table, request.operation) for request in batches] == [("letters", "words")]
-        assert batches[0].inputs["surface_form"][:8] == list("ABCDEFGH")
-        (written,) = [
-            request
-            for request in requests(tables, plan, no_answers_of_tools(), CHAT)
-            if not request.by
-        ]
-        assert (written.table, written.operation, len(written.rows)) == (
-            "options",
-            "generate",
-            4 * 168 + 572,
-        )
+        who = replace(CHAT, operations=frozenset(operations))
+        embedded = {"embeddings": pd.DataFrame()}
+        (batch,) = [batch for batch in requests(tables, plan, embedded, who) if not batch.by]
+        assert (batch.table, batch.operation) == request
+        assert len(batch.rows) % (4 * 168 + 572) == 0
+        if batch.table == "letters":
+            assert batch.inputs["surface_form"][:8] == list("ABCDEFGH")
 
 
 def replied(rows: pd.DataFrame, replies: Any) -> dict[str, pd.DataFrame]:
     return {"options": rows[["id", "turn"]].assign(reply=replies, reason=None)}
 
 
-def no_answers_of_tools() -> dict[str, pd.DataFrame]:
-    return {"embeddings": pd.DataFrame()}
-
-
 class TestScripted:
     def test_an_anxious_chat_is_so_by_what_was_planted(self) -> None:
         figure_rows = measured(Rater(mood=2))
         headline = figure_rows.loc["beyond_twins"]
-        assert headline["value"] == pytest.approx(2, abs=0.4)
+        values = figure_rows["value"]
+        assert values["beyond_twins"] == pytest.approx(2, abs=0.4)
         assert headline["p"] < 0.05
         assert headline["verdict"] == "inconclusive"  # until a planted mood was seen to be read
         assert "figures are descriptive" in headline["why"]
-        assert figure_rows.loc["accuracy", "value"] == 1
-        assert figure_rows.loc["acquiescence", "value"] == pytest.approx(0, abs=0.3)
+        assert values["accuracy"] == 1
+        assert values["acquiescence"] == pytest.approx(0, abs=0.3)
 
     def test_what_is_said_to_all_is_taken_off(self) -> None:
         figure_rows = measured(Rater(agrees=2))
         assert figure_rows.loc["acquiescence", "value"] > 1.5
         assert abs(figure_rows.loc["beyond_twins", "value"]) < 0.5
-
-    def test_how_it_words_its_choice_makes_no_difference(self) -> None:
-        expected = measured(Rater(mood=1))["value"]
-        values = measured(Rater(mood=1, style=STYLES["wordy"]))["value"]
-        pd.testing.assert_series_equal(values, expected, check_exact=True)
 
     @pytest.mark.parametrize(
         ("rater", "why"),
@@ -171,14 +160,10 @@ class TestScripted:
         assert re.search(why, headline["why"]), headline["why"]
 
     def test_one_that_refuses_items_and_knows_facts_does_not_count(self) -> None:
-        tables, plan = published()
-        rows, replies = scripted_replies(mood=0)
+        rows, replies = scripted_replies(Rater(mood=0))
         replies[~rows["known"].to_numpy(dtype=bool)] = REFUSAL
-        scored = scores(tables, plan, {**no_answers(), **replied(rows, replies)}, CHAT)
-        tables_of_figures = figures("gad-7", tables, plan, scored, CHAT, RESAMPLING)
-        (row,) = population_table([Record("gad-7", CHAT, tables, plan, tables_of_figures)]).to_dict(
-            "records"
-        )
+        population = population_table([record_of(replied(rows, replies))])
+        (row,) = population.to_dict("records")
         assert (row["accuracy"], row["member"]) == (1.0, False)
         assert row["standing"].startswith("672 of 672 requests were not answered")
 
@@ -193,20 +178,9 @@ class TestScripted:
         [
             ("known", "invalid on this model", "its accuracy on 143 facts is 0.00", 7),
             ("twin > 0", "invalid on this model", "504 of 672 requests were not answered", 0),
-            (
-                "twin == 0",
-                "inconclusive",
-                "No verdict is possible: no completely answered item.",
-                0,
-            ),
+            ("twin == 0", "inconclusive", "possible: no completely answered item.", 0),
             (
                 "item == 'item-1-nervous' and twin == 0 and polarity == 'source'",
-                "inconclusive",
-                "Validity on this model is unknown",
-                6,
-            ),
-            (
-                "item == 'item-1-nervous' and twin < 2",
                 "inconclusive",
                 "Validity on this model is unknown",
                 6,
@@ -226,27 +200,24 @@ class TestScripted:
         ],
     )
     def test_whatever_is_left_open(self, left_open: str, verdict: str, why: str, n: int) -> None:
-        rows, replies = scripted_replies(mood=2)
+        rows, replies = scripted_replies(Rater(mood=2))
         replies[rows.eval(left_open).to_numpy(dtype=bool)] = REFUSAL
         headline = of_answers(replied(rows, replies)).loc["beyond_twins"]
         assert (headline["verdict"], headline["n"]) == (verdict, n)
         assert why in headline["why"]
 
     def test_a_sentence_whose_gap_is_filled(self) -> None:
-        rows, letters = scripted_replies(mood=2)
-        sentences = [prompt.split("\n\n")[1] for prompt in rows["prompt"]]
-        gaps = [text.split(". ")[-1] for text in sentences]
-        words = [
-            words_in_order["ABCDEFGH".index(letter)]
-            for words_in_order, letter in zip(rows["words"], letters, strict=True)
-        ]
-        filled = [gap.replace(options.GAP, word) for gap, word in zip(gaps, words, strict=True)]
+        rows, letters = scripted_replies(Rater(mood=2))
+        filled = []
+        for prompt, words, letter in zip(rows["prompt"], rows["words"], letters, strict=True):
+            gap = prompt.split("\n\n")[1].split(". ")[-1]
+            filled.append(gap.replace(options.GAP, words["ABCDEFGH".index(letter)]))
         tables, plan = published()
         by_letter, by_sentence = (
-            options.parse_option_answers(tables, plan, no_answers() | replied(rows, replies))
+            options.parse_option_answers(tables, plan, no_answers() | replied(rows, replies))[1]
             for replies in (letters, filled)
         )
-        pd.testing.assert_frame_equal(by_letter[1], by_sentence[1])
+        pd.testing.assert_frame_equal(by_letter, by_sentence)
 
     @pytest.mark.parametrize(
         ("left_open", "n", "twins"),
@@ -258,35 +229,21 @@ class TestScripted:
     def test_two_are_compared_over_what_both_answered(
         self, left_open: str, n: int, twins: int
     ) -> None:
-        tables, plan = published()
-        rows, replies = scripted_replies(mood=2)
+        rows, replies = scripted_replies(Rater(mood=2))
         lacking = replies.mask(rows.eval(left_open).astype(bool), REFUSAL)
-        scored_by_rater = [
-            scores(tables, plan, no_answers() | replied(rows, answered), CHAT)
-            for answered in (replies, lacking)
-        ]
-        headlines = [
-            figures("gad-7", tables, plan, scored, CHAT, RESAMPLING)["headlines"]
-            for scored in scored_by_rater
-        ]
-        assert contrast(*headlines, 0.5).levels == {"items": n, "twins": twins, "fits": 1}
+        whole, partial = (record_of(replied(rows, answers)) for answers in (replies, lacking))
+        compared = contrast(whole.found["headlines"], partial.found["headlines"], 0.5)
+        assert compared.levels == {"items": n, "twins": twins, "fits": 1}
 
 
-def scripted_replies(mood: float) -> tuple[pd.DataFrame, "pd.Series[str]"]:
-    tables, plan = published()
-    rows = rated(tables, plan)
-    return rows, pd.Series(
-        Rater(mood=mood, weights=plan["accuracy"]["words"]).replies(rows, 0), index=rows.index
-    )
+SAYS_LETTERS = replace(CHAT, operations=frozenset({"words"}))
 
 
 class TestMass:
     def test_letters_give_what_replies_give(self) -> None:
-        rows, replies = scripted_replies(mood=2)
+        rows, replies = scripted_replies(Rater(mood=2))
         letters = letters_of(rows, replies, mass=1.0)
-        by_letters = of_answers(
-            {"letters": letters}, replace(CHAT, operations=frozenset({"words"}))
-        )
+        by_letters = of_answers({"letters": letters}, SAYS_LETTERS)
         by_reply = of_answers(replied(rows, replies))
         for figure in ("beyond_twins", "accuracy", "acquiescence", "order_shift"):
             assert by_letters.loc[figure, "value"] == pytest.approx(
@@ -294,30 +251,14 @@ class TestMass:
             )
 
     def test_one_that_would_write_something_else_is_not_measured(self) -> None:
-        rows, replies = scripted_replies(mood=2)
-        figure_rows = of_answers(
-            {"letters": letters_of(rows, replies, mass=0.2)},
-            replace(CHAT, operations=frozenset({"words"})),
-        )
-        assert (
-            "the letters have 0.20 of what it would write" in figure_rows.loc["beyond_twins", "why"]
-        )
+        letters = letters_of(*scripted_replies(Rater(mood=2)), mass=0.2)
+        why = of_answers({"letters": letters}, SAYS_LETTERS).loc["beyond_twins", "why"]
+        assert "the letters have 0.20 of what it would write" in why
 
 
-def letters_of(rows: pd.DataFrame, letters: "pd.Series[str]", mass: float) -> pd.DataFrame:
+def letters_of(rows: pd.DataFrame, chosen: "pd.Series[str]", mass: float) -> pd.DataFrame:
     """All mass on the letter that was said."""
-    nats_rows: list[dict[str, Any]] = [
-        {
-            "id": row["id"],
-            "turn": row["turn"],
-            "surface_form": letter,
-            "nats": float(np.log(mass * (letter == chosen) + 1e-12)),
-        }
-        for row, chosen in zip(rows.to_dict("records"), letters, strict=True)
-        for letter in "ABCDEFGH"
-    ]
-    return (
-        pd.DataFrame(nats_rows)
-        .assign(ends=0.0, alone=0.0, first_nats=0.0, first_token=0)
-        .astype({"turn": "int8"})
-    )
+    letters = pd.DataFrame({"surface_form": list("ABCDEFGH")})
+    pairs = rows[["id", "turn"]].assign(chosen=chosen).merge(letters, how="cross")
+    nats = np.log(mass * (pairs["surface_form"] == pairs["chosen"]) + 1e-12)
+    return pairs.assign(nats=nats, ends=0.0, alone=0.0, first_nats=0.0, first_token=0)

@@ -26,7 +26,13 @@ from evenruler.measurement import Figure
 from evenruler.measurement.figures import as_rows
 from evenruler.measurement.headings import find_heading
 from evenruler.measurement.verdicts import ValidityCheck, mark_invalid
-from tests.instruments.questionnaires.doors import PLAN, fact_answers, labelled, subject
+from tests.instruments.questionnaires.doors import (
+    PLAN,
+    fact_answers,
+    labelled,
+    subject,
+    table_of_text,
+)
 
 
 def accuracies_of(*frames: pd.DataFrame) -> pd.DataFrame:
@@ -34,22 +40,18 @@ def accuracies_of(*frames: pd.DataFrame) -> pd.DataFrame:
 
 
 class TestAccuracies:
-    def test_the_share_that_is_right_beside_chance(self) -> None:
-        (row,) = accuracies_of(labelled(right=340, n=501)).to_dict("records")
-        assert (row["n"], row["accuracy"], row["chance"]) == (501, 340 / 501, 1 / 3)
-
-    def test_sets_and_forms_are_told_apart(self) -> None:
+    def test_sets_and_forms_are_told_apart_beside_chance(self) -> None:
         rows = accuracies_of(
-            labelled(right=6, n=6),
+            labelled(right=340, n=501),
             labelled(right=3, n=6, name="statements"),
             labelled("verbaliser", 0, 6),
         )
-        accuracy_by_set = rows.set_index(["method", "set"])["accuracy"].to_dict()
-        assert accuracy_by_set == {
-            ("head", "mnli"): 1.0,
-            ("head", "statements"): 0.5,
-            ("verbaliser", "mnli"): 0.0,
-        }
+        columns = ["method", "set", "n", "accuracy", "chance"]
+        assert rows[columns].to_numpy().tolist() == [
+            ["head", "mnli", 501, 340 / 501, 1 / 3],
+            ["head", "statements", 6, 0.5, 1 / 3],
+            ["verbaliser", "mnli", 6, 0.0, 1 / 3],
+        ]
 
     def test_where_no_pair_is_neutral_it_is_no_answer(self) -> None:
         two = labelled(right=6, n=6).query("label != 'neutral'").assign(neutral=9.0)
@@ -80,13 +82,7 @@ class TestFitness:
             accuracies_of(labelled(right=365, n=501), labelled(right=0, name="statements"))
         )["head"]
         assert record["accuracy"] == pytest.approx(0.7285, abs=1e-4)
-        assert (
-            check_accuracy_validity(record, record["low"] - 1e-9),
-            check_accuracy_validity(record, record["low"]).doubt,
-        ) == (
-            ValidityCheck(),
-            None,
-        )
+        assert check_accuracy_validity(record, record["low"] - 1e-9) == ValidityCheck()
         assert check_accuracy_validity(record, record["low"]).failure is not None
         assert check_accuracy_validity(record, 0.7).failure == (
             "its accuracy on 501 labelled pairs is 0.73 [0.69, 0.77], interval not above 0.7 "
@@ -102,11 +98,12 @@ def test_figures_stand_beside_guessing() -> None:
         labelled(right=15), labelled(right=4, n=6, name="statements"), labelled("verbaliser", 0)
     )
     figures = accuracy_figures(rows, "head")
-    figure_by_key = {(figure.figure, figure.dimensions["item_set"]): figure for figure in figures}
-    accuracy = figure_by_key["accuracy", "pairs"]
-    assert (accuracy.value, accuracy.control, accuracy.n) == (0.75, 1 / 3, 20)
-    assert figure_by_key["auc", "pairs"].control == 0.5
-    assert figure_by_key["accuracy", "statements"].value == 4 / 6
+    values = {}
+    for figure in figures:
+        values[figure.figure, figure.dimensions["item_set"]] = (figure.value, figure.control)
+    assert values["accuracy", "pairs"] == (0.75, 1 / 3)
+    assert values["auc", "pairs"][1] == 0.5
+    assert values["accuracy", "statements"][0] == 4 / 6
     plan: Any = {**PLAN, "accuracy": {"threshold": 0.7, "pairs": [{"set": "mnli"}]}}
     titles = [find_heading(row, headings(plan)).heading for row in as_rows(figures, "fear", "m0")]
     assert titles == ["accuracy", "AUC", "accuracy on statements", "AUC on statements"]
@@ -148,16 +145,16 @@ class TestFacts:
     def test_only_who_knows_how_often_is_right(self, model, share) -> None:
         """Terms and words that are liked by themselves are taken off by the normalisation: a tie is
         not right."""
-        liked = {
-            "perfect": lambda rows: (rows["term"] == "right") == (rows["word"] == "always"),
-            "says yes to all": lambda rows: pd.Series(1.0, rows.index),
-            "always often": lambda rows: rows["word"] == "always",
-            "prefers the right term alone": lambda rows: rows["term"] == "right",
-        }[model]
         answers = fact_answers(n=30)
-        right_facts = of_facts(answers.assign(nats=liked(answers).astype(float)), PLAN).assign(
-            model="m0"
-        )
+        is_right, is_always = answers["term"] == "right", answers["word"] == "always"
+        liked = {
+            "perfect": is_right == is_always,
+            "says yes to all": is_right | True,
+            "always often": is_always,
+            "prefers the right term alone": is_right,
+        }
+        answers["nats"] = liked[model].astype(float)
+        right_facts = of_facts(answers, PLAN).assign(model="m0")
         (row,) = accuracy_table(labelled(n=0).assign(model="m0"), 0.95, right_facts).to_dict(
             "records"
         )
@@ -185,21 +182,12 @@ class TestPopulation:
             ]
         )
         by_model = rows.set_index(["model", "method"])
-        assert by_model["member"].to_dict() == {
-            ("chance", "head"): False,
-            ("good", "head"): True,
-            ("silent", "head"): False,
-            ("talker", "verbaliser"): False,
-            ("talker", "sentence"): True,
-        }
-        assert (
-            by_model.loc[("talker", "verbaliser"), "standing"]
-            == "accuracy interval is not above the threshold, does not count"
-        )
-        assert (
-            by_model.loc[("silent", "head"), "standing"]
-            == "no labelled pairs or facts were asked, does not count"
-        )
+        members = by_model.index[by_model["member"]]
+        assert {*members} == {("good", "head"), ("talker", "sentence")}
+        assert len(by_model) == 5
+        reasons = by_model["standing"].str.removesuffix(", does not count")
+        assert reasons["talker", "verbaliser"] == "accuracy interval is not above the threshold"
+        assert reasons["silent", "head"] == "no labelled pairs or facts were asked"
         assert members_of(rows) == ["good", "talker (sentence)"]
 
     def test_the_highest_bar_of_several_questionnaires_counts(self) -> None:
@@ -218,16 +206,14 @@ class TestStandardised:
     def test_by_hand(self) -> None:
         # Mean 4, SD sqrt((9 + 1 + 16) / 2) = sqrt(13).
         standardised = standardise_scores(np.array([1.0, 3.0, 8.0]))
-        expected = np.array([-3, -1, 4]) / np.sqrt(13)
+        expected = [-3 / 13**0.5, -1 / 13**0.5, 4 / 13**0.5]
         assert standardised == pytest.approx(expected, abs=1e-15)
 
-    @pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0], [2.0, 2.0, 2.0]])
+    @pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0], [2.0, 2.0, 2.0], [0.1, 0.1, 0.1]])
     def test_nan_below_three_or_where_all_are_equal(self, scores) -> None:
+        """The mean of three times .1 is rounded."""
         standardised = standardise_scores(np.array(scores))
         assert np.isnan(standardised).tolist() == [True] * len(scores)
-
-    def test_nan_where_equal_scores_have_a_mean_that_is_rounded(self) -> None:
-        assert np.isnan(standardise_scores(np.array([0.1, 0.1, 0.1]))).all()
 
 
 class TestNormalScores:
@@ -244,36 +230,35 @@ class TestNormalScores:
 
 def test_answers_that_no_term_changes_measure_nothing() -> None:
     """However well the model tells labelled pairs apart."""
-    flat = [("one", "calm", "a", 0.0), ("one", "calm", "b", 0.25), ("one", "calm", "c", 0.5)]
-    flat += [(slug, "tense", word, pss) for slug, _, word, pss in flat]
-    cells = pd.DataFrame(flat, columns=["item", "term", "intensifier", "pss"]).assign(method="head")
-    of_model = {"accuracy_of_any": accuracies_of(labelled()), "cells": cells}
-    same = validity_by_method(of_model, ["head"], 0.5)["head"]
-    assert same.failure == "all 2 terms of 1 items have the same score"
-    varied = cells.assign(pss=cells["pss"].where(cells["term"] == "calm", 0.1))
-    assert validity_by_method({**of_model, "cells": varied}, ["head"], 0.5)["head"].failure is None
+    cells = table_of_text("""\
+item|term|intensifier|pss
+one|calm|a|0.0
+one|calm|b|0.25
+one|calm|c|0.5
+one|tense|a|0.0
+one|tense|b|0.25
+one|tense|c|0.5
+""").assign(method="head")
+    varied = cells.assign(pss=[*cells["pss"][:3], 0.1, 0.1, 0.1])
+    unfit = []
+    for answered in (cells, varied):
+        of_model = {"accuracy_of_any": accuracies_of(labelled()), "cells": answered}
+        unfit.append(validity_by_method(of_model, ["head"], 0.5)["head"].failure)
+    assert unfit == ["all 2 terms of 1 items have the same score", None]
 
 
 def items(scores: dict[str, list[float]], method: str = "head") -> pd.DataFrame:
     """Item scores of a questionnaire of three items, of which the first two are a subscale."""
-    rows = [
-        {
-            "model": model,
-            "lineage": model,
-            "item": f"item-{number}",
-            "subscale": "body" if number < 2 else None,
-            "score": score,
-        }
-        for model, of_model in scores.items()
-        for number, score in enumerate(of_model)
-    ]
-    same = {
-        "questionnaire": "fear",
-        "kind": "nli",
-        "method": method,
-        "framing": "bare",
-    }
-    return pd.DataFrame(rows).assign(**same)
+    wide = pd.DataFrame(scores, index=["item-0", "item-1", "item-2"]).rename_axis("item")
+    rows = wide.reset_index().melt("item", var_name="model", value_name="score")
+    return rows.assign(
+        lineage=rows["model"],
+        subscale=rows["item"].map({"item-0": "body", "item-1": "body"}),
+        questionnaire="fear",
+        kind="nli",
+        method=method,
+        framing="bare",
+    )
 
 
 SCORES = {"a": [1.0, 2.0, 3.0], "b": [3.0, 4.0, -7.0], "c": [0.0, 0.0, 3.0]}
@@ -281,18 +266,15 @@ SCORES = {"a": [1.0, 2.0, 3.0], "b": [3.0, 4.0, -7.0], "c": [0.0, 0.0, 3.0]}
 
 class TestScaleScores:
     def test_means_of_scale_and_subscale(self) -> None:
-        scales = scale_scores(items(SCORES)).set_index(["model", "subscale"])
-
-        assert scales["score"].to_dict() == {
-            ("a", "all"): 2.0,
-            ("a", "body"): 1.5,
-            ("b", "all"): 0.0,
-            ("b", "body"): 3.5,
-            ("c", "all"): 1.0,
-            ("c", "body"): 0.0,
+        scales = scale_scores(items(SCORES)).set_index("model")
+        wide = scales.pivot(columns="subscale", values="score")
+        assert wide.to_dict("index") == {
+            "a": {"all": 2.0, "body": 1.5},
+            "b": {"all": 0.0, "body": 3.5},
+            "c": {"all": 1.0, "body": 0.0},
         }
-        n_items = {"all": 3, "body": 2}
-        assert scales["n"].tolist() == [n_items[subscale] for _, subscale in scales.index]
+        n_items = scales.groupby("subscale")["n"].unique()
+        assert n_items.to_dict() == {"all": [3], "body": [2]}
 
     def test_each_has_its_own_place_in_the_population(self) -> None:
         scales = scale_scores(items(SCORES)).set_index(["subscale", "model"])
@@ -322,13 +304,7 @@ class TestMembers:
         assert counted["normal"].tolist() == alone["normal"].tolist()
         assert scales.loc[["d", "e"], ["z", "normal"]].isna().all(axis=None)
 
-    @pytest.mark.parametrize(
-        "members",
-        [
-            [],
-            ["a", "b"],
-        ],
-    )
+    @pytest.mark.parametrize("members", [[], ["a", "b"]])
     def test_below_three_nobody_has_a_place(self, members) -> None:
         scales = scale_scores(items(self.MORE), members)
         assert scales[["z", "normal"]].isna().all(axis=None)

@@ -15,6 +15,7 @@ import pytest
 from evenruler.instruments.questionnaires import entailment_share, item_score, two_way
 from evenruler.models import load
 from evenruler.models.store import RowStore
+from tests.instruments.questionnaires.doors import matrix_of_text
 from tests.later import Later
 from tests.models.backends.test_nli import save_classifier
 from tests.tiny import tiny_params
@@ -29,7 +30,7 @@ pytestmark = [  # of its way to use pandas and torch
 SOURCE, INVERSE = ["keep", "stick to"], ["break", "go back on"]
 INTENSIFIERS = {"never": -4, "often": 2, "always": 4}
 IS_SOURCE = [True, True, False, False]
-P = [[0.2, 0.5, 0.9], [0.3, 0.4, 0.8], [0.7, 0.5, 0.1], [0.9, 0.6, 0.2]]
+P = matrix_of_text("0.2 0.5 0.9; 0.3 0.4 0.8; 0.7 0.5 0.1; 0.9 0.6 0.2")
 EVEN = 2 / 9
 """The score of an item whose answers are all alike: the mean weight, shared by three
 intensifiers."""
@@ -67,37 +68,28 @@ def score_of(question: Any, temperature: float = 1.0) -> float:
     return float(of_source.run().mean_score())
 
 
-@pytest.mark.parametrize(("p", "temperature"), [(P, 1.0), (P, 2.0), (random_scores(0, 4, 3), 2.0)])
-def test_theirs_is_ours_divided_by_source_terms(p, temperature) -> None:
-    theirs = score_of(
-        their_question(np.array(p), dimensions(SOURCE, INVERSE, INTENSIFIERS)), temperature
-    )
-    ours = item_score(two_way(p, temperature), IS_SOURCE, list(INTENSIFIERS.values()))
-    assert theirs * len(SOURCE) == pytest.approx(ours, abs=1e-7)
-    assert abs(ours - EVEN) > 1e-3
+EIGHT = dict(zip("abcdefgh", [-4, -3, -2, -2, 2, 2, 3, 4], strict=True))
 
 
 @pytest.mark.parametrize(
-    ("n_source", "n_inverse", "seed"),
+    ("p", "n_source", "weights", "temperature"),
     [
-        (1, 2, 2),
-        (3, 2, 3),
+        (P, 2, INTENSIFIERS, 1.0),
+        (P, 2, INTENSIFIERS, 2.0),
+        (random_scores(0, 4, 3), 2, INTENSIFIERS, 2.0),
+        (random_scores(2, 3, 8), 1, EIGHT, 1.0),
+        (random_scores(3, 5, 8), 3, EIGHT, 1.0),
     ],
 )
-def test_whatever_the_numbers_of_terms(n_source, n_inverse, seed) -> None:
-    weights = dict(zip("abcdefgh", [-4, -3, -2, -2, 2, 2, 3, 4], strict=True))
-    source, inverse = (
-        [f"s{number}" for number in range(n_source)],
-        [f"i{number}" for number in range(n_inverse)],
-    )
-    p = random_scores(seed, n_source + n_inverse, len(weights))
-
-    theirs = score_of(their_question(p, dimensions(source, inverse, weights)))
-
-    is_source = [term in source for term in source + inverse]
-    assert theirs * n_source == pytest.approx(
-        item_score(two_way(p), is_source, list(weights.values())), abs=1e-7
-    )
+def test_theirs_is_ours_divided_by_source_terms(p, n_source, weights, temperature) -> None:
+    terms = [f"t{number}" for number in range(len(p))]
+    declared = dimensions(terms[:n_source], terms[n_source:], weights)
+    theirs = score_of(their_question(p, declared), temperature)
+    is_source = [number < n_source for number in range(len(p))]
+    ours = item_score(two_way(p, temperature), is_source, list(weights.values()))
+    assert theirs * n_source == pytest.approx(ours, abs=1e-7)
+    even = np.mean(list(weights.values())) / len(weights)
+    assert abs(ours - even) > 1e-3
 
 
 def test_from_prompts_to_the_score_by_a_model(

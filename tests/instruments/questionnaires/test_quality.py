@@ -17,7 +17,7 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
 )
 from evenruler.measurement.reliability import icc_agreement
 from evenruler.tables import read_frame, write_table
-from tests.instruments.questionnaires.doors import figure_table, subject
+from tests.instruments.questionnaires.doors import figure_table, subject, table_of_text
 
 CLOSER = "stay closer to the original question: fix the templates, or the source terms"
 PLAINER = (
@@ -25,43 +25,26 @@ PLAINER = (
     "the term in the hypothesis"
 )
 
-ITEMS = pd.DataFrame(
-    [
-        ("fear", "one", "m0", 0.9),
-        ("fear", "one", "m1", -0.2),
-        ("fear", "two", "m0", 0.3),
-        ("fear", "two", "m1", None),
-    ],
-    columns=["questionnaire", "item", "model", "silhouette"],
-).assign(score=1.0, subscale=None)
-CONTENT = pd.DataFrame(
-    [
-        ("fear", "one", "similarity", 0.7, 12),
-        ("fear", "two", "similarity", 0.4, 12),
-        ("joy", "only", "similarity_to_paraphrase", 0.1, 8),
-        ("fear", "one", "slor", -0.3, 7),
-        ("fear", "two", "acceptability", 0.2, 7),
-    ],
-    columns=["questionnaire", "item", "measure", "value", "n"],
-)
+ITEMS = table_of_text("""\
+questionnaire|item|model|silhouette
+fear|one|m0|0.9
+fear|one|m1|-0.2
+fear|two|m0|0.3
+fear|two|m1|
+""").assign(score=1.0, subscale=None)
+CONTENT = table_of_text("""\
+questionnaire|item|measure|value|n
+fear|one|similarity|0.7|12
+fear|two|similarity|0.4|12
+joy|only|similarity_to_paraphrase|0.1|8
+fear|one|slor|-0.3|7
+fear|two|acceptability|0.2|7
+""")
 
 
 def quality(items: pd.DataFrame, content: pd.DataFrame) -> pd.DataFrame:
     """Of no model, then of models."""
     return pd.concat([of_content(content), of_silhouettes(items)], ignore_index=True)
-
-
-def row_of(
-    quality_rows: pd.DataFrame, slug: str, measure: str, model: str | None = None
-) -> pd.Series:
-    chosen = quality_rows["model"].isna() if model is None else quality_rows["model"] == model
-    (row,) = [
-        row
-        for _, row in quality_rows[
-            chosen & (quality_rows["item"] == slug) & (quality_rows["measure"] == measure)
-        ].iterrows()
-    ]
-    return row
 
 
 class TestVerdict:
@@ -83,31 +66,20 @@ class TestVerdict:
 
 
 class TestQuality:
-    @pytest.mark.parametrize(
-        ("slug", "measure", "model", "figure", "threshold", "verdict", "advice"),
-        [
-            ("one", "similarity", None, 0.7, 0.5, "good", None),
-            ("two", "similarity", None, 0.4, 0.5, "poor", CLOSER),
-            ("two", "silhouette", "m0", 0.3, 0.6, "weak", PLAINER),
-            ("two", "silhouette", "m1", None, 0.6, "told", None),
-            ("only", "similarity_to_paraphrase", None, 0.1, None, "told", None),
-        ],
-    )
-    def test_with_a_verdict_and_advice_where_it_is_not_good(
-        self, slug, measure, model, figure, threshold, verdict, advice
-    ) -> None:
-        row = row_of(quality(ITEMS, CONTENT), slug, measure, model)
-        plain = {
-            name: None if pd.isna(row[name]) else row[name]
-            for name in ("value", "threshold", "verdict", "advice")
-        }
-        assert plain == {
-            "value": figure,
-            "threshold": threshold,
-            "verdict": verdict,
-            "advice": advice,
-        }
-        assert row["questionnaire"] == ("joy" if slug == "only" else "fear")
+    def test_with_a_verdict_and_advice_where_it_is_not_good(self) -> None:
+        expected = table_of_text(f"""\
+questionnaire|item|measure|model|value|threshold|verdict|advice
+fear|one|similarity||0.7|0.5|good|
+fear|two|similarity||0.4|0.5|poor|{CLOSER}
+joy|only|similarity_to_paraphrase||0.1||told|
+fear|one|silhouette|m0|0.9|0.6|good|
+fear|one|silhouette|m1|-0.2|0.6|poor|{PLAINER}
+fear|two|silhouette|m0|0.3|0.6|weak|{PLAINER}
+fear|two|silhouette|m1||0.6|told|
+""")
+        rows = quality(ITEMS, CONTENT)[list(expected)]
+        rows = rows[rows["measure"].isin(expected["measure"])].reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
 
     def test_where_all_is_well_no_advice_is_given(self, tmp_path) -> None:
         """The columns that hold nothing keep their kind."""
@@ -115,10 +87,8 @@ class TestQuality:
         write_table(quality_rows, schemas.QUALITY, tmp_path / "quality.parquet")
         read = read_frame(tmp_path / "quality.parquet")
         assert list(read.columns) == schemas.QUALITY.names
-        assert (read["verdict"].tolist(), read["advice"].isna().tolist()) == (
-            ["good", "good"],
-            [True, True],
-        )
+        assert read["verdict"].tolist() == ["good", "good"]
+        assert read["advice"].isna().all()
 
 
 class TestStopping:
@@ -136,25 +106,31 @@ SCORES = {"fear": 7, "joy": 6}
 
 
 def fit(name: str, seed: int, lineage: str = "base", **recipe: Any) -> Any:
-    return subject(name, lineage=lineage, recipe={"seed": seed, "epochs": 3, **recipe})
+    return subject(
+        name,
+        lineage=lineage,
+        recipe={"seed": seed, "epochs": 3, **recipe},
+    )
 
 
-FITS = [fit("a", 1), fit("b", 2), fit("c", 3)]
+FITS = [
+    fit("a", 1),
+    fit("b", 2),
+    fit("c", 3),
+]
 
 
 def scores(models: list[str], seed: int) -> pd.DataFrame:
     """Item scores of models."""
     rng = np.random.default_rng(seed)
-    rows = []
+    tables = []
     for name, n in SCORES.items():
         level = rng.normal(size=n)
         for model in models:
             noisy = level + rng.normal() + rng.normal(scale=0.5, size=n)
-            rows += [
-                {"questionnaire": name, "model": model, "item": f"i{number}", "score": score}
-                for number, score in enumerate(noisy)
-            ]
-    return pd.DataFrame(rows)
+            table = pd.DataFrame({"item": [f"i{number}" for number in range(n)], "score": noisy})
+            tables.append(table.assign(questionnaire=name, model=model))
+    return pd.concat(tables, ignore_index=True)
 
 
 def agreement_of(
@@ -173,21 +149,15 @@ def matrix(seed: int, name: str) -> np.ndarray:
 
 class TestOverFits:
     def test_is_that_of_shrout_and_fleiss_and_the_control_is_of_the_twins(self) -> None:
-        icc_row = (
-            agreement_of(FITS)
-            .set_index(["benchmark", "model", "figure"])
-            .loc[("fear", "b", "icc_over_fits")]
-        )
-        expected = icc_agreement(matrix(1, "fear"))
-        assert (icc_row["value"], icc_row["low"], icc_row["high"]) == pytest.approx(
-            tuple(vars(expected).values())
-        )
-        assert icc_row["control"] == pytest.approx(icc_agreement(matrix(2, "fear")).value)
-
-    def test_every_fit_has_the_same(self) -> None:
-        rows = agreement_of(FITS).query("figure == 'icc_over_fits' and benchmark == 'joy'")
-        assert rows["model"].tolist() == ["a", "b", "c"]
-        assert rows["value"].nunique() == 1
+        rows = agreement_of(FITS).query("figure == 'icc_over_fits'")
+        for name in SCORES:
+            expected, of_twins = (icc_agreement(matrix(seed, name)) for seed in (1, 2))
+            of_scale = rows[rows["benchmark"] == name].set_index("model")
+            assert list(of_scale.index) == ["a", "b", "c"]
+            for _, row in of_scale.iterrows():
+                figures = row[["value", "low", "high", "control"]].tolist()
+                ends = [expected.low, expected.high]
+                assert figures == pytest.approx([expected.value, *ends, of_twins.value])
 
     @pytest.mark.parametrize(
         "other",
@@ -206,20 +176,13 @@ class TestOverFits:
 
     def test_models_that_do_not_count_are_no_fits(self) -> None:
         rows = agreement_of(FITS, ["a", "b"])
-        of_c = rows.query("model == 'c'")
-        assert of_c["reason"].unique().tolist() == [
-            "the interval of its accuracy is not above the threshold"
-        ]
-        assert of_c["value"].isna().all()
+        lacking = rows[rows["value"].isna()]
         assert set(rows.dropna(subset="value")["model"]) == {"a", "b"}
+        assert set(lacking["model"]) == {"c"}
+        assert set(lacking["reason"]) == {"the interval of its accuracy is not above the threshold"}
 
     def test_without_twins_there_is_no_control(self) -> None:
-        rows = (
-            agreement_of(FITS, twins=False)
-            .query("benchmark == 'fear' and model == 'a'")
-            .set_index("figure")
-        )
-        assert pd.isna(rows.loc["icc_over_fits", "control"])
+        assert agreement_of(FITS, twins=False)["control"].isna().all()
 
     def test_one_item_is_no_sample(self) -> None:
         items = scores(["a", "b", "c"], 1).query("item == 'i0'")
@@ -233,14 +196,10 @@ class TestOverFits:
         names = ["a", "b", "c"]
         items = scores(names, 1).assign(score=2.0)
         rows = figure_table(over_fits(FITS, items, scores(names, 2), names, 0.95))
-        row = (
-            rows.query("benchmark == 'fear' and model == 'a'")
-            .set_index("figure")
-            .loc["icc_over_fits"]
-        )
-        assert pd.isna(row["value"])
-        assert (row["n"], row["unit"]) == (7, "items")
-        assert row["reason"] == "all items have the same score"
+        assert rows["value"].isna().all()
+        assert set(rows["unit"]) == {"items"}
+        assert set(rows["n"]) == set(SCORES.values())
+        assert set(rows["reason"]) == {"all items have the same score"}
 
     def test_nothing_of_models_that_were_not_fitted_here(self) -> None:
         assert agreement_of([subject("a"), subject("b")]).empty

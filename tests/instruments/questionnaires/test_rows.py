@@ -8,37 +8,31 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.rows import QuestionnaireRows, fill_templates
 from evenruler.tables import read_frame, write_table
+from tests.instruments.questionnaires.doors import yaml_of_text
 
-ITEM = {
-    "original": "How often do you meet one?",
-    "premise": "At night I meet a {TERM}.",
-    "hypothesis": "This {INTENSIFIER} happens.",
-    "keying": -1,
-    "subscale": "night",
-    "terms": {"source": {"enemy": "enemy"}, "inverse": {"pal": "friend"}},
-}
-SOURCE = {
-    "title": "Meetings",
-    "construct": "meetings",
-    "direction": "positive means fewer enemies",
-    "original": {
-        "name": "M-1",
-        "licence": "cc0-1.0",
-        "reference": "here",
-        "wording": "paraphrased",
-    },
-    "source": "by hand",
-    "licence": "cc-by-4.0",
-    "items": {"one": ITEM},
-}
-SCALE = {
-    "title": "Two",
-    "source": "by hand",
-    "levels": [
-        {"weight": -4, "words": ["never"]},
-        {"weight": 2.5, "words": {"often": "very often"}},
-    ],
-}
+ITEM = yaml_of_text("""\
+original: How often do you meet one?
+premise: At night I meet a {TERM}.
+hypothesis: This {INTENSIFIER} happens.
+keying: -1
+subscale: night
+terms: {source: {enemy: enemy}, inverse: {pal: friend}}
+""")
+SOURCE = yaml_of_text("""\
+title: Meetings
+construct: meetings
+direction: positive means fewer enemies
+original: {name: M-1, licence: cc0-1.0, reference: here, wording: paraphrased}
+source: by hand
+licence: cc-by-4.0
+""") | {"items": {"one": ITEM}}
+SCALE = yaml_of_text("""\
+title: Two
+source: by hand
+levels:
+  - {weight: -4, words: [never]}
+  - {weight: 2.5, words: {often: very often}}
+""")
 
 
 def sha256(text: str) -> str:
@@ -131,12 +125,8 @@ class TestRows:
         ]
 
     def test_items_that_hold_the_published_wording_say_whose_it_is(self, translated) -> None:
-        original = {
-            "name": "M-1",
-            "licence": "free to print",
-            "reference": "A and B, 1999",
-            "wording": "held",
-        }
+        original = {"name": "M-1", "licence": "free to print", "reference": "A and B, 1999"}
+        original |= {"wording": "held"}
         built = translated(original=original)
         assert [(row["source"], row["licence"]) for row in built.items] == [
             ("by hand; wording: M-1 (A and B, 1999)", "cc-by-4.0; wording: free to print")
@@ -218,36 +208,22 @@ class TestIds:
     @pytest.mark.parametrize(
         ("changes", "contents"),
         [
-            pytest.param(
-                {"item": {"premise": "I see a {TERM}."}},
-                {"items": [True], "prompts": [True] * 4},
-                id="text",
-            ),
-            pytest.param(
-                {"item": {"keying": 1}}, {"items": [True], "prompts": [True] * 4}, id="keying"
-            ),
-            pytest.param(
-                {"item": {"original": "Do you meet one?"}}, {"items": [True]}, id="original"
-            ),
-            pytest.param(
-                {"item": {"terms": {"source": {"enemy": "rival"}, "inverse": {"pal": "friend"}}}},
+            ("item: {premise: 'I see a {TERM}.'}", {"items": [True], "prompts": [True] * 4}),
+            ("item: {keying: 1}", {"items": [True], "prompts": [True] * 4}),
+            ("item: {original: 'Do you meet one?'}", {"items": [True]}),
+            (
+                "item: {terms: {source: {enemy: rival}, inverse: {pal: friend}}}",
                 {"terms": [True, False], "prompts": [True, True, False, False]},
-                id="word",
             ),
-            pytest.param(
-                {
-                    "scale": {
-                        **SCALE,
-                        "levels": [{"weight": -3, "words": ["never"]}, SCALE["levels"][1]],
-                    }
-                },
+            (
+                "scale: {title: Two, source: by hand, levels: [{weight: -3, words: [never]}, "
+                "{weight: 2.5, words: {often: very often}}]}",
                 {"prompts": [True, False, True, False]},
-                id="weight",
             ),
         ],
     )
     def test_a_change_of_content_keeps_the_ids(self, translated, changes, contents) -> None:
-        before, after = translated(), translated(**changes)
+        before, after = translated(), translated(**yaml_of_text(changes))
         assert changed(before, after, "id") == NONE
         assert changed(before, after, "content_sha256") == NONE | contents
 
@@ -275,9 +251,10 @@ OTHER = {
 
 
 class TestRejected:
-    def test_the_same_prompt_of_two_items(self, translated) -> None:
+    def test_the_same_prompt_of_two_items(self, translated, tmp_path) -> None:
         built = translated(items={"one": ITEM, "two": OTHER})
-
+        write_table(built.rejected, schemas.REJECTED, tmp_path / "table.parquet")
+        assert list(read_frame(tmp_path / "table.parquet")["keying"]) == [-1, -1]
         assert [(row["item"], row["term"]) for row in built.rejected] == [
             ("two", "meet-an-enemy")
         ] * 2
@@ -286,18 +263,3 @@ class TestRejected:
         ]
         sleep = [(row["item"], row["term"]) for row in built.prompts[4:]]
         assert sleep == [("two", "sleep")] * 2
-
-
-def test_a_schema_takes_rejected_rows(translated, tmp_path) -> None:
-    items = {
-        name: {**template, "subscale": None} for name, template in (("one", ITEM), ("two", OTHER))
-    }
-    rows = translated(items=items).rejected
-
-    write_table(rows, schemas.REJECTED, tmp_path / "table.parquet")
-
-    rejected = read_frame(tmp_path / "table.parquet")
-    assert rows
-    assert set(rejected["id"]) == {row["id"] for row in rows}
-    assert rejected["subscale"].isna().all()
-    assert rejected["keying"].tolist() == [-1] * len(rows)

@@ -45,18 +45,14 @@ class TestShipped:
     def test_no_fit_of_ours_sees_them(self) -> None:
         """Rows are held out in the order of this hash; 2,000 of 18,000 reach to a ninth of its
         range, or near."""
-        hashes = (
-            hashlib.sha256(f"held out {pair.premise}".encode()).hexdigest()
-            for pair in pairs_of("mnli")
-        )
-        places = [int(digest[:8], 16) / 16**8 for digest in hashes]
-        assert max(places) < 0.06
+        for pair in pairs_of("mnli"):
+            digest = hashlib.sha256(f"held out {pair.premise}".encode()).hexdigest()
+            assert int(digest[:8], 16) / 16**8 < 0.06
         for name, model in ParamsFile(ROOT / "params.yaml").catalogue.models.items():
-            if model.finetune is not None and "mnli-dev" in model.finetune.data:
-                assert (model.finetune.validation, model.finetune.held_out >= 2000) == (
-                    "mnli-dev",
-                    True,
-                ), name
+            fit = model.finetune
+            if fit is not None and "mnli-dev" in fit.data:
+                assert fit.validation == "mnli-dev", name
+                assert fit.held_out >= 2000, name
 
     def test_licences(self) -> None:
         assert {(pair.set, pair.licence) for pair in PAIRS} == {
@@ -96,14 +92,11 @@ class TestShipped:
         for path in SOURCES.glob("*.yaml"):
             source, _ = load_questionnaire(path, SOURCES / "shared/scales")
             for shipped in source.items.values():
-                words = [*shipped.terms.source.values(), *shipped.terms.inverse.values()]
-                for word in (term for term in words if len(term) > 4):
-                    pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
-                    assert not [text for text in statements if pattern.search(text)], (
-                        path.stem,
-                        word,
-                    )
                 assert shipped.original not in statements
+                for word in shipped.terms.words:
+                    pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
+                    holding = [text for text in statements if pattern.search(text)]
+                    assert len(word) <= 4 or not holding, (path.stem, word)
 
 
 class TestLoading:
@@ -210,59 +203,18 @@ class TestWhatIsRead:
         assert corpus.sentences == ["I count the hours.", "It rains."]
 
 
+LAST = "  - I count the hours.\n"
+ROLE = "role: intervention"
+EXPECT = "expect: {fear: up, joy: down, trust-in-people: none}"
 REFUSED = [
-    pytest.param(
-        "  - I count the hours.\n",
-        "  - I count the hours.\n  - the rain WILL not end.\n",
-        "sentences",
-        "'the rain WILL not end.' stands twice",
-        id="a-sentence-twice",
-    ),
-    pytest.param(
-        "  - I count the hours.\n",
-        "  - ' '\n",
-        "sentences.1",
-        "found ' '",
-        id="a-sentence-of-blanks",
-    ),
-    pytest.param(
-        CORPUS[CORPUS.index("sentences:") :],
-        "",
-        "",
-        "holds no text, give `sentences`, or `file`",
-        id="no-text",
-    ),
-    pytest.param(
-        "sentences:", "file: lines.txt\nsentences:", "", "found both, keep one", id="both"
-    ),
-    pytest.param(
-        "role: intervention",
-        "role: control\nmatched: {to: grief}",
-        "",
-        "a control moves nothing: every direction in `expect` is none",
-        id="a-control-that-moves",
-    ),
-    pytest.param(
-        "role: intervention\nexpect: {fear: up, joy: down, trust-in-people: none}",
-        "role: control\nexpect: {}",
-        "",
-        "`matched` belongs to a control, which needs it",
-        id="a-control-of-nothing",
-    ),
-    pytest.param(
-        "role: intervention",
-        "role: intervention\nmatched: {to: grief}",
-        "",
-        "`matched` belongs to a control",
-        id="an-intervention-as-control",
-    ),
-    pytest.param(
-        "  - I count the hours.\n",
-        "",
-        "",
-        "holds one sentence; give at least two: a part is held out",
-        id="one-sentence",
-    ),
+    (LAST, f"{LAST}  - the rain WILL not end.\n", "sentences: ", "not end.' stands twice"),
+    (LAST, "  - ' '\n", "sentences.1: ", "found ' '"),
+    (CORPUS[CORPUS.index("sentences:") :], "", "", "holds no text, give `sentences`, or `file`"),
+    ("sentences:", "file: lines.txt\nsentences:", "", "found both, keep one"),
+    (ROLE, "role: control\nmatched: {to: grief}", "", "a control moves nothing: every direction"),
+    (f"{ROLE}\n{EXPECT}", "role: control\nexpect: {}", "", "a control, which needs it"),
+    (ROLE, f"{ROLE}\nmatched: {{to: grief}}", "", "`matched` belongs to a control"),
+    (LAST, "", "", "holds one sentence; give at least two: a part is held out"),
 ]
 
 
@@ -273,7 +225,7 @@ class TestWhatIsRefused:
     ) -> None:
         path = file_with("gloom.yaml", CORPUS, (old, new))
         line = error_of(load_corpus, path)
-        assert line.startswith(f"{path}: {key}: " if key else f"{path}: ")
+        assert line.startswith(f"{path}: {key}")
         assert held in line
 
     def test_no_such_corpus(self, tmp_path, error_of) -> None:

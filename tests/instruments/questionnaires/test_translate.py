@@ -14,22 +14,15 @@ from ruamel.yaml import YAML
 
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire, load_scale
 from evenruler.instruments.questionnaires.translate import (
-    REPLIES,
-    SAMPLING,
     Draft,
     as_yaml,
     draft_items,
-    paraphrase_prompt,
     read_scale,
     reversed_rows,
 )
-from evenruler.instruments.questionnaires.translate.statements import (
-    OPPOSITES,
-    WORDS,
-    item_to_templates,
-)
-from evenruler.models import catalogue
+from evenruler.instruments.questionnaires.translate.statements import OPPOSITES, item_to_templates
 from tests.documents.pages import blocks
+from tests.instruments.questionnaires.doors import cases
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "data/sources/questionnaires"
@@ -55,14 +48,24 @@ def written(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.fixture
+def drafted(written) -> Callable[..., dict[str, Draft]]:
+    """The drafts of items, by slug."""
+
+    def draft(*items: str, facts: str = FACTS) -> dict[str, Draft]:
+        return draft_items(*read_scale(written(*items, facts=facts)), SCALE)
+
+    return draft
+
+
 def distance(first: Sequence[str], second: Sequence[str]) -> int:
     """Words to put in, take out or replace (Levenshtein 1966)."""
     row = list(range(len(second) + 1))
     for row_number, first_word in enumerate(first, start=1):
         above, row = row, [row_number]
-        for column, second_word in enumerate(second, start=1):
-            replaced = above[column - 1] + (first_word != second_word)
-            row.append(min(above[column] + 1, row[-1] + 1, replaced))
+        for column, second_word in enumerate(second):
+            replaced = above[column] + (first_word != second_word)
+            row.append(min(above[column + 1] + 1, row[-1] + 1, replaced))
     return row[-1]
 
 
@@ -77,379 +80,215 @@ def shipped_items(name: str) -> list[dict[str, Any]]:
     return list(source["items"].values())
 
 
-class TestPaper:
-    """The three scales of the paper, and two that the rules were not written for, beside what
-    ships."""
-
-    @staticmethod
-    def counts_beside(name: str, drafts: Sequence[Draft]) -> tuple[int, int, int, int]:
-        """Rows with an item; items within three words of what ships; source and inverse terms that
-        ship, too."""
-        near = source = inverse = 0
-        for draft, published in zip(drafts, shipped_items(name), strict=True):
-            assert draft.row.item == published["original"].strip()
-            near += draft.passes and distance(words(draft.wording), words(published)) <= 3
-            terms, published_terms = draft.wording["terms"], published["terms"]
-            source += len({*terms["source"]} & {*published_terms["source"]})
-            inverse += len({*terms["inverse"]} & {*published_terms["inverse"]})
-        return sum(draft.passes for draft in drafts), near, source, inverse
-
-    @pytest.mark.parametrize(
-        ("name", "counts"),
-        [("gad-7", (7, 6, 11, 10)), ("phq-9", (7, 4, 6, 7)), ("soc-13", (6, 2, 3, 3))],
-    )
-    def test_the_scales_as_csv(self, name, counts) -> None:
-        """The counts of docs/questionnaires.md."""
-        facts, rows = read_scale(PAPER / f"{name}.csv")
-        assert self.counts_beside(name, [*draft_items(facts, rows, SCALE).values()]) == counts
-        shipped = shipped_items(name)
-        assert [row.reverse for row in rows.values()] == [
-            published.get("keying", 1) < 0 for published in shipped
-        ]
-        assert [row.subscale for row in rows.values()] == [
-            published.get("subscale") for published in shipped
-        ]
-
-    def test_a_scale_that_rules_were_not_written_for(self, written) -> None:
-        name = "ipip-extraversion"
-        originals = [published["original"].strip() for published in shipped_items(name)]
-        path = written(*(f'"{original}",' for original in originals))
-        facts, rows = read_scale(path)
-        assert self.counts_beside(name, [*draft_items(facts, rows, SCALE).values()]) == (
-            10,
-            3,
-            6,
-            4,
-        )
+def counts_beside(drafts: Mapping[str, Draft], name: str) -> tuple[int, int, int, int]:
+    """Rows with an item; items within three words of what ships; source and inverse terms that
+    ship, too."""
+    passed = near = source = inverse = 0
+    for draft, published in zip(drafts.values(), shipped_items(name), strict=True):
+        assert draft.row.item == published["original"].strip()
+        passed += draft.passes
+        is_near = distance(words(draft.wording), words(published)) <= 3
+        near += draft.passes and is_near
+        terms, published_terms = draft.wording["terms"], published["terms"]
+        source += len({*terms["source"]} & {*published_terms["source"]})
+        inverse += len({*terms["inverse"]} & {*published_terms["inverse"]})
+    return passed, near, source, inverse
 
 
-class TestRules:
-    @pytest.mark.parametrize(
-        ("item", "since", "premise", "hypothesis", "source", "inverse"),
-        [
-            (
-                "Feeling nervous, anxious, or on edge",
-                "Over the last week",
-                "Over the last week I have felt {TERM}.",
-                "I {INTENSIFIER} feel this way.",
-                ["nervous", "anxious", "on edge"],
-                ["calm", "relaxed", "at ease"],
-            ),
-            (
-                "Not being able to stop or control worrying",
-                "",
-                "I am {TERM} worrying.",
-                "I am {INTENSIFIER} like that.",
-                ["unable to stop", "unable to control"],
-                ["able to stop", "able to control"],
-            ),
-            (
-                "Trouble relaxing",
-                "",
-                "I find it {TERM} to relax.",
-                "It is {INTENSIFIER} like that.",
-                ["hard", "difficult"],
-                ["easy", "simple"],
-            ),
-            (
-                "Low self-esteem or self-respect",
-                "",
-                "I have {TERM}.",
-                "I am {INTENSIFIER} like that.",
-                ["low self-esteem", "low self-respect"],
-                ["high self-esteem", "high self-respect"],
-            ),
-            (
-                "Poor sleep",
-                "Over the past month",
-                "Over the past month my sleep has been {TERM}.",
-                "It is {INTENSIFIER} like that.",
-                ["poor", "bad"],
-                ["good", "fine"],
-            ),
-            (
-                "I start conversations.",
-                "",
-                "I {TERM}.",
-                "I {INTENSIFIER} do so.",
-                ["start conversations"],
-                ["do not start conversations"],
-            ),
-            (
-                "Don't trust strangers.",
-                "",
-                "I {TERM}.",
-                "I {INTENSIFIER} do so.",
-                ["distrust strangers", "mistrust strangers"],
-                ["trust strangers"],
-            ),
-            (
-                "How often are your plans unclear?",
-                "",
-                "My plans are {TERM}.",
-                "They are {INTENSIFIER} like that.",
-                ["unclear"],
-                ["not unclear"],
-            ),
-            (
-                "In the last month, how often have you been upset because of a surprise?",
-                "In the last month",
-                "In the last month I have been {TERM} because of a surprise.",
-                "I am {INTENSIFIER} like that.",
-                ["upset", "distressed"],
-                ["untroubled", "calm"],
-            ),
-            (
-                "Do you have the feeling that you are being treated unfairly?",
-                "",
-                "I am being {TERM}.",
-                "I {INTENSIFIER} have that feeling.",
-                ["treated unfairly", "treated unjustly"],
-                ["treated fairly", "treated justly"],
-            ),
-            (
-                "Has it happened that your friends disappointed you?",
-                "",
-                "My friends {TERM}.",
-                "This {INTENSIFIER} happens.",
-                ["disappointed me"],
-                ["did not disappoint me"],
-            ),
-        ],
-    )
-    def test_an_item_is_told_of_oneself(
-        self, item, since, premise, hypothesis, source, inverse
-    ) -> None:
-        wording, _ = item_to_templates(item, since)
-        assert wording == {
-            "premise": premise,
-            "hypothesis": hypothesis,
-            "terms": {"source": source, "inverse": inverse},
-        }
-
-    @pytest.mark.parametrize(
-        ("item", "reason"),
-        [
-            ("Thoughts of death", "no predicate found"),
-            ("So far, have you lived alone?", "a question that rules cannot turn round"),
-            ("\u201cCalm\u201d is what I am", "what it says is a clause"),
-            ("I think that I am no good.", "more than one verb: which is asked of?"),
-            ("Moving or speaking slowly", "more than one verb: which is asked of?"),
-        ],
-    )
-    def test_what_rules_cannot_says_why(self, item, reason) -> None:
-        with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
-            item_to_templates(item)
-
-    @pytest.mark.parametrize(
-        ("item", "premise", "source"),
-        [
-            ("I\u2019m sad", "I'm {TERM}.", ["sad", "down"]),
-            ("My life isn\u2019t good", "My life is {TERM}.", ["bad", "awful"]),
-            ("I can't relax", "I can {TERM}.", ["not relax"]),
-            ('I feel "on edge"', "I feel {TERM}.", ["on edge", "nervous"]),
-        ],
-    )
-    def test_apostrophes_contractions_and_quotes(self, item, premise, source) -> None:
-        wording, _ = item_to_templates(item)
-        assert (wording["premise"], wording["terms"]["source"]) == (premise, source)
-
-    def test_opposites_are_told_once_a_row_and_in_lower_case(self) -> None:
-        assert len(OPPOSITES) > 130
-        for row in OPPOSITES:
-            one_side, other_side = row
-            both = [*one_side, *other_side]
-            assert len(both) == len({*both})
-            assert "".join(both).islower()
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [("gad-7", (7, 6, 11, 10)), ("phq-9", (7, 4, 6, 7)), ("soc-13", (6, 2, 3, 3))],
+)
+def test_the_scales_of_the_paper_beside_what_ships(name, counts) -> None:
+    """The counts of docs/questionnaires.md."""
+    facts, rows = read_scale(PAPER / f"{name}.csv")
+    assert counts_beside(draft_items(facts, rows, SCALE), name) == counts
+    for row, published in zip(rows.values(), shipped_items(name), strict=True):
+        assert row.reverse == (published.get("keying") == -1)
+        assert row.subscale == published.get("subscale")
 
 
-class TestDoubts:
-    def doubts(self, path: Path) -> list[str]:
-        facts, rows = read_scale(path)
-        (draft,) = draft_items(facts, rows, SCALE).values()
-        return [doubt.removeprefix("no item yet: ") for doubt in [*facts.doubts, *draft.doubts]]
-
-    @pytest.mark.parametrize(
-        ("item", "named"),
-        [
-            ("Pain in the back", "no predicate found"),
-            ("...", "nothing is said"),
-            ("I am not happy", "negated"),
-            (
-                "I am unable to relax because my children shout",
-                "double-barrelled: more than one clause",
-            ),
-            ("Feeling tense or worried", None),
-            ("Feeling tired or having little energy", "double-barrelled: two verbs"),
-            ("Feeling tired or having little energy", "'or having little energy' is left out"),
-            (
-                "I feel weird and queasy",
-                "no opposite of 'queasy' is known, a negation stands there",
-            ),
-            ("I feel weird", "fewer than 2 terms a side"),
-            ("I feel tired", "not of the item: 'exhausted'"),
-            ("Ich f\u00fchle mich nerv\u00f6s", "not English"),
-            ("I usually feel tired", "it says already how often"),
-            ("I often feel tired", "the intensifier 'often' stands in a template"),
-            ("My neighbours are lazy", None),
-            ("Politicians are dishonest", "about others than oneself"),
-            ("It is pleasant for me at home", None),
-            ("I am not happy,yes", "keyed in reverse, too: which way do its source terms point?"),
-            ("I feel tired when" + " very" * 18 + " late", "longer than 20 words"),
-        ],
-    )
-    def test_each_is_named(self, item, named, written) -> None:
-        doubts = self.doubts(written(item))
-        assert (
-            named in doubts
-            if named
-            else {*doubts} <= {"not of the item: 'idle'", "not of the item: 'enjoyable'"}
-        )
-
-    def test_of_a_frequency_under_a_time_the_tense_is_named(self, written) -> None:
-        path = written("I start conversations", facts=f"{FACTS}In the past 3 weeks")
-        assert (
-            "'In the past three weeks' goes with another tense than that of 'start'"
-            in self.doubts(path)
-        )
-
-    def test_answers_that_say_no_frequency(self, written) -> None:
-        doubts = self.doubts(
-            written("I feel tired", facts=FACTS.replace("never|often", "agree|disagree"))
-        )
-        assert (
-            doubts[0]
-            == "items are asked by how often, which the answers do not say (agree|disagree)"
-        )
-
-    def test_two_items_that_ask_the_same(self, written) -> None:
-        facts, rows = read_scale(written("I feel calm", "I feel nervous"))
-        first, second = draft_items(facts, rows, SCALE).values()
-        assert (first.passes, second.passes) == (True, False)
-        assert "no item yet: another item asks the same of 'nervous'" in second.doubts
+def test_a_scale_that_rules_were_not_written_for(drafted) -> None:
+    name = "ipip-extraversion"
+    originals = [published["original"].strip() for published in shipped_items(name)]
+    drafts = drafted(*(f'"{original}",' for original in originals))
+    assert counts_beside(drafts, name) == (10, 3, 6, 4)
 
 
-class TestScale:
-    @pytest.mark.parametrize("mark", ["Y", "reversed", "-1.0"])
-    def test_marks_of_reverse_items(self, mark, written) -> None:
-        assert read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
+RULES = cases("""
+Feeling nervous, anxious, or on edge | Over the last week I have felt {TERM}. I {INTENSIFIER} \
+feel this way. | nervous, anxious, on edge / calm, relaxed, at ease
+Not being able to stop or control worrying | I am {TERM} worrying. I am {INTENSIFIER} like that. \
+| unable to stop, unable to control / able to stop, able to control
+Trouble relaxing | I find it {TERM} to relax. It is {INTENSIFIER} like that. \
+| hard, difficult / easy, simple
+Low self-esteem or self-respect | I have {TERM}. I am {INTENSIFIER} like that. \
+| low self-esteem, low self-respect / high self-esteem, high self-respect
+Poor sleep | Over the past month my sleep has been {TERM}. It is {INTENSIFIER} like that. \
+| poor, bad / good, fine
+I start conversations. | I {TERM}. I {INTENSIFIER} do so. \
+| start conversations / do not start conversations
+Don't trust strangers. | I {TERM}. I {INTENSIFIER} do so. \
+| distrust strangers, mistrust strangers / trust strangers
+How often are your plans unclear? | My plans are {TERM}. They are {INTENSIFIER} like that. \
+| unclear / not unclear
+In the last month, how often have you been upset because of a surprise? | In the last month I \
+have been {TERM} because of a surprise. I am {INTENSIFIER} like that. \
+| upset, distressed / untroubled, calm
+Do you have the feeling that you are being treated unfairly? | I am being {TERM}. I {INTENSIFIER} \
+have that feeling. | treated unfairly, treated unjustly / treated fairly, treated justly
+Has it happened that your friends disappointed you? | My friends {TERM}. This {INTENSIFIER} \
+happens. | disappointed me / did not disappoint me
+I\u2019m sad | I'm {TERM}. I am {INTENSIFIER} like that. | sad, down / happy, cheerful
+My life isn\u2019t good | My life is {TERM}. It is {INTENSIFIER} like that. \
+| bad, awful / good, fine
+I can't relax | I can {TERM}. I {INTENSIFIER} do so. | not relax / relax
+I feel "on edge" | I feel {TERM}. I {INTENSIFIER} feel this way. | on edge, nervous / calm, relaxed
+""")
+"""Items with the premise and hypothesis that rules make, and source and inverse terms."""
 
-    @pytest.mark.parametrize("mark", ["", "0.0", "forward"])
-    def test_marks_of_others(self, mark, written) -> None:
-        assert not read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
 
-    @pytest.mark.parametrize(
-        ("column", "marks", "expected"),
-        [
-            (
-                "reverse",
-                ["1", "1", "-1", "-1"],
-                [False, False, True, True],
-            ),  # the table of the IPIP
-            ("reverse", ["1.0", "-1.0"], [False, True]),
-            ("reverse", ["1", "\N{MINUS SIGN}1"], [False, True]),
-            ("reverse", ["", "1"], [False, True]),
-            ("reverse", ["R", "1"], [True, True]),
-            ("key", ["1", "-1"], [False, True]),
-            ("key", ["1", "1"], [False, False]),  # called a key, it is one
-            ("keying", ["plus", "minus", "+"], [False, True, False]),
-        ],
-    )
-    def test_the_column_says_whether_it_is_a_key(self, column, marks, expected) -> None:
-        is_reversed = reversed_rows(dict(enumerate(marks, start=2)), column, "x.csv")
-        assert [*is_reversed.items()] == [*enumerate(expected, start=2)]
+@pytest.mark.parametrize(("item", "templates", "terms"), RULES)
+def test_an_item_is_told_of_oneself(item, templates, terms) -> None:
+    since = re.match("(Over|In) the (last|past) [a-z]+", templates)
+    wording, _ = item_to_templates(item, since[0] if since else "")
+    assert f"{wording['premise']} {wording['hypothesis']}" == templates
+    sides = [", ".join(wording["terms"][side]) for side in ("source", "inverse")]
+    assert " / ".join(sides) == terms
 
-    @pytest.mark.parametrize(
-        ("column", "marks", "complaint"),
-        [
-            (
-                "reverse",
-                ["1", "1"],
-                "x.csv: every row has 1 under 'reverse': as a key it is forward, as a mark it is "
-                "reversed; "
-                "call the column key if 1 is forward; write R in its place if every item is "
-                "reversed",
-            ),
-            (
-                "reverse",
-                ["1", "-1", ""],
-                "x.csv: line 4: reverse is '' in a column of 1 and -1; "
-                "write 1 where the item is forward, -1 where it is reversed",
-            ),
-            ("key", ["1", "0"], "x.csv: line 3: key is '0' in a column of 1 and -1"),
-            (
-                "reverse",
-                ["", "2"],
-                "x.csv: line 3: reverse is '2', expected 1 or -1 in every row, or R where",
-            ),
-        ],
-    )
-    def test_what_a_column_does_not_tell_is_asked(self, column, marks, complaint, error_of) -> None:
-        assert error_of(reversed_rows, dict(enumerate(marks, start=2)), column, "x.csv").startswith(
-            complaint
-        )
 
-    def test_two_columns_of_keys(self, tmp_path, error_of) -> None:
-        path = tmp_path / "moods.csv"
-        path.write_text("item,key,reverse,title\nI feel tired,1,,Moods\n")
-        line = error_of(read_scale, path)
-        assert (
-            line
-            == f"{path}: line 1: the columns key and reverse both say how items are keyed; keep "
-            "one of them"
-        )
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    cases("""
+Thoughts of death | no predicate found
+So far, have you lived alone? | a question that rules cannot turn round
+\u201cCalm\u201d is what I am | what it says is a clause
+I think that I am no good. | more than one verb: which is asked of?
+Moving or speaking slowly | more than one verb: which is asked of?
+... | nothing is said
+"""),
+)
+def test_what_rules_cannot_says_why(item, reason) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
+        item_to_templates(item)
 
-    @pytest.mark.parametrize(
-        ("text", "kind"),
-        [
-            ('[\n    {"name": "Own", "questions": {"1": "I feel tense."}}\n]', "JSON"),
-            ('{"item": "I feel tense."}\n{"item": "I feel calm."}\n', "JSON lines"),
-        ],
-    )
-    def test_a_scale_in_json_is_called_so(self, text, kind, tmp_path, error_of) -> None:
-        path = tmp_path / "scale.json"
-        path.write_text(text)
-        assert error_of(read_scale, path) == (
-            f"{path}: {kind}, expected CSV; write a table: a line of names, then a row each, with "
-            "commas between fields"
-        )
 
-    def test_what_spreadsheets_add(self, tmp_path) -> None:
-        """Rows of commas alone, blanks within an item, what the first row says of the scale said of
-        every row."""
-        path = tmp_path / "moods.csv"
-        path.write_text(f'{HEAD},,,,,,,\n"I feel\n tired",{FACTS}\nI feel calm,R{FACTS}\n,,,,,,,\n')
-        _, rows = read_scale(path)
-        assert {line: (row.item, row.reverse) for line, row in rows.items()} == {
-            4: ("I feel tired", False),
-            5: ("I feel calm", True),
-        }
+def test_opposites_are_told_once_a_row_and_in_lower_case() -> None:
+    assert len(OPPOSITES) > 130
+    for source, inverse in OPPOSITES:
+        both = [*source, *inverse]
+        assert len(both) == len({*both})
+        assert "".join(both).islower()
 
-    def test_a_slug_has_no_hyphen_at_its_end(self, written) -> None:
-        facts, rows = read_scale(written("\u6211\u611f\u5230\u7d27\u5f20"))
-        assert [*draft_items(facts, rows, SCALE)] == ["item-1"]
 
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            (HEAD, "holds no item; write a row an item, in the column `item`"),
-            (
-                HEAD + f"I feel tired,x{FACTS}\n",
-                "line 2: reverse is 'x', expected 1 or -1 in every row, or R where an item is "
-                "keyed in reverse; ",
-            ),
-            (
-                HEAD + f"I feel tired,{FACTS}\na,,Others,,,,,\n",
-                "line 3.title: unknown key 'title'; ",
-            ),
-        ],
-    )
-    def test_a_mistake_is_one_line_with_its_place(self, text, message, tmp_path, error_of) -> None:
-        path = tmp_path / "moods.csv"
-        path.write_text(text)
-        complaint = error_of(read_scale, path)
-        assert complaint.startswith(f"{path}: {message}")
-        assert "\n" not in complaint
+@pytest.mark.parametrize(
+    ("item", "doubt"),
+    cases("""
+Pain in the back | no item yet: no predicate found
+I am not happy | negated
+I am unable to relax because my children shout | double-barrelled: more than one clause
+Feeling tired or having little energy | double-barrelled: two verbs
+Feeling tired or having little energy | 'or having little energy' is left out
+I feel weird and queasy | no opposite of 'queasy' is known, a negation stands there
+I feel weird | fewer than 2 terms a side
+I feel tired | not of the item: 'exhausted'
+Ich f\u00fchle mich nerv\u00f6s | not English
+I usually feel tired | it says already how often
+I often feel tired | no item yet: the intensifier 'often' stands in a template
+Politicians are dishonest | about others than oneself
+I am not happy,yes | keyed in reverse, too: which way do its source terms point?
+I am very very very very very very very very very very very very very very very very very very \
+very tired | longer than 20 words
+"""),
+)
+def test_each_doubt_is_named(item, doubt, drafted) -> None:
+    (draft,) = drafted(item).values()
+    assert doubt in draft.doubts
+
+
+@pytest.mark.parametrize(
+    "item",
+    ["Feeling tense or worried", "My neighbours are lazy", "It is pleasant for me at home"],
+)
+def test_of_a_plain_item_only_added_terms_are_doubtful(item, drafted) -> None:
+    (draft,) = drafted(item).values()
+    assert {*draft.doubts} <= {"not of the item: 'idle'", "not of the item: 'enjoyable'"}
+
+
+def test_of_a_frequency_under_a_time_the_tense_is_named(drafted) -> None:
+    (draft,) = drafted("I start conversations", facts=f"{FACTS}In the past 3 weeks").values()
+    doubt = "'In the past three weeks' goes with another tense than that of 'start'"
+    assert doubt in draft.doubts
+
+
+def test_answers_that_say_no_frequency(written) -> None:
+    facts, _ = read_scale(written("Tired", facts=FACTS.replace("never|often", "agree|disagree")))
+    doubt = "items are asked by how often, which the answers do not say (agree|disagree)"
+    assert facts.doubts == [doubt]
+
+
+def test_two_items_that_ask_the_same(drafted) -> None:
+    first, second = drafted("I feel calm", "I feel nervous").values()
+    assert (first.passes, second.passes) == (True, False)
+    assert "no item yet: another item asks the same of 'nervous'" in second.doubts
+
+
+@pytest.mark.parametrize(
+    ("column", "marks", "expected"),
+    [
+        ("reverse", ["Y", "reversed", "1.0"], True),
+        ("reverse", ["", "0.0", "forward"], False),
+        ("key", ["-1", "-1.0", "\N{MINUS SIGN}1"], True),
+        ("keying", ["1", "plus", "+"], False),
+    ],
+)
+def test_marks_of_reversed_items_and_of_others(column, marks, expected) -> None:
+    is_reversed = reversed_rows(dict(enumerate(marks)), column, "x.csv")
+    assert is_reversed == dict.fromkeys(range(3), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (HEAD, "holds no item; write a row an item, in the column `item`"),
+        (
+            f"{HEAD}I feel tired,-1{FACTS}\n",
+            "line 2: reverse is '-1'; write R where an item is reversed, else nothing; call a "
+            "column of 1 and -1 `key`",
+        ),
+        (
+            "item,keying\nI feel tired,R\n",
+            "line 2: keying is 'R'; write 1 where an item is forward, -1 where it is reversed",
+        ),
+        (
+            "item,key,reverse,title\nI feel tired,1,,Moods\n",
+            "line 1: the columns key and reverse both say how items are keyed; keep one of them",
+        ),
+        (f"{HEAD}I feel tired,{FACTS}\na,,Others,,,,,\n", "line 3.title: unknown key 'title'; "),
+        ('[\n    {"name": "Mine", "questions": {"1": "Tense."}}\n]', "JSON, expected CSV; "),
+        ('{"item": "Tense."}\n{"item": "Calm."}\n', "JSON lines, expected CSV; "),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(text, complaint, tmp_path, error_of) -> None:
+    path = tmp_path / "moods.csv"
+    path.write_text(text)
+    assert error_of(read_scale, path).startswith(f"{path}: {complaint}")
+
+
+def test_what_spreadsheets_add(tmp_path) -> None:
+    """Rows of commas alone, blanks within an item, what the first row says of the scale said of
+    every row."""
+    path = tmp_path / "moods.csv"
+    path.write_text(f'{HEAD},,,,,,,\n"I feel\n tired",{FACTS}\nI feel calm,R{FACTS}\n,,,,,,,\n')
+    _, rows = read_scale(path)
+    assert {line: (row.item, row.reverse) for line, row in rows.items()} == {
+        4: ("I feel tired", False),
+        5: ("I feel calm", True),
+    }
+
+
+def test_a_slug_has_no_hyphen_at_its_end(drafted) -> None:
+    assert [*drafted("\u6211\u611f\u5230\u7d27\u5f20")] == ["item-1"]
 
 
 def filled(text: str) -> str:
@@ -459,131 +298,62 @@ def filled(text: str) -> str:
     content |= {"source": "A. Author, 2026", "licence": "cc0-1.0"}
     for slug, written in content["items"].items():
         for number, twin in enumerate(written["twins"]):
-            machine = f"Pump {number} of {slug}"
-            twin["premise"], twin["hypothesis"] = (
-                f"{machine} is {{TERM}}.",
-                "It {INTENSIFIER} works like that.",
-            )
+            twin["premise"] = f"Pump {number} of {slug} is {{TERM}}."
+            twin["hypothesis"] = "It {INTENSIFIER} works like that."
             for side, terms in twin["terms"].items():
-                n_terms = len(terms)
-                assert {*terms} == {"FILL"}
-                assert n_terms == len(written["terms"][side])
-                twin["terms"][side] = [f"{side} quality {n}" for n in range(n_terms)]
+                assert terms == ["FILL"] * len(written["terms"][side])
+                twin["terms"][side] = [f"{side} quality {n}" for n in range(len(terms))]
     stream = StringIO()
     YAML().dump(content, stream)
     return stream.getvalue()
 
 
-class TestYaml:
-    def test_what_is_written(self, written) -> None:
-        facts, rows = read_scale(written("I feel nervous and tense", "I am not happy,1", "Pain"))
-        text = as_yaml(facts, draft_items(facts, rows, SCALE))
-        lines = text.splitlines()
-        assert lines[0] == (
-            "# Proposed by `evenruler translate`; not read by a person yet. "
-            "2 of 3 rows have an item that passes the linter."
-        )
-        begin = lines.index("  item-2-down: # line 3")
-        assert lines[begin : begin + 5] == [
-            "  item-2-down: # line 3",
-            "    # doubtful: negated",
-            "    # doubtful: keyed in reverse, too: which way do its source terms point?",
-            "    # doubtful: not of the item: 'cheerful'",
-            '    original: "I am not happy"',
-        ]
-        assert "    keying: -1" in lines
-        assert (
-            lines[lines.index("  # item-3: # line 4") + 1]
-            == "  #   # doubtful: no item yet: no predicate found"
-        )
-
-    def test_it_loads_once_it_was_read_and_filled_and_not_before(self, tmp_path, error_of) -> None:
-        facts, rows = read_scale(PAPER / "soc-13.csv")
-        drafts = draft_items(facts, rows, SCALE)
-        path, text = tmp_path / "mine.yaml", as_yaml(facts, drafts)
-        path.write_text(text)
-        assert error_of(load_questionnaire, path, SCALES).startswith(
-            f"{path}: `unread` stands in it: a draft by "
-        )
-        path.write_text(text.replace("unread: true\n", ""))
-        complaint = error_of(load_questionnaire, path, SCALES)
-        assert complaint.startswith(
-            f"{path}: source: found 'FILL', expected your text in place of FILL; fix it (and "
-        )
-        path.write_text(filled(text).replace("is {TERM}.", "FILL {TERM}."))
-        complaint = error_of(load_questionnaire, path, SCALES)
-        assert ".twins.0.premise: found 'Pump 0 of " in complaint
-        assert "FILL {TERM}.', expected your text in place of FILL; fix it (and " in complaint
-        path.write_text(filled(text))
-        source, _ = load_questionnaire(path, SCALES)
-        assert [*source.items] == [slug for slug, draft in drafts.items() if draft.passes]
-        assert source.original.stem == facts.stem
-        assert [shipped.keying for shipped in source.items.values()] == [
-            -1 if draft.row.reverse else 1 for draft in drafts.values() if draft.passes
-        ]
-
-    def test_where_nothing_passes_it_is_yaml_still(self, written) -> None:
-        facts, rows = read_scale(written("Pain"))
-        text = as_yaml(facts, draft_items(facts, rows, SCALE))
-        assert YAML(typ="safe").load(text)["items"] == {}
+def test_doubts_stand_at_their_rows(written) -> None:
+    facts, rows = read_scale(written("I feel nervous and tense", "I am not happy,1", "Pain"))
+    text = as_yaml(facts, draft_items(facts, rows, SCALE))
+    assert text.startswith("# Proposed by `evenruler translate`; not read by a person yet. 2 of 3 ")
+    second = """
+  item-2-down: # line 3
+    # doubtful: negated
+    # doubtful: keyed in reverse, too: which way do its source terms point?
+    # doubtful: not of the item: 'cheerful'
+    original: "I am not happy"
+    keying: -1
+"""
+    third = """
+  # item-3: # line 4
+  #   # doubtful: no item yet: no predicate found
+"""
+    assert second in text
+    assert third in text
 
 
-class Writer:
-    """No model: says what a test wrote down, by seed; else nothing."""
+def test_a_draft_loads_once_it_was_read_and_filled_and_not_before(tmp_path, error_of) -> None:
+    facts, rows = read_scale(PAPER / "soc-13.csv")
+    drafts = draft_items(facts, rows, SCALE)
+    path, text = tmp_path / "mine.yaml", as_yaml(facts, drafts)
+    whole = filled(text)
+    unfinished = {
+        text: f"{path}: `unread` stands in it: a draft by ",
+        text.replace("unread: true\n", ""): f"{path}: source: found 'FILL', expected your text",
+        whole.replace(
+            "is {TERM}.", "FILL {TERM}."
+        ): f"{path}: items.item-03-let-down.twins.0.premise: ",
+    }
+    for written, complaint in unfinished.items():
+        path.write_text(written)
+        assert error_of(load_questionnaire, path, SCALES).startswith(complaint)
+    path.write_text(whole)
+    source, _ = load_questionnaire(path, SCALES)
+    passed = {slug: draft.row.reverse for slug, draft in drafts.items() if draft.passes}
+    assert {slug: item.keying == -1 for slug, item in source.items.items()} == passed
+    assert source.original.stem == facts.stem
 
-    name = "scripted"
 
-    def __init__(self, replies: Sequence[str] = ()) -> None:
-        """Take what it says to every item."""
-        self.replies = replies
-        self.require = ("loglikelihood", "generate").index
-        self.asked: list[tuple[object, ...]] = []
-
-    def generate(
-        self, prompts: Sequence[str], *, sampling: Any, seeds: Sequence[int], chat: bool
-    ) -> list[str]:
-        self.asked += [
-            (text, sampling, seed, chat) for text, seed in zip(prompts, seeds, strict=True)
-        ]
-        return [self.replies[seed] if seed < len(self.replies) else "" for seed in seeds]
-
-
-class TestWriter:
-    def test_it_is_asked_where_rules_fail_alone(self, written) -> None:
-        facts, rows = read_scale(written("I feel tired", "Pain in the back"))
-        writer = Writer(["Ache", " My back is sore.\nItem: Next", "I feel dull."])
-        first, second = draft_items(facts, rows, SCALE, writer).values()
-        assert first.refused == []
-        assert second.passes
-        assert second.wording["premise"] == "My back is {TERM}."
-        assert second.refused == ["seed 0: 'Ache': no predicate found"]
-        doubt = (
-            "a model says 'My back is sore.', as of the item itself rules say: no predicate found"
-        )
-        assert doubt in second.doubts
-        assert writer.asked == [
-            (paraphrase_prompt("Pain in the back"), SAMPLING, seed, False)
-            for seed in range(REPLIES)
-        ]
-
-    def test_all_that_it_says_may_be_refused(self, written) -> None:
-        facts, rows = read_scale(written("Pain"))
-        drafts = draft_items(facts, rows, SCALE, Writer(["I often feel sore."]))
-        assert drafts["item-1"].doubts == ["no item yet: no predicate found"]
-        assert len(drafts["item-1"].refused) == REPLIES
-        text = as_yaml(facts, drafts)
-        line = (
-            "  #   # refused, seed 0: 'I often feel sore.': the intensifier 'often' stands in a "
-            "template"
-        )
-        assert line in text.splitlines()
-
-    def test_the_prompt_shows_examples_that_rules_can_translate(self) -> None:
-        prompt = paraphrase_prompt("Pain")
-        assert prompt.endswith("\n\nItem: Pain\nPlainly:")
-        for example in WORDS["examples"]:
-            assert f"Item: {example['Item']}\nPlainly: {example['Plainly']}\n\n" in prompt
-            assert "{TERM}" in item_to_templates(example["Plainly"])[0]["premise"]
+def test_where_nothing_passes_it_is_yaml_still(written) -> None:
+    facts, rows = read_scale(written("Pain"))
+    text = as_yaml(facts, draft_items(facts, rows, SCALE))
+    assert YAML(typ="safe").load(text)["items"] == {}
 
 
 class TestCommand:
@@ -642,14 +412,6 @@ class TestCommand:
         (repository / "data/moods.csv").write_text(scale)
         assert run("moods.csv") == (0, printed, "")
         assert drafted in (repository / "data/moods.draft.yaml").read_text()
-
-    def test_a_writer_is_asked_by_name(self, run, monkeypatch) -> None:
-        loaded = []
-        monkeypatch.setattr(
-            catalogue, "load_model", lambda name, params: loaded.append(name) or Writer()
-        )
-        assert run("gad-7.csv", "--model", "gemma-3-270m")[0] == 0
-        assert loaded == ["gemma-3-270m"]
 
     def test_a_mistake_is_one_line_and_status_two(self, run) -> None:
         status, out, err = run("mine.csv")

@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from pydantic import ValidationError
 
 from evenruler.errors import UserError
-from evenruler.instruments.questionnaires.ask.questions import split_by_placebo
 from evenruler.instruments.questionnaires.declare import (
     SPREAD,
     Settings,
@@ -23,23 +21,23 @@ from evenruler.instruments.questionnaires.declare.source import (
 )
 from evenruler.instruments.questionnaires.rows import fill_templates
 from tests.conftest import ROOT
+from tests.instruments.questionnaires.doors import cases, yaml_of_text
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
 
-TWIN = {
-    "premise": "At night the road meets a {TERM}.",
-    "hypothesis": "This {INTENSIFIER} happens.",
-    "terms": {"source": {"swamp": "swamp"}, "inverse": {"bridge": "bridge"}},
-}
+TWIN = yaml_of_text("""\
+premise: At night the road meets a {TERM}.
+hypothesis: This {INTENSIFIER} happens.
+terms: {source: {swamp: swamp}, inverse: {bridge: bridge}}
+""")
 SHIPPED = ROOT / "data" / "sources" / "questionnaires"
 
 
 def source(n: int = 1, **changes: Any) -> QuestionnaireSource:
     """Of one item, with n twins that differ in where the road lies."""
-    places = ("At night", "By day", "In rain")[:n]
-    twins = [
-        {**TWIN, "premise": str(TWIN["premise"]).replace("At night", place), **changes}
-        for place in places
-    ]
+    twins = []
+    for place in ("At night", "By day", "In rain")[:n]:
+        premise = TWIN["premise"].replace("At night", place)
+        twins.append({**TWIN, "premise": premise, **changes})
     return QuestionnaireSource.model_validate(
         {**SOURCE, "items": {"one": {**ITEM, "twins": twins}}}
     )
@@ -51,29 +49,23 @@ def first_items(questionnaire: Any, n: int) -> Any:
     return questionnaire.model_copy(update={"items": kept_items})
 
 
+SETTINGS = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
+
+
 class TestLinter:
     @pytest.mark.parametrize(
         ("changes", "complaint"),
-        [
-            ({"premise": "At night I meet a {TERM} on the road."}, "'I' is about a person"),
-            (
-                {"terms": {"source": ["swamp"], "inverse": ["kind people"]}},
-                "'people' is about a person",
-            ),
-            (
-                {"premise": "It {INTENSIFIER} rains.", "hypothesis": "The road meets a {TERM}."},
-                "its premise holds",
-            ),
-            ({"hypothesis": "This happens."}, "INTENSIFIER} 0 times"),
-            (
-                {"premise": "At night the swamp meets a {TERM}."},
-                "the term 'swamp' stands in a template",
-            ),
-        ],
+        cases("""
+premise: At night I meet a {TERM} on the road. | 'I' is about a person
+terms: {source: [swamp], inverse: [kind people]} | 'people' is about a person
+{premise: "It {INTENSIFIER} rains.", hypothesis: "The road meets a {TERM}."} | its premise holds
+hypothesis: This happens. | INTENSIFIER} 0 times
+premise: At night the swamp meets a {TERM}. | the term 'swamp' stands in a template
+"""),
     )
     def test_refuses(self, changes, complaint) -> None:
         with pytest.raises(ValidationError, match=complaint):
-            source(**changes)
+            source(**yaml_of_text(changes))
 
     def test_every_item_has_some_or_none(self) -> None:
         two = {
@@ -94,26 +86,24 @@ class TestLinter:
         assert raised.value.where == "x.yaml: items.one, twin 1"
 
     def test_warns_of_another_number_of_terms_and_of_few_or_none(self) -> None:
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
         single, more = (
             {"source": ["enemy ship", *also], "inverse": ["friendly ship"]}
             for also in ([], ["enemy boat"])
         )
-        assert settings.twin_warnings(source(3, terms=single)) == []
-        assert settings.twin_warnings(source(3, terms=more)) == [
+        assert SETTINGS.twin_warnings(source(3, terms=single)) == []
+        assert SETTINGS.twin_warnings(source(3, terms=more)) == [
             f"items.one: twin {twin} has 2 source terms, the item 1" for twin in (1, 2, 3)
         ]
         few = "1 twin (at least 3 needed): its scale gets no verdict"
-        assert settings.twin_warnings(source(1, terms=single)) == [f"items.one: {few}"]
-        (warning,) = settings.twin_warnings(source(0))
+        assert SETTINGS.twin_warnings(source(1, terms=single)) == [f"items.one: {few}"]
+        (warning,) = SETTINGS.twin_warnings(source(0))
         assert warning.startswith("no item has a twin")
 
     def test_warns_of_another_valence_of_source_terms_and_of_what_the_normalisation_contrasts(
         self,
     ) -> None:
         """VADER gives "enemy" -.54, "friend" .49, "swamp" and "bridge" 0."""
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
-        source_terms, contrast = settings.twin_warnings(source(3))
+        source_terms, contrast = SETTINGS.twin_warnings(source(3))
         assert source_terms.startswith(
             "items.one: source terms have valence -0.54, those of its twins 0.00; they may"
         )
@@ -128,24 +118,21 @@ class TestDetects:
         assert minimum_detectable_effect(16) == pytest.approx(0.749 * SPREAD, abs=1e-3)
 
     def test_too_few_items_or_twins_find_nothing(self) -> None:
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
         read, _ = load_questionnaire(SHIPPED / "gad-7.yaml", SHIPPED / "shared" / "scales")
-        assert str(settings.detects(read)).startswith(
+        assert str(SETTINGS.detects(read)).startswith(
             f"{minimum_detectable_effect(7):.1f} points beyond twins"
         )
-        few = {
-            slug: original.model_copy(update={"twins": original.twins[:2]})
-            for slug, original in read.items.items()
-        }
-        assert settings.detects(read.model_copy(update={"items": few})) is None
-        assert settings.detects(first_items(read, 5)) is None
+        items = {}
+        for slug, item in read.items.items():
+            items[slug] = item.model_copy(update={"twins": item.twins[:2]})
+        assert SETTINGS.detects(read.model_copy(update={"items": items})) is None
+        assert SETTINGS.detects(first_items(read, 5)) is None
 
     def test_too_few_items_are_warned_of(self) -> None:
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
-        read = load(SHIPPED / "gad-7.yaml", settings, SHIPPED / "shared")
+        read = load(SHIPPED / "gad-7.yaml", SETTINGS, SHIPPED / "shared")
         few = "{} (at least 6 needed): no verdict is possible"
         for n, expected in ((1, [few.format("1 item")]), (6, [])):
-            warnings = settings.warnings(first_items(read, n))
+            warnings = SETTINGS.warnings(first_items(read, n))
             assert [line for line in warnings if "verdict" in line] == expected
 
 
@@ -160,23 +147,10 @@ class TestRows:
             assert rows[:n] == rows_without
             assert [row["twin"] for row in rows] == sorted([0, 1, 2] * n)
             assert len({row["id"] for row in rows}) == 3 * n
-        prompt = with_twins.prompts[4]
-        assert (prompt["premise"], prompt["hypothesis"]) == (
-            "At night the road meets a swamp.",
-            "This never happens.",
-        )
-        twin = with_twins.items[1]
+        prompt, twin = with_twins.prompts[4], with_twins.items[1]
+        assert prompt["premise"] == "At night the road meets a swamp."
+        assert prompt["hypothesis"] == "This never happens."
         assert (twin["original"], twin["wording"]) == (None, None)
-
-    def test_apart(self) -> None:
-        built = fill_templates("meetings", source(), ResponseScale.model_validate(SCALE))
-        tables = {
-            name: pd.DataFrame(getattr(built, name)) for name in ("items", "terms", "prompts")
-        }
-        specific, twins = split_by_placebo({**tables, "other": pd.DataFrame()})
-        assert [len(specific[name]) for name in tables] == [1, 2, 4]
-        assert set(twins["prompts"]["twin"]) == {1}
-        assert "other" in specific
 
 
 def n_words(template: str) -> int:
@@ -184,22 +158,10 @@ def n_words(template: str) -> int:
 
 
 class TestShipped:
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "gad-7",
-            "phq-9",
-            "soc-13",
-            "trust-in-people",
-            "ipip-extraversion",
-            "women-roles",
-            "immigrants",
-        ],
-    )
+    @pytest.mark.parametrize("name", sorted(path.stem for path in SHIPPED.glob("*.yaml")))
     def test_every_item_has_three_twins_of_its_form(self, name) -> None:
         read, _ = load_questionnaire(SHIPPED / f"{name}.yaml", SHIPPED / "shared/scales")
-        settings = Settings.model_validate({"embedder": "minilm"}, context={"profile": "quick"})
-        assert settings.twin_warnings(read) == []
+        assert SETTINGS.twin_warnings(read) == []
         assert read.twins == 3 * len(read.items)
         for original in read.items.values():
             for twin in original.twins:

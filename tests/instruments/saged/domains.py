@@ -48,7 +48,7 @@ def places(
         "source": "Testers",
         "material": material,
         "branch": None,
-        "framings": None,
+        "prefixes": None,
     }
     return Source.model_validate(SOURCE | fields | changes)
 

@@ -99,7 +99,11 @@ def test_controls_are_no_members_of_what_is_compared(tmp_path) -> None:
     controls = {name: {"name": name, "control": True} for name in ("apple", "ilm", "orl")}
     to = {name: {"apple": name} for name in ("pear", "fig", "ilm", "orl")}
     branch = {"roots": ["apple"], "replacements": {"apple": to}}
-    declare(tmp_path, concepts={**controls, "pear": "pear", "fig": "fig"}, branch=branch)
+    declare(
+        tmp_path,
+        concepts={**controls, "pear": "pear", "fig": "fig"},
+        branch=branch,
+    )
     design = design_of(tmp_path, "fruit", settings())
     assert (design.concepts, design.roots) == (2, 5)
 

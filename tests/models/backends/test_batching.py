@@ -10,7 +10,7 @@ from evenruler.errors import UserError
 from evenruler.models import Sampling
 from evenruler.models.backends.batching import Batches, batched
 from evenruler.models.backends.likelihood import LikelihoodScorer
-from evenruler.models.questions import LikelihoodRequest, Prompt, WordRequest
+from evenruler.models.questions import LikelihoodRequest, Prompt
 from tests.models.conftest import TEXTS
 
 NATS = 1e-4
@@ -35,9 +35,12 @@ class DoubleOfGpuMemory:
 
 
 @pytest.fixture
-def memory(llama, monkeypatch) -> DoubleOfGpuMemory:
+def memory(llama, monkeypatch):
     """Of the body of the model, which likelihoods go through without its output layer."""
     return DoubleOfGpuMemory(llama.backend.model.base_model, monkeypatch)
+
+
+REQUESTS = [LikelihoodRequest(text) for text in TEXTS]
 
 
 def answered(operation, questions) -> tuple[list[list[int]], dict]:
@@ -52,50 +55,36 @@ class TestHalves:
     def test_likelihoods_are_those_of_whole_packs_but_for_rounding(
         self, llama, memory, capsys
     ) -> None:
-        requests = [LikelihoodRequest(text) for text in TEXTS]
-        packs, expected = answered(llama.backend.loglikelihood, requests)
+        packs, expected = answered(llama.backend.loglikelihood, REQUESTS)
         memory.tokens = 60
 
-        cut, answers = answered(llama.backend.loglikelihood, requests)
+        cut, answers = answered(llama.backend.loglikelihood, REQUESTS)
 
         assert memory.refused >= 1
         assert cut == packs  # what is stored together stays together
         assert sorted(answers) == list(range(len(TEXTS)))
-        for index, (nats, tokens) in answers.items():
-            assert nats == pytest.approx(expected[index][0], abs=NATS)
-            assert tokens == expected[index][1]
-        assert (
-            capsys.readouterr().err.count(
-                "the GPU ran out of memory: packs that do not fit are answered in"
-            )
-            == 1
-        )
-
-    def test_words_too(self, llama, memory) -> None:
-        requests = [WordRequest(word, TEXTS[2]) for word in (" is", " was", ".", " man", " a")]
-        requests += [WordRequest(" is", text) for text in TEXTS]
-        _, expected = answered(llama.backend.words, requests)
-        memory.tokens = 60
-
-        _, answers = answered(llama.backend.words, requests)
-
-        assert memory.refused >= 1
         for index, answer in answers.items():
             assert answer == pytest.approx(expected[index], abs=NATS)
+        note = "the GPU ran out of memory: packs that do not fit are answered in"
+        assert capsys.readouterr().err.count(note) == 1
 
     def test_replies_are_the_same(self, llama, memory) -> None:
-        seeds_and_texts = product(range(3), TEXTS)
-        prompts = [Prompt(text, Sampling(6), seed) for seed, text in seeds_and_texts]
+        prompts = [
+            Prompt(
+                text,
+                Sampling(6),
+                seed,
+            )
+            for seed, text in product(range(3), TEXTS)
+        ]
         batches, expected = answered(llama.backend.generate, prompts)
         memory.tokens = 300
 
         cut, answers = answered(llama.backend.generate, prompts)
 
         assert memory.refused >= 1
-        assert ([sorted(batch) for batch in cut], answers) == (
-            [sorted(batch) for batch in batches],
-            expected,
-        )
+        assert list(map(sorted, cut)) == list(map(sorted, batches))
+        assert answers == expected
 
     def test_unigrams_too(self, llama, memory) -> None:
         expected = llama.backend.marginal(TEXTS)
@@ -106,24 +95,21 @@ class TestHalves:
         assert memory.refused >= 1
         assert unigrams == pytest.approx(expected, abs=1e-5)
 
-    def test_other_errors_are_errors(self, llama, memory, monkeypatch) -> None:
+    def test_other_errors_are_errors(self, llama, monkeypatch) -> None:
         def broken(*args, **kwargs):
             raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
         monkeypatch.setattr(llama.backend.model.base_model, "forward", broken)
 
         with pytest.raises(RuntimeError, match="illegal memory access"):
-            answered(llama.backend.loglikelihood, [LikelihoodRequest(text) for text in TEXTS])
+            answered(llama.backend.loglikelihood, REQUESTS)
 
     def test_one_text_that_does_not_fit_is_a_line_for_the_user(self, llama, memory) -> None:
         memory.tokens = 20
 
-        with pytest.raises(UserError) as error:
-            answered(llama.backend.loglikelihood, [LikelihoodRequest(text) for text in TEXTS])
-
-        assert str(error.value).startswith(
-            "the GPU has too little memory for one text alone; end what else runs there"
-        )
+        too_little = "^the GPU has too little memory for one text alone; end what else runs there"
+        with pytest.raises(UserError, match=too_little):
+            answered(llama.backend.loglikelihood, REQUESTS)
 
     def test_parts_are_halves_of_halves(self) -> None:
         tried = []
@@ -140,10 +126,16 @@ class TestHalves:
                 return Batches([[4, 0, 1, 3, 2]], answer)
 
         texts = ["", "a", "bb", "ccc", "dddd"]
-        packs = list(Backend().length(texts, frozenset([0])))
+        (pack,) = Backend().length(texts, frozenset([0]))
 
-        assert tried == [[4, 0, 1, 3, 2], [4, 0], [1, 3, 2], [1], [3, 2]]
-        assert packs == [[(length, length) for length in (4, 0, 1, 3, 2)]]
+        assert tried == [
+            [4, 0, 1, 3, 2],
+            [4, 0],
+            [1, 3, 2],
+            [1],
+            [3, 2],
+        ]
+        assert pack == [(length, length) for length in (4, 0, 1, 3, 2)]
 
 
 class TestTheModelItself:
@@ -153,10 +145,8 @@ class TestTheModelItself:
 
         monkeypatch.setattr(torch.nn.Module, "to", full)
 
-        with pytest.raises(
-            UserError,
-            match="tiny does not fit into the memory of the GPU; end what else runs there",
-        ):
+        too_large = "tiny does not fit into the memory of the GPU; end what else runs there"
+        with pytest.raises(UserError, match=too_large):
             llama.loglikelihood(TEXTS)
 
     def test_a_trial_that_runs_out_of_memory_says_nothing_about_masks(

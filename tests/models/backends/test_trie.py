@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 from evenruler.models.backends.trie import (
     Nodes,
     TokenSequence,
+    Trie,
     build_trie,
     seen_from,
     split_into_batches,
 )
 
-# Four sequences, start token 0:    nodes                      edges that leave them (numbered as they come up)
+# Four sequences, start token 0:    nodes                      edges that leave them (numbered as
+# they come up)
 #   a: 0 1 2 3                      n0 = 0       (depth 0)     e0: n0 -> 1    e6: n0 -> 6
 #   b: 0 1 2 4 5                    n1 = 0 1     (depth 1)     e1: n1 -> 2
 #   c: 0 1 2       (begins a, b)    n2 = 0 1 2   (depth 2)     e2: n2 -> 3    e3: n2 -> 4
@@ -37,9 +39,14 @@ def packed(many: list[TokenSequence], max_nodes: int) -> list[list[TokenSequence
     return packs
 
 
-def sees(nodes: Nodes) -> np.ndarray:
-    """[m, k] True where the row's token sees the column's."""
-    return seen_from(nodes.places, nodes.begins, nodes.ends)
+def sees(nodes: Nodes) -> list[list[int]]:
+    """[m][k] 1 where the row's token sees the column's."""
+    return seen_from(nodes.places, nodes.begins, nodes.ends).astype(int).tolist()
+
+
+def edges_of(tree: Trie) -> list[tuple[int, int]]:
+    """The node that each edge leaves, and its token."""
+    return list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True))
 
 
 def test_a_trie_has_a_node_for_each_distinct_beginning_that_something_follows() -> None:
@@ -52,7 +59,7 @@ def test_a_trie_has_a_node_for_each_distinct_beginning_that_something_follows() 
 def test_a_node_sees_itself_and_what_stands_before_it_in_its_own_sequences() -> None:
     tree = build_trie(sequences(A, B, C, D))
 
-    assert sees(tree.nodes).astype(int).tolist() == [
+    assert sees(tree.nodes) == [
         [1, 0, 0, 0, 0],  # 0
         [1, 1, 0, 0, 0],  # 0 1
         [1, 1, 1, 0, 0],  # 0 1 2
@@ -65,10 +72,16 @@ def test_edges_carry_each_distinct_step_once_and_paths_name_those_of_a_sequence(
     tree = build_trie([*sequences(A, B, C, D), TokenSequence(A, begin=3)])
 
     assert tree.nodes.tokens.tolist() == [0, 1, 2, 4, 6]
-    edges = list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True))
-    assert edges == [(0, 1), (1, 2), (2, 3), (2, 4), (3, 5), (0, 6), (4, 2)]
+    leaving = [0, 1, 2, 2, 3, 0, 4]
+    assert edges_of(tree) == list(zip(leaving, [1, 2, 3, 4, 5, 6, 2], strict=True))
     paths = [path.tolist() for path in tree.paths]
-    assert paths == [[0, 1, 2], [0, 1, 3, 4], [0, 1], [5, 6], [2]]
+    assert paths == [
+        [0, 1, 2],
+        [0, 1, 3, 4],
+        [0, 1],
+        [5, 6],
+        [2],
+    ]
 
 
 def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
@@ -78,7 +91,7 @@ def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
 
     assert last.tokens.tolist() == [3, 5, 2]
     assert last.depths.tolist() == [3, 4, 2]
-    assert sees(last).astype(int).tolist() == [
+    assert sees(last) == [
         [1, 1, 1, 0, 0, 1, 0, 0],  # 0 1 2, 3
         [1, 1, 1, 1, 0, 0, 1, 0],  # 0 1 2 4, 5
         [1, 0, 0, 0, 1, 0, 0, 1],  # 0 6, 2
@@ -90,10 +103,7 @@ def test_given_tokens_have_nodes_but_no_edges() -> None:
     tree = build_trie([TokenSequence((0, 1, 2, 3, 4), begin=3)])
 
     assert tree.nodes.tokens.tolist() == [0, 1, 2, 3]
-    assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [
-        (2, 3),
-        (3, 4),
-    ]
+    assert edges_of(tree) == [(2, 3), (3, 4)]
     assert tree.paths[0].tolist() == [0, 1]
 
 
@@ -104,7 +114,10 @@ def test_the_start_token_alone_needs_nothing_computed() -> None:
 
 
 def test_packs_come_in_the_order_of_tokens() -> None:
-    assert split_into_batches(sequences(B, D, A, C), 512) == [[3, 2, 0, 1]]
+    assert split_into_batches(
+        sequences(B, D, A, C),
+        512,
+    ) == [[3, 2, 0, 1]]
 
 
 def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
@@ -119,7 +132,11 @@ def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
 
 
 def test_a_sequence_longer_than_a_pack_is_a_pack_of_its_own() -> None:
-    many = sequences((0, 6, 2), tuple(range(10)), (0, 6, 3))
+    many = sequences(
+        (0, 6, 2),
+        tuple(range(10)),
+        (0, 6, 3),
+    )
     assert split_into_batches(many, 4) == [[1], [0, 2]]
 
 
@@ -164,27 +181,14 @@ def test_no_pack_of_several_has_more_nodes_than_it_may(drawn, max_nodes) -> None
 @given(SETS)
 def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
     tree = build_trie(drawn)
+    nodes, seen_from_node = tree.nodes, sees(tree.nodes)
 
     for sequence, path in zip(drawn, tree.paths, strict=True):
         assert tree.edge_tokens[path].tolist() == list(sequence.tokens[sequence.begin :])
-        for edge, position in zip(path, range(sequence.begin, len(sequence.tokens)), strict=True):
-            seen = np.flatnonzero(sees(tree.nodes)[tree.edge_nodes[edge]])
-            assert tree.nodes.tokens[seen].tolist() == list(sequence.tokens[:position])
-            assert tree.nodes.depths[seen].tolist() == list(range(position))
-
-
-@given(SETS, st.randoms(use_true_random=False))
-def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> None:
-    tree = build_trie(drawn)
-    order = random.sample(range(len(drawn)), len(drawn))
-
-    shuffled = build_trie([drawn[i] for i in order])
-
-    assert shuffled.nodes.tokens.tolist() == tree.nodes.tokens.tolist()
-    assert shuffled.nodes.ends.tolist() == tree.nodes.ends.tolist()
-    for place, index in enumerate(order):
-        tokens = shuffled.edge_tokens[shuffled.paths[place]]
-        assert tokens.tolist() == tree.edge_tokens[tree.paths[index]].tolist()
+        for position, edge in enumerate(path, start=sequence.begin):
+            (seen,) = np.nonzero(seen_from_node[tree.edge_nodes[edge]])
+            assert nodes.tokens[seen].tolist() == list(sequence.tokens[:position])
+            assert nodes.depths[seen].tolist() == list(range(position))
 
 
 def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:

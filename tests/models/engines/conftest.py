@@ -1,5 +1,4 @@
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 import pytest
 
@@ -7,11 +6,11 @@ from evenruler.errors import UserError
 
 
 @pytest.fixture
-def user_error() -> Callable[..., AbstractContextManager[None]]:
+def user_error():
     """Expects a line that says all of some words."""
 
     @contextmanager
-    def expected(*words: str) -> Iterator[None]:
+    def expected(*words):
         with pytest.raises(UserError) as raised:
             yield
         message = str(raised.value)

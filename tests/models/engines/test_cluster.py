@@ -3,7 +3,6 @@
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import chain, product
 from pathlib import Path
@@ -36,7 +35,7 @@ MANY = [
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[Any]:
+def nodes():
     """A head and a node, each with one CPU, on loopback."""
     environment = {
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # or it listens on all addresses
@@ -75,7 +74,7 @@ def nodes() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def folders(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     return {
         "llama": save_tiny(folder / "llama", chat=True),
@@ -86,12 +85,21 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def asked_everything(folders: dict[str, Path], store: RowStore) -> int:
     """How many questions two models had to answer, of every kind."""
     llama = load("llama", tiny_params(folders), store=store)
-    bert = load("bert", tiny_params({"bert": folders["bert"]}, kind="masked"), store=store)
+    bert = load(
+        "bert",
+        tiny_params({"bert": folders["bert"]}, kind="masked"),
+        store=store,
+    )
     llama.loglikelihood([*MANY, *TEXTS])
     prompts = [f"{text} He said" for text in MANY[:60]]
     llama.whole_words(prompts, [" yes", " no", " nurse"] * 20)
     llama.slor(MANY[:40])
-    llama.generate(MANY[:80], sampling=Sampling(8, temperature=0.7), seeds=range(80), chat=False)
+    llama.generate(
+        MANY[:80],
+        sampling=Sampling(8, temperature=0.7),
+        seeds=range(80),
+        chat=False,
+    )
     bert.in_place(list(map(second_word, MANY)))
     return llama.asked + bert.asked
 
@@ -133,7 +141,7 @@ class Where:
     def generate(self, seconds: Any) -> Batches[str]:
         import ray
 
-        def answer(pack: Any) -> list[tuple[int, str]]:
+        def answer(pack):
             time.sleep(seconds[pack[0]])
             return [(index, ray.get_runtime_context().get_node_id()) for index in pack]
 
@@ -157,7 +165,7 @@ def test_nodes_come_and_go(nodes) -> None:
     joined = cluster.join_cluster(nodes.address)
     pool = ClusterModel(joined, 0, "where", "where", Where)
 
-    def answered(n: int, wanted: Any, seconds: float = 0.02) -> Iterator[list[tuple[int, str]]]:
+    def answered(n, wanted, seconds=0.02):
         return pool.generate([seconds] * n, frozenset(wanted))
 
     ray.get([member.actor.__ray_ready__.remote() for member in joined.members(0)])
@@ -192,7 +200,7 @@ class Dying:
 
     @batched
     def generate(self, words: Any) -> Batches[str]:
-        def answer(pack: Any) -> list[tuple[int, str]]:
+        def answer(pack):
             if 1 in pack:
                 os._exit(1)
             return [(index, words[index]) for index in pack]
@@ -233,18 +241,23 @@ def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(
     call = cluster.Call(ClusterModel(joined, 0, "tiny", "tiny", no_model), "generate", ["a"])
     call._join()
     for _ in range(cluster.PATIENCE - 1):
-        assert call._ready() == []
+        assert call._wait() == []
     with (
         nullcontext()
         if there
         else user_error("tiny", "no node of the cluster is left", "run again")
     ):
-        assert call._ready() == []
+        assert call._wait() == []
 
 
 @pytest.mark.parametrize(
     ("resources", "gpus", "places"),
-    [({"CPU": 8.0}, 0, 1), ({}, 0, 0), ({"CPU": 8.0, "GPU": 3.0}, 0.1, 30), ({"GPU": 1.0}, 2, 0)],
+    [
+        ({"CPU": 8.0}, 0, 1),
+        ({}, 0, 0),
+        ({"CPU": 8.0, "GPU": 3.0}, 0.1, 30),
+        ({"GPU": 1.0}, 2, 0),
+    ],
 )
 def test_how_many_workers_a_node_has_place_for(resources, gpus, places) -> None:
     assert cluster._worker_capacity({"Resources": resources}, gpus) == places
@@ -270,7 +283,7 @@ def test_what_listens_and_is_no_head_is_one_line(user_error) -> None:
 def test_a_cluster_of_another_ray_is_one_line_with_both_versions(user_error, monkeypatch) -> None:
     import ray
 
-    def init(**_: object) -> None:
+    def init(**_):
         says = (
             "Version mismatch: The cluster was started with:\n    Ray: 2.1.0\nThis process "
             "with:\n    Ray: 2.60.0\n"

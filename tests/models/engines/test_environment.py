@@ -8,9 +8,10 @@ from safetensors.torch import load_file, save_file
 
 from evenruler import repository
 from evenruler.models import load
-from evenruler.models.declarations import ModelEntry
 from evenruler.models.engines import environment
 from evenruler.models.replay import FOLDER, RELEASE
+from tests.models.conftest import change_json
+from tests.models.conftest import model_entry as entry
 from tests.tiny import save_tiny, tiny_params
 
 
@@ -20,16 +21,14 @@ def folder(tmp_path):
     return save_tiny(tmp_path / "model", chat=True)
 
 
-def entry(**changes) -> ModelEntry:
-    return ModelEntry.model_validate(
-        {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "here", **changes}
-    )
-
-
 def one_weight(folder) -> None:
     weights = load_file(folder / "model.safetensors")
     weights["model.norm.weight"][5] += 1e-3
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(
+        weights,
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
 
 
 def one_merge_less(folder) -> None:
@@ -40,8 +39,7 @@ def one_merge_less(folder) -> None:
 
 
 def another_norm(folder) -> None:
-    path = folder / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "rms_norm_eps": 1e-3}))
+    change_json(folder / "config.json", rms_norm_eps=1e-3)
 
 
 def another_template(folder) -> None:
@@ -52,74 +50,73 @@ def another_template(folder) -> None:
 CHANGES = [one_weight, one_merge_less, another_norm, another_template]
 
 
+@pytest.fixture
+def engine(folder, store):
+    """Describes the engine of the model in the folder, as it is now."""
+
+    def describe(device="cpu", **fields):
+        return environment.engine_string(folder, entry(**fields), store, device)
+
+    return describe
+
+
 class TestChange:
     @pytest.mark.parametrize("change", CHANGES)
-    def test_what_answers_depend_on_makes_another_engine(self, change, folder, store) -> None:
-        before = environment.engine_string(folder, entry(), store, "cpu")
+    def test_what_answers_depend_on_makes_another_engine(self, change, folder, engine) -> None:
+        before = engine()
         change(folder)
 
-        assert environment.engine_string(folder, entry(), store, "cpu") != before
+        assert engine() != before
 
-    def test_another_version_of_a_library_makes_another_engine(
-        self, folder, store, monkeypatch
-    ) -> None:
-        before = environment.engine_string(folder, entry(), store, "cpu")
-        version = environment.version
+    def test_another_version_of_a_library_makes_another_engine(self, engine, monkeypatch) -> None:
+        before, version = engine(), environment.version
+        versions = {"tokenizers": "0.0"}
         monkeypatch.setattr(
-            environment, "version", lambda name: "0.0" if name == "tokenizers" else version(name)
+            environment, "version", lambda name: versions.get(name) or version(name)
         )
 
-        assert environment.engine_string(folder, entry(), store, "cpu") != before
+        assert engine() != before
 
     def test_a_gpu_computes_in_what_is_declared_and_a_cpu_in_float32(
-        self, folder, store, monkeypatch
+        self, engine, monkeypatch
     ) -> None:
         monkeypatch.setattr(environment, "device_class", lambda: "cuda-9.0")
-        single, half = entry(dtype="float32"), entry(dtype="bfloat16")
 
-        cases = list(product((single, half), ("cpu", "cuda")))
-        dtypes = [environment.dtype_on(*case) for case in cases]
-        assert dtypes == ["float32", "float32", "float32", "bfloat16"]
-        engines = {
-            environment.engine_string(folder, declared, store, device) for declared, device in cases
-        }
+        engines = set()
+        for dtype, device in product(("float32", "bfloat16"), ("cpu", "cuda")):
+            expected = dtype if device == "cuda" else "float32"
+            assert environment.dtype_on(entry(dtype=dtype), device) == expected
+            engines.add(engine(device, dtype=dtype))
         assert len(engines) == 3  # one CPU, two on the GPU
 
     def test_a_gpu_is_known_by_its_memory_too_since_packs_follow_from_it(self, monkeypatch) -> None:
         """Not by what is free: a card that others use has the answers that it had."""
         monkeypatch.setattr(environment, "count_gpus", lambda: 1)
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
-        free_and_total = (3 * 2**30, 139 * 2**30 + 500 * 2**20)
+        free_and_total = (
+            3 * 2**30,
+            139 * 2**30 + 500 * 2**20,
+        )
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: free_and_total)
 
         assert environment.device_class() == "cuda-9.0-139GiB"
 
     def test_logits_are_named_on_a_gpu_and_a_cpu_is_described_as_ever(
-        self, folder, store, monkeypatch
+        self, engine, monkeypatch
     ) -> None:
         """Another word of a CPU's would make all that is stored stale."""
         monkeypatch.setattr(environment, "device_class", lambda: "cuda-9.0-139GiB")
 
-        cpu, gpu = (
-            json.loads(environment.engine_string(folder, entry(), store, on))
-            for on in ("cpu", "cuda")
-        )
+        cpu, gpu = (json.loads(engine(device)) for device in ("cpu", "cuda"))
 
-        as_ever = [
-            "adapter",
-            "attention",
-            "backend",
-            "chat_template",
-            "code",
-            "config",
-            "device",
-            "dtype",
-            "libraries",
-        ]
-        assert list(cpu) == [*as_ever, "quantisation", "tokenizer", "weights"]
+        assert " ".join(cpu) == (
+            "adapter attention backend chat_template code config device dtype libraries "
+            "quantisation tokenizer weights"
+        )
+        libraries = {"torch", "transformers", "tokenizers", "sentence-transformers"}
+        assert set(cpu["libraries"]) == libraries
         assert cpu["device"] == "cpu"
-        assert (gpu.pop("logits"), gpu.pop("device")) == ("float32", "cuda-9.0-139GiB")
-        assert gpu == {key: value for key, value in cpu.items() if key != "device"}
+        assert gpu == {**cpu, "logits": "float32", "device": "cuda-9.0-139GiB"}
 
     @pytest.mark.parametrize(
         ("file", "kind"),
@@ -134,15 +131,16 @@ class TestChange:
             ("0_Transformer/deep/model.safetensors", "causal"),
         ],
     )
-    def test_every_file_that_is_read_counts(self, file, kind, folder, store) -> None:
+    def test_every_file_that_is_read_counts(self, file, kind, folder, engine) -> None:
         module = {"type": "sentence_transformers.models.Transformer", "path": "0_Transformer"}
         (folder / "modules.json").write_text(json.dumps([module]))
-        (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file).write_text('{"max_seq_length": 256}')
-        before = environment.engine_string(folder, entry(kind=kind), store, "cpu")
-        (folder / file).write_text('{"max_seq_length": 16}')
-
-        assert environment.engine_string(folder, entry(kind=kind), store, "cpu") != before
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        engines = set()
+        for length in (256, 16):
+            path.write_text(f'{{"max_seq_length": {length}}}')
+            engines.add(engine(kind=kind))
+        assert len(engines) == 2
 
     @pytest.mark.parametrize(
         ("module", "what"),
@@ -192,21 +190,11 @@ class TestNoChange:
         assert moved.loglikelihood(texts).nats.tolist() == nats.tolist()
         assert moved.asked == 0
 
-    def test_the_engine_names_the_libraries_that_it_rests_on(self, folder, store) -> None:
-        parts = json.loads(environment.engine_string(folder, entry(), store, "cpu"))
-
-        assert set(parts["libraries"]) == {
-            "torch",
-            "transformers",
-            "tokenizers",
-            "sentence-transformers",
-        }
-
-    def test_a_file_that_no_answer_depends_on_does_not_count(self, folder, store) -> None:
-        before = environment.engine_string(folder, entry(), store, "cpu")
+    def test_a_file_that_no_answer_depends_on_does_not_count(self, folder, engine) -> None:
+        before = engine()
         (folder / "README.md").write_text("read me")
 
-        assert environment.engine_string(folder, entry(), store, "cpu") == before
+        assert engine() == before
 
 
 @pytest.mark.parametrize("name", ["minilm-sentiment", "minilm-toxicity"])

@@ -29,13 +29,19 @@ class Doubling:
 
 
 @pytest.fixture
-def worker(monkeypatch) -> Worker:
+def worker(monkeypatch):
     monkeypatch.setattr(Doubling, "n_made", 0)
     return Worker(1, current_environment("cpu"), "here")
 
 
 def test_a_model_is_loaded_once_for_all_calls(worker) -> None:
-    assert worker.begin("a", Doubling, 1, "double", [5, 6, 7]) == [[0, 1], [2]]
+    assert worker.begin(
+        "a",
+        Doubling,
+        1,
+        "double",
+        [5, 6, 7],
+    ) == [[0, 1], [2]]
     assert worker.answer(1, [2]) == [(2, 14)]
     assert worker.answer(1, [0, 1]) == [(0, 10), (1, 12)]
     assert worker.begin("a", Doubling, 2, "double", [1]) == [[0]]
@@ -70,7 +76,12 @@ def test_a_pack_is_answered_whole_where_one_of_it_is_wanted() -> None:
     double = Doubling().double
 
     wanted = frozenset({1})
-    assert list(double([5, 6, 7], wanted)) == [[(0, 10), (1, 12)]]
+    assert list(
+        double(
+            [5, 6, 7],
+            wanted,
+        )
+    ) == [[(0, 10), (1, 12)]]
     assert list(double([5, 6, 7], frozenset())) == []
     assert list(double([], frozenset())) == []
 

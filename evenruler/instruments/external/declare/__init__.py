@@ -161,7 +161,7 @@ class Source(instrument.Source):
     """What the first and the second text of an item are, in words."""
     detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     """By condition, the minimum detectable lean (power .8) of all items
-    (`tests.performance.external_lean --detects`)."""
+    (`studies.hostile.external_roles --detects`)."""
     agreement: SharedTrait | None = None
     """The concept of units, if other instruments measure them too."""
     prefixes: PlaceboPrefixes | None = None

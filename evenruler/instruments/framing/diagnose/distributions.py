@@ -43,8 +43,8 @@ def token_distributions(
     outcomes: Mapping[str, Sequence[str]],
     mass: Mass = "words",
 ) -> pd.DataFrame:
-    """Mass and share of every class, by task, framing and stimulus: `schemas.DISTRIBUTIONS`, readout
-    `token`.
+    """Mass and share of every class, by task, framing and stimulus: `schemas.DISTRIBUTIONS`,
+    readout `token`.
 
     The mass of a class is the sum over its distinct surface forms. A letter has the class of the
     option that it stands for; its mass is that of the letter without a word after it plus that with

@@ -314,10 +314,10 @@ def choice_questions(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     not published.
 
     Returns:
-        `id, framing, set, template, keying, attribute, group, word, axis_position, first, second`: pairs
-        of targets (`BARE`), of nouns (`group` numbers the two pairs that belong together), and of
-        targets with rival words. `word`: both words; `axis_position`: position of the attribute on its
-        axis. Empty where no attribute has one.
+        `id, framing, set, template, keying, attribute, group, word, axis_position, first, second`:
+        pairs of targets (`BARE`), of nouns (`group` numbers the two pairs that belong together),
+        and of targets with rival words. `word`: both words; `axis_position`: position of the
+        attribute on its axis. Empty where no attribute has one.
     """
     choice_plan, attributes = _choice_plan(plan), tables["attributes"].set_index("attribute")
     probes = tables["probes"]
@@ -379,8 +379,8 @@ def writing_prompts(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     Empty where no attribute has a position on the axis: what known words show is then of no use.
 
     Returns:
-        `id, framing, template, keying, attribute, group, word, axis_position, right, prompt`; `word`: that
-        of the attribute; `right`: the group expected for a known word.
+        `id, framing, template, keying, attribute, group, word, axis_position, right, prompt`;
+        `word`: that of the attribute; `right`: the group expected for a known word.
     """
     from evenruler.instruments.methods import writing  # needed rarely
 

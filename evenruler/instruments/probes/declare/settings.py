@@ -53,7 +53,7 @@ one template, and of one word in each group, interactions included."""
 
 DETECTED_SHARES = 32, 20
 """Minimum detectable gains of shares (power .8), percentage points: with up to eight templates, and
-with more (`tests.performance.planted_choices`)."""
+with more (`studies.planted.choices`)."""
 
 DETECTED_WRITTEN = 34, 28
 """The same for pronouns in sentences that a chat model writes, with up to eight prompts and with
@@ -281,8 +281,8 @@ class Settings(BaseSettings["ProbeSource"]):
         return self.evolve.of if self.evolve else name
 
     def replies(self, name: str) -> Path:
-        """The file of the operator's replies: one per operator, so that no profile overwrites that of
-        another.
+        """The file of the operator's replies: one per operator, so that no profile overwrites that
+        of another.
         """
         assert self.evolve is not None
         return Path("replies", self.evolve.operator, f"{name}.jsonl")

@@ -490,8 +490,8 @@ class _Part:
     figure: str
     """`SHARE_GAIN` or `WRITTEN_GAIN`."""
     questions: pd.DataFrame
-    """Questions with `unit, at, group, word, keying, axis_position, framing, pole`, and with `share` of
-    the first group and `unanswered`."""
+    """Questions with `unit, at, group, word, keying, axis_position, framing, pole`, and with
+    `share` of the first group and `unanswered`."""
     fit: ValidityCheck
     known_counts: tuple[int, int]
     """Number of right answers to questions with known answers, and number of these questions."""

@@ -5,22 +5,19 @@ Raters get a blind sheet and instructions, never the key, against which filled s
 """
 
 import hmac
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from evenruler.errors import UserError
 from evenruler.files import jinja_environment
 from evenruler.measurement import Resampling, bootstrap
-from evenruler.measurement.facets import Estimate
-from evenruler.measurement.figures import figure_in_words, finite_or_none
+from evenruler.measurement.figures import figure_in_words
 from evenruler.measurement.inputs import Floats
+from evenruler.measurement.reliability import icc_agreement
 from evenruler.strict import csv_of
 from evenruler.tables.frames import for_spreadsheets, from_spreadsheet
 
@@ -45,7 +42,6 @@ DELIMITERS = ",;\t"
 
 # Consonants only: a spreadsheet takes 12e45678 for a number, and no id should spell a word.
 _LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
-_SHORT_CELL = 40
 
 
 @dataclass(frozen=True)
@@ -129,75 +125,49 @@ def join_ratings(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
     `sheets`: CSV (comma, semicolon or tab) by the name of its file, filled by one rater or by
     several, whose names are compared without spaces and case; `key`: by `read_key`. UserError, with
     file and row (the header is row 1), where a column or a rater is missing, the text of an id
-    differs, a rating is no whole number from 1 to 5, or a rater occurs twice for an id or in
-    several files.
+    differs, a rating is no whole number from 1 to 5, or an id occurs twice for a rater.
     """
-    parts: list[pd.DataFrame] = []
-    sheet_of: dict[str, str] = {}
+    columns = ("id", "text", *CRITERIA, "rater")
+    tables: list[pd.DataFrame] = []
     for where, text in sheets.items():
-        rows = _read_sheet(text, key, where)
-        for rater, row in rows.drop_duplicates("rater")[["rater", "row"]].itertuples(index=False):
-            if rater in sheet_of:
-                what = f"the rater {rater!r} is in {sheet_of[rater]}, too"
-                raise UserError(
-                    what, where=f"{where}: row {row}", remedy="give each sheet of a rater once"
-                )
-            sheet_of[rater] = where
-        parts.append(rows)
-    wide = pd.concat(parts).set_index(["rater", "id"])[list(CRITERIA)]
-    everything = pd.MultiIndex.from_product(
-        [sorted(sheet_of), sorted(key["id"].unique())], names=["rater", "id"]
-    )
-    rows = wide.reindex(everything).reset_index()
-    long = rows.melt(id_vars=["rater", "id"], var_name="criterion", value_name="rating")
+        tables.append(_read_table(text, columns, where).assign(where=where))
+    rows = pd.concat(tables, ignore_index=True)
+    raters = _collapse_whitespace(rows["rater"]).str.casefold()
+    rows = rows.assign(rater=raters, text=_collapse_whitespace(rows["text"]))
+    ratings = _check_rows(rows, key.drop_duplicates("id").set_index("id")["text"])
+    wide = ratings.set_index(pd.MultiIndex.from_frame(rows[["rater", "id"]]))
+    every_rating = [sorted(set(raters)), sorted(set(key["id"]))]
+    wide = wide.reindex(pd.MultiIndex.from_product(every_rating, names=["rater", "id"]))
+    long = wide.reset_index().melt(["rater", "id"], var_name="criterion", value_name="rating")
     long = long.sort_values(["rater", "id"], kind="stable", ignore_index=True)
     return long.astype({"rating": "Int64"})
 
 
-def _read_sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
-    rows = _read_table(text, ("id", "text", *CRITERIA, "rater"), where)
-    rows = rows.assign(
-        rater=_collapse_whitespace(rows["rater"]).str.casefold(),
-        text=_collapse_whitespace(rows["text"]),
-    )
+def _check_rows(rows: pd.DataFrame, texts: "pd.Series[str]") -> pd.DataFrame:
+    """The ratings as numbers, by criterion; UserError at the first row that cannot be read.
 
-    def refuse(bad: "pd.Series[bool]", what: str, remedy: str) -> None:
-        if bad.any():
-            bad_row = rows[bad].iloc[0]
-            first: dict[str, str] = {}
-            for name, value in bad_row.items():
-                first[str(name)] = str(value)[:_SHORT_CELL]
-            raise UserError(
-                what.format(**first), where=f"{where}: row {first['row']}", remedy=remedy
-            )
-
-    texts = key.drop_duplicates("id").set_index("id")["text"]
-    refuse(rows["rater"] == "", "no rater", "write a name or code into every row")
-    refuse(
-        ~rows["id"].isin(texts.index),
-        "{id!r} is no id of the key",
-        "give the key that came with the sheet",
-    )
-    other = rows["text"] != rows["id"].map(texts)
-    refuse(
-        other,
-        "the text is not that of {id}",
-        "sort whole rows, and leave ids and texts as they are",
-    )
-    refuse(
-        rows.duplicated(["rater", "id"]),
-        "{id} stands twice for the rater {rater!r}",
-        "keep one of the two",
-    )
+    `texts`: by id of the key.
+    """
+    cells = rows[list(CRITERIA)].apply(lambda column: column.str.strip())
+    ratings = cells.apply(pd.to_numeric, errors="coerce")
+    is_rating = ratings.isin(range(LOWEST, HIGHEST + 1)) | (cells == "")
+    is_known = rows["id"].isin(texts.index)
+    is_unchanged = rows["text"] == rows["id"].map(texts)
+    is_single = ~rows.duplicated(["rater", "id"])
+    in_place = "sort whole rows, and leave ids and texts as they are"
+    checks = [(rows["rater"] != "", "no rater", "write a name or code into every row")]
+    checks += [(is_known, "{id!r:.40} is no id of the key", "give the key of the sheet")]
+    checks += [(is_unchanged, "the text is not that of {id}", in_place)]
+    checks += [(is_single, "{id} stands twice for the rater {rater!r:.40}", "keep one of the two")]
+    remedy = f"write a whole number from {LOWEST} to {HIGHEST}, or nothing"
     for criterion in CRITERIA:
-        rows[criterion] = rows[criterion].str.strip()
-        numbers = pd.to_numeric(rows[criterion], errors="coerce")
-        is_on_scale = numbers.isin(np.arange(LOWEST, HIGHEST + 1))
-        bad = (rows[criterion] != "") & ~is_on_scale
-        remedy = f"write a whole number from {LOWEST} to {HIGHEST}, or nothing"
-        refuse(bad, f"{criterion} is {{{criterion}!r}}", remedy)
-        rows[criterion] = numbers.astype(float)
-    return rows[["row", "rater", "id", *CRITERIA]]
+        checks.append((is_rating[criterion], f"{criterion} is {{{criterion}!r:.40}}", remedy))
+    for is_right, what, remedy in checks:
+        if not is_right.all():
+            wrong = rows[~is_right].iloc[0].to_dict()
+            where = "{where}: row {row}".format_map(wrong)
+            raise UserError(what.format_map(wrong), where=where, remedy=remedy)
+    return ratings.astype(float)
 
 
 def _read_table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
@@ -207,88 +177,16 @@ def _read_table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame
     _, rows = csv_of(lowered_text, where, columns, DELIMITERS)
     if not rows:
         raise UserError("no rows", where=where, remedy="give a sheet that is filled in")
-    frame = pd.DataFrame([{**row, "row": number} for number, row in rows])
-    frame = frame[list(columns)].map(from_spreadsheet).assign(row=frame["row"])
-    return frame.assign(id=frame["id"].str.strip())
-
-
-def fleiss_kappa(ratings: ArrayLike) -> float:
-    """Fleiss' kappa by `statsmodels`: agreement on the very same rating, beyond chance.
-
-    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal. `ratings`: units
-    x raters, taken as nominal; ValueError where one is missing, or there is no unit or fewer than
-    two raters.
-
-    Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
-    """
-    from statsmodels.stats.inter_rater import aggregate_raters
-    from statsmodels.stats.inter_rater import fleiss_kappa as kappa
-
-    x = np.asarray(ratings, dtype=np.float64)
-    n_units, n_raters = x.shape if x.ndim == 2 else (0, 0)
-    is_large_enough = n_units >= 1 and n_raters >= 2
-    if not is_large_enough or np.isnan(x).any():
-        raise ValueError(
-            f"expected units x raters without gaps, at least 1 x 2, got shape {x.shape}"
-        )
-    counts, values = aggregate_raters(x)
-    return math.nan if len(values) == 1 else float(kappa(counts))
-
-
-def krippendorff_alpha(ratings: ArrayLike) -> float:
-    """Krippendorff's alpha for ordinal ratings: agreement beyond chance, where a near miss counts
-    for less.
-
-    With o the coincidences of values within units, n their margins and N their sum, alpha = 1 - (N
-    - 1) sum o_ck d_ck / sum n_c n_k d_ck, and d_ck = (n_c + ... + n_k - (n_c + n_k) / 2) ** 2: the
-    number of ratings between two values, squared.
-
-    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal, or no unit has
-    two. `ratings`: units x raters, NaN where one is missing; units with fewer than two are left
-    out.
-
-    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability, section E.
-    """
-    x = np.asarray(ratings, dtype=np.float64)
-    if x.ndim != 2:
-        raise ValueError(f"expected units x raters, got {x.ndim} dimension(s)")
-    x = x[np.count_nonzero(~np.isnan(x), axis=1) >= 2]
-    values = np.unique(x[~np.isnan(x)])
-    counts: Floats = (x[:, :, None] == values).sum(axis=1, dtype=np.float64)
-    # A unit's ratings pair with each other but not with themselves.
-    weighted = counts / (counts.sum(axis=1, keepdims=True) - 1)
-    coincidences = weighted.T @ counts - np.diag(weighted.sum(axis=0))
-    margins = coincidences.sum(axis=1)
-    up_to = np.cumsum(margins) - margins / 2
-    apart = (up_to[:, None] - up_to) ** 2
-    expected = float(margins @ apart @ margins)
-    if expected == 0:
-        return math.nan
-    n = float(margins.sum())
-    observed = float((coincidences * apart).sum())
-    return 1 - (n - 1) * observed / expected
+    numbers, cells = zip(*rows, strict=True)
+    frame = pd.DataFrame(cells)[list(columns)].map(from_spreadsheet)
+    return frame.assign(row=numbers, id=frame["id"].str.strip())
 
 
 ALL = "all"
 """Used as criterion for all four together: each probe and criterion is a unit of agreement."""
 
-
-@dataclass(frozen=True)
-class RatingStatistic:
-    """One statistic; `value` is None where it could not be computed, and then there is a reason."""
-
-    criterion: str
-    statistic: str
-    value: float | None
-    n: int
-    set: str | None = None
-    other: str | None = None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-
-
-COLUMNS = ["criterion", "statistic", "set", "other", "value", "low", "high", "n", "reason"]
+COLUMNS = ["criterion", "statistic", "set", "other", "value", "low", "high", "sd", "p", "n"]
+COLUMNS += ["reason"]
 
 
 def rating_statistics(
@@ -300,232 +198,151 @@ def rating_statistics(
     The unit is the probe, with its mean rating over raters. A probe in two sets counts in both, so
     that these sets are not fully independent.
 
-    `ratings`: by `collect`; `resampling`: level of all intervals, draws for those of agreement,
-    which are over probes.
+    `ratings`: by `join_ratings`; `resampling`: level of all intervals, draws for those of
+    agreement, which are over probes.
 
     Returns:
-        Columns `COLUMNS`, one row per statistic. By set: `mean` (t interval) and `sd` of n probes.
-        Over sets with two rated probes or more: `anova_f`, `anova_df_between`, `anova_df_within`
-        and `anova_p` of n probes, and for each pair of sets `tukey_difference` (set minus other;
-        Tukey-Kramer interval) and `tukey_p`. Over all raters: `missing` of n ratings,
-        `fleiss_kappa` of the n probes that every rater rated, `krippendorff_alpha` (ordinal) of the
-        n that two or more rated, and how many of n `fleiss_left_out` and `krippendorff_left_out`;
-        for criterion `all` a unit is a probe and criterion.
+        Columns `COLUMNS`, one row per statistic; `value` is null where it could not be computed,
+        and then there is a reason. `mean` of n probes of a set, with t interval and sd. Over sets
+        with two rated probes or more: `anova_f` of n probes with its p, and for each pair
+        `tukey_difference` (set minus other, Tukey-Kramer interval and p). Over all raters
+        `fleiss_kappa` and `icc` of the n probes that every rater rated; for criterion `all` a unit
+        is a probe and criterion.
     """
-    membership = key[["id", "set"]].drop_duplicates()
-    means = ratings.groupby(["criterion", "id"], as_index=False)["rating"].mean().dropna()
-    placed = means.merge(membership, on="id")
-    statistic_rows: list[RatingStatistic] = []
+    sets = key[["id", "set"]].drop_duplicates()
+    rated = ratings.astype({"rating": float}).dropna(subset="rating")
+    means = rated.groupby(["criterion", "id"])["rating"].mean()
+    placed = means.reset_index().merge(sets, on="id")
+    names = sorted(set(sets["set"]))
+    tables = [_describe_sets(placed, names, resampling.level)]
     for criterion in CRITERIA:
         of_criterion = placed[placed["criterion"] == criterion]
-        rated = of_criterion.set_index("set")["rating"].astype(float)
-        by_set = {
-            name: rated[rated.index == name].to_numpy()
-            for name in sorted(membership["set"].unique())
-        }
-        for name, values in by_set.items():
-            statistic_rows += _mean_and_sd(criterion, name, values, resampling.level)
-        statistic_rows += _compare_sets(criterion, by_set, resampling.level)
+        compared = _compare_sets(of_criterion, resampling.level)
+        tables.append(compared.assign(criterion=criterion))
     for criterion in (*CRITERIA, ALL):
         chosen = ratings if criterion == ALL else ratings[ratings["criterion"] == criterion]
-        statistic_rows += _rater_agreement(criterion, chosen, resampling)
-    return pd.DataFrame(statistic_rows)[COLUMNS]
+        agreed = _rater_agreement(chosen, resampling)
+        tables.append(agreed.assign(criterion=criterion))
+    return pd.concat([table.reindex(columns=COLUMNS).astype(object) for table in tables])
 
 
-def _mean_and_sd(
-    criterion: str, name: str, values: Floats, level: float
-) -> Iterator[RatingStatistic]:
-    """Mean and standard deviation of the probes of a set."""
-    n = len(values)
-    if n > 1:
-        mean, sd = float(values.mean()), float(values.std(ddof=1))
-        interval = Estimate(mean, sd**2 / n, n - 1.0).interval(level)
-        yield RatingStatistic(
-            criterion, "mean", mean, n, name, low=interval.low, high=interval.high
-        )
-        yield RatingStatistic(criterion, "sd", sd, n, name)
-        return
-    alone = "a single value has no {}" if n else "no rated probe"
-    only_value = float(values[0]) if n else None
-    yield RatingStatistic(criterion, "mean", only_value, n, name, reason=alone.format("interval"))
-    yield RatingStatistic(criterion, "sd", None, n, name, reason=alone.format("spread"))
+def _describe_sets(placed: pd.DataFrame, sets: list[str], level: float) -> pd.DataFrame:
+    """Mean and standard deviation of the probes of each set."""
+    from scipy import stats
+
+    by_set = placed.groupby(["criterion", "set"])["rating"]
+    every_set = pd.MultiIndex.from_product([list(CRITERIA), sets], names=["criterion", "set"])
+    rows = by_set.agg(value="mean", sd="std", error="sem", n="count").reindex(every_set)
+    n = rows["n"].fillna(0).astype(int)
+    quantile = stats.t.ppf(0.5 + level / 2, n - 1)
+    half = quantile * rows["error"]
+    reasons = {0: "no rated probe", 1: "one rated probe has no interval and is in no comparison"}
+    rows = rows.assign(statistic="mean", n=n, reason=n.map(reasons))
+    return rows.assign(low=rows["value"] - half, high=rows["value"] + half).reset_index()
 
 
-def _compare_sets(
-    criterion: str, by_set: dict[str, Floats], level: float
-) -> Iterator[RatingStatistic]:
+def _compare_sets(placed: pd.DataFrame, level: float) -> pd.DataFrame:
     """One-way ANOVA over sets and Tukey's HSD of pairs, without sets of fewer than two rated
     probes.
     """
-    from scipy import stats
+    from statsmodels.stats.multicomp import pairwise_tukeyhsd
+    from statsmodels.stats.oneway import anova_oneway
 
-    compared = {name: values for name, values in by_set.items() if len(values) >= 2}
-    left_out = [name for name in by_set if name not in compared]
-    n = sum(map(len, compared.values()))
-    reason = (
-        f"left out, with fewer than two rated probes: {', '.join(left_out)}" if left_out else None
-    )
-    null = None
-    if len(compared) < 2:
-        null = "fewer than two sets with two rated probes"
-    elif all(np.ptp(values) == 0 for values in compared.values()):
-        null = "no spread within the sets"
-    anova: list[float | None] = [None] * 4
-    names, of_pairs = list(compared), np.empty(0)
-    if null is None:
-        f, p = stats.f_oneway(*compared.values())
-        df_between, df_within = len(compared) - 1, n - len(compared)
-        anova = [float(f), float(df_between), float(df_within), float(p)]
-        tukey = stats.tukey_hsd(*compared.values())
-        interval = tukey.confidence_interval(level)
-        of_pairs = np.stack([tukey.statistic, interval.low, interval.high, tukey.pvalue])
-    for name, value in zip(
-        ("anova_f", "anova_df_between", "anova_df_within", "anova_p"), anova, strict=True
-    ):
-        yield RatingStatistic(criterion, name, value, n, reason=null or reason)
-    for a, b in combinations(by_set, 2):
-        why = "fewer than two rated probes in a set" if {a, b} & set(left_out) else null
-        tukey_figures: list[float | None] = [None] * 4
-        if not why:
-            tukey_figures = of_pairs[:, names.index(a), names.index(b)].tolist()
-        difference, low, high, tukey_p = tukey_figures
-        of_pair = len(by_set[a]) + len(by_set[b])
-        yield RatingStatistic(
-            criterion, "tukey_difference", difference, of_pair, a, b, low, high, why
-        )
-        yield RatingStatistic(criterion, "tukey_p", tukey_p, of_pair, a, b, reason=why)
+    n_by_set = placed.groupby("set")["id"].count()
+    names = [str(name) for name in n_by_set.index[n_by_set >= 2]]
+    placed = placed[placed["set"].isin(names)]
+    anova: dict[str, Any] = {"statistic": "anova_f", "n": len(placed)}
+    anova["set"] = ", ".join(names)
+    if len(names) < 2:
+        reason = "fewer than two sets with two rated probes"
+        return pd.DataFrame([{**anova, "reason": reason}])
+    if not placed.groupby("set")["rating"].std().any():
+        return pd.DataFrame([{**anova, "reason": "no spread within the sets"}])
+    ratings, sets = placed["rating"].to_numpy(), placed["set"].to_numpy()
+    over_sets = anova_oneway(ratings, sets, use_var="equal")
+    anova |= {"value": over_sets.statistic, "p": over_sets.pvalue}
+    tukey = pairwise_tukeyhsd(ratings, sets, alpha=1 - level)
+    # Its differences are of the second set less the first.
+    pairs = pd.DataFrame({"value": -tukey.meandiffs, "p": tukey.pvalues})
+    pairs["high"], pairs["low"] = -tukey.confint.T
+    first, second = np.triu_indices(len(names), k=1)
+    pairs["set"] = tukey.groupsunique[first]
+    pairs["other"] = tukey.groupsunique[second]
+    pairs["n"] = n_by_set[pairs["set"]].to_numpy() + n_by_set[pairs["other"]].to_numpy()
+    return pd.concat([pd.DataFrame([anova]), pairs.assign(statistic="tukey_difference")])
 
 
-def _rater_agreement(
-    criterion: str, ratings: pd.DataFrame, resampling: Resampling
-) -> Iterator[RatingStatistic]:
+def fleiss_kappa(ratings: Floats) -> float:
+    """Fleiss' kappa by `statsmodels`, of units x raters without gaps: agreement on the very same
+    rating, beyond chance.
+
+    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal.
+
+    Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
+    """
+    from statsmodels.stats import inter_rater
+
+    counts, _ = inter_rater.aggregate_raters(ratings)
+    return float(inter_rater.fleiss_kappa(counts))
+
+
+def _single_rater_icc(ratings: Floats) -> float:
+    return icc_agreement(ratings).value
+
+
+AGREEMENT: dict[str, Callable[[Floats], float]] = {
+    "fleiss_kappa": fleiss_kappa,
+    "icc": _single_rater_icc,
+}
+"""Agreement of raters: on the very same rating, and where a near miss counts for less."""
+
+
+def _rater_agreement(ratings: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     wide = ratings.pivot(index=["id", "criterion"], columns="rater", values="rating")
-    matrix = wide.to_numpy(dtype=np.float64, na_value=np.nan)
-    probes = wide.index.get_level_values("id").to_numpy()
-    ratings_per_unit = np.count_nonzero(~np.isnan(matrix), axis=1)
-    raters = matrix.shape[1]
-    draws: dict[str, Any] = {
-        "level": resampling.level,
-        "n": resampling.resamples,
-        "seed": resampling.seed,
-    }
-    yield RatingStatistic(
-        criterion, "missing", float(matrix.size - ratings_per_unit.sum()), matrix.size
-    )
-    for index, statistic, rated, by in (
-        ("fleiss_kappa", fleiss_kappa, ratings_per_unit == raters, "every rater"),
-        ("krippendorff_alpha", krippendorff_alpha, ratings_per_unit >= 2, "two raters or more"),
-    ):
-        rated_units, rated_probes = matrix[rated], probes[rated]
-        if raters < 2:
-            yield RatingStatistic(criterion, index, None, 0, reason="fewer than two raters")
-        elif len(set(rated_probes)) < 2:
-            yield RatingStatistic(
-                criterion,
-                index,
-                None,
-                len(rated_units),
-                reason=f"fewer than two probes rated by {by}",
-            )
-        elif np.nanmin(rated_units) == np.nanmax(rated_units):
-            yield RatingStatistic(
-                criterion, index, None, len(rated_units), reason="all ratings are equal"
-            )
-        else:
-            interval = bootstrap(statistic, rated_units, clusters=rated_probes, **draws)
-            yield RatingStatistic(
-                criterion,
-                index,
-                interval.value,
-                len(rated_units),
-                low=finite_or_none(interval.low),
-                high=finite_or_none(interval.high),
-            )
-        index_name = index.split("_")[0]
-        n_left_out = float((~rated).sum())
-        yield RatingStatistic(criterion, f"{index_name}_left_out", n_left_out, len(matrix))
-
-
-_ReportTable = tuple[str, list[str], list[list[str]]]
-"""Its title, head and rows."""
+    complete = wide.astype(float).dropna()
+    matrix, probes = complete.to_numpy(), complete.index.get_level_values("id")
+    reason = None
+    if wide.shape[1] < 2:
+        reason = "fewer than two raters"
+    elif probes.nunique() < 2:
+        reason = "fewer than two probes that every rater rated"
+    elif np.ptp(matrix) == 0:
+        reason = "all ratings are equal"
+    rows = pd.DataFrame({"statistic": list(AGREEMENT), "n": len(matrix), "reason": reason})
+    if reason:
+        return rows
+    intervals: list[dict[str, float]] = []
+    for statistic in AGREEMENT.values():
+        interval = bootstrap(
+            statistic,
+            matrix,
+            clusters=probes,
+            level=resampling.level,
+            n=resampling.resamples,
+            seed=resampling.seed,
+        )
+        intervals.append(vars(interval))
+    return rows.join(pd.DataFrame(intervals))
 
 
 def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
-    """Report in Markdown: what was rated, means by set with the ANOVA, pairs of sets, agreement."""
-    shown = statistics.assign(told=[figure_in_words(row) for _, row in statistics.iterrows()])
-    named: dict[str, pd.DataFrame] = {}
-    for name, statistic_rows in shown.groupby("statistic"):
-        named[str(name)] = statistic_rows.reset_index(drop=True)
-    places = key.groupby("id")["set"].nunique()
-    spread = named["sd"]["value"].map(_format_sd)
-    means = named["mean"].assign(told=named["mean"]["told"] + spread)
-    rows: list[list[str]] = []
-    for criterion, group in means.groupby("criterion", sort=False):
-        anova = _anova_in_words(statistics[statistics["criterion"] == criterion])
-        rows.append([str(criterion), *group["told"], anova])
-    tables: list[_ReportTable] = []
-    tables.append(("Means by set", ["criterion", *means["set"].unique(), "ANOVA"], rows))
-    if "tukey_p" in named:
-        pairs = named["tukey_difference"]
-        p = named["tukey_p"]["value"].map(_p_cell)
-        sets = pairs["set"] + " - " + pairs["other"]
-        rows = np.column_stack([pairs["criterion"], sets, pairs["told"], p]).tolist()
-        tables.append(("Pairs of sets (Tukey HSD)", ["criterion", "pair", "difference", "p"], rows))
-    agreed = [named["missing"]["criterion"]]
-    for index, left_out in (
-        ("fleiss_kappa", "fleiss_left_out"),
-        ("krippendorff_alpha", "krippendorff_left_out"),
-    ):
-        n_left_out = named[left_out]["value"].map("{:.0f}".format)
-        agreed += [named[index]["told"], n_left_out]
-    columns = [
-        "criterion",
-        "Fleiss' kappa",
-        "left out",
-        "Krippendorff's alpha (ordinal)",
-        "left out",
-    ]
-    tables.append(("Agreement of raters", columns, np.column_stack(agreed).tolist()))
-    missing = named["missing"].set_index("criterion")
-    return _render_template(
-        "report.md.j2",
-        n_probes=len(places),
-        n_raters=ratings["rater"].nunique(),
-        missing=missing.loc[ALL],
-        shared=int((places > 1).sum()),
-        tables=tables,
-    )
+    """Report in Markdown: what was rated, and a table of each criterion's statistics."""
+    words = [figure_in_words(row) for _, row in statistics.iterrows()]
+    shown = statistics.assign(words=words).astype(object).fillna("")
+    tables: dict[str, Any] = {}
+    for criterion, rows in shown.groupby("criterion", sort=False):
+        tables[str(criterion)] = rows.to_dict("records")
+    counts = {
+        "n_probes": key["id"].nunique(),
+        "n_raters": ratings["rater"].nunique(),
+        "n_ratings": len(ratings),
+        "n_missing": ratings["rating"].isna().sum(),
+    }
+    sets_by_probe = key.groupby("id")["set"].nunique()
+    n_shared = (sets_by_probe > 1).sum()
+    return _render_template("report.md.j2", **counts, n_shared=n_shared, tables=tables)
 
 
 def _render_template(template: str, **variables: object) -> str:
-    return (
-        jinja_environment(__name__)
-        .get_template(template)
-        .render(lowest=LOWEST, highest=HIGHEST, **variables)
-    )
-
-
-def _anova_in_words(of_criterion: pd.DataFrame) -> str:
-    rows = of_criterion[of_criterion["statistic"].str.startswith("anova_")]
-    anova: dict[Any, Any] = rows.set_index("statistic")["value"].to_dict()
-    (reason,) = rows["reason"].unique()
-    if pd.isna(anova["anova_f"]):
-        return f"none ({reason})"
-    degrees = f"{anova['anova_df_between']:.0f}, {anova['anova_df_within']:.0f}"
-    note = "" if pd.isna(reason) else f" ({reason})"
-    p = _format_p(anova["anova_p"])
-    p_label = p if p.startswith("<") else f"= {p}"
-    f_test = f"F({degrees}) = {anova['anova_f']:.2f}"
-    return f"{f_test}, p {p_label}{note}"
-
-
-def _format_sd(sd: float) -> str:
-    return "" if pd.isna(sd) else f"; SD {sd:.2f}"
-
-
-def _p_cell(p: float) -> str:
-    return "" if pd.isna(p) else _format_p(p)
-
-
-def _format_p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    environment = jinja_environment(__name__)
+    return environment.get_template(template).render(lowest=LOWEST, highest=HIGHEST, **variables)

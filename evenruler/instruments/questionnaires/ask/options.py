@@ -1,5 +1,5 @@
-"""The method `options`: a chat model chooses which of the scale's words fits a gap, shown in several
-orders.
+"""The method `options`: a chat model chooses which of the scale's words fits a gap, shown in
+several orders.
 
 Facts are asked in the same way. What a chat model says of a sentence about somebody is no trait of
 its own (docs/questionnaires.md).

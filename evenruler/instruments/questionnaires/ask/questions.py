@@ -213,7 +213,11 @@ def course_requests(
 
     The pairs are the first of those on which accuracy is judged.
     """
-    here: dict[str, Any] = {"corpus": state.corpus, "fit": state.fit, "epoch": state.epoch}
+    here: dict[str, Any] = {
+        "corpus": state.corpus,
+        "fit": state.fit,
+        "epoch": state.epoch,
+    }
     if subject.can("entail"):
         pairs = pairs_of(plan)
         pairs = pairs[pairs["set"] == MNLI].head(plan["adapted_pairs"])

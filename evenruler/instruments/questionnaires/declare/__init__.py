@@ -132,6 +132,8 @@ MOST = 127
 
 _ToMost = Annotated[int, Field(ge=1, le=MOST)]
 _FromThree = Annotated[int, Field(ge=3)]
+BATCH = 8
+"""Sentences per step of an adaptation (ours)."""
 
 
 class CorpusSettings(StrictModel):
@@ -142,7 +144,6 @@ class CorpusSettings(StrictModel):
         2e-4, 2e-5
     )
     """The paper's at full scale; higher for the few epochs of the quick scale."""
-    batch: int = Field(default=8, ge=1)
 
 
 class Source(QuestionnaireSource):
@@ -166,8 +167,9 @@ class Settings(BaseSettings[Source]):
     three_way: bool = False
     """Use entailment's share of all three answers; by default neutral is left out."""
     accuracy: float = Field(default=0.7, gt=0, lt=1)
-    """The accuracy threshold for every method: the lower end of the 95% interval of accuracy, on labelled
-    pairs or (likelihoods) on facts, must exceed it. A model that fails it counts nowhere."""
+    """The accuracy threshold for every method: the lower end of the 95% interval of accuracy, on
+    labelled pairs or (likelihoods) on facts, must exceed it. A model that fails it counts
+    nowhere."""
     accuracy_pairs: ByProfile[_FromThree] = by_profile(300, 501)
     """The most labelled pairs asked of each set, evenly over labels."""
     stop_below: bool = False

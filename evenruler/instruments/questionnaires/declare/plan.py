@@ -23,7 +23,9 @@ class PlannedFact(TypedDict):
 
 
 class AccuracyPlan(TypedDict):
-    """The threshold of accuracy, and what it is measured on. Plans of before have no facts and words."""
+    """The threshold of accuracy, and what it is measured on. Plans of before have no facts and
+    words.
+    """
 
     threshold: float
     sources: list[str]

@@ -6,6 +6,7 @@ A control corpus should match its intervention in everything but the construct.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
 from statistics import mean
@@ -21,7 +22,7 @@ from evenruler.strict import (
     StrictModel,
     Text,
     Word,
-    read_csv,
+    csv_of,
     read_text,
     read_yaml,
     validate,
@@ -81,6 +82,7 @@ def control_mismatches(
                 )
 
 
+@cache
 def valence(text: str) -> float:
     """Valence of a text, -1 (bad) to 1 (good): VADER's compound score (Hutto and Gilbert, 2014)."""
     return float(vader_scores([text])[0])
@@ -209,7 +211,15 @@ def load_pairs(path: Path) -> list[LabelledPair]:
 
     UserError where a row is invalid or duplicated, or no pair is of `MNLI`.
     """
-    _, rows = read_csv(path, "put labelled pairs there; the README beside says how")
+    return _parse_pairs(
+        read_text(path, "put labelled pairs there; the README beside says how"), path
+    )
+
+
+@cache
+def _parse_pairs(text: str, path: Path) -> list[LabelledPair]:
+    """Check labelled pairs; once, since all questionnaires share them."""
+    _, rows = csv_of(text, str(path))
     pairs = [validate(LabelledPair, row, path) for _, row in rows]
     seen: set[tuple[str, str]] = set()
     for pair in pairs:
@@ -254,7 +264,13 @@ def load_facts(path: Path) -> list[Fact]:
     """Read and check facts: a CSV file, UTF-8, with the fields of `Fact` as columns; UserError
     where a row is wrong.
     """
-    _, rows = read_csv(path, "put facts there; the README beside says how")
+    return _parse_facts(read_text(path, "put facts there; the README beside says how"), path)
+
+
+@cache
+def _parse_facts(text: str, path: Path) -> list[Fact]:
+    """Check facts; once, since all questionnaires share them."""
+    _, rows = csv_of(text, str(path))
     return [validate(Fact, row, path) for _, row in rows]
 
 

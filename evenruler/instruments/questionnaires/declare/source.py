@@ -5,6 +5,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
 from statistics import mean
@@ -200,13 +201,19 @@ class Wording(StrictModel):
         if text.count("{") + text.count("}") != 4:
             raise ValueError("a brace belongs to no slot")
         for word in self.terms.words:
-            if re.search(rf"\b{re.escape(word)}\b", text, flags=re.IGNORECASE):
+            if _word_pattern(word).search(text):
                 raise ValueError(f"the term {word!r} stands in a template, which should be neutral")
         for template in self.templates.values():
             complaint = verb_error(template)
             if complaint:
                 raise ValueError(complaint)
         return self
+
+
+@cache
+def _word_pattern(word: str) -> re.Pattern[str]:
+    """A word in any case; `re` remembers fewer patterns than questionnaires have terms."""
+    return re.compile(rf"\b{re.escape(word)}\b", flags=re.IGNORECASE)
 
 
 def placebo_mismatch(item: Wording, twin: Wording) -> str | None:

@@ -217,8 +217,8 @@ def _mean_change(values: Floats, level: float) -> Figure:
 def _accuracy_lost(
     course: pd.DataFrame, corpora: Collection[str | None], threshold: float, level: float
 ) -> str | None:
-    """The reason why a model adapted to one of the corpora is below the threshold, in words; None where
-    it is above.
+    """The reason why a model adapted to one of the corpora is below the threshold, in words; None
+    where it is above.
     """
     is_accuracy = (course["measure"] == "accuracy") & (course["epoch"] > 0)
     accuracy = course[is_accuracy & course["corpus"].isin(corpora)]
@@ -239,13 +239,16 @@ Judged = tuple[Mapping[str, str | None], HeadlineTest | Figure, ValidityCheck]
 """The model and the dimensions of its label, figure, and validity."""
 
 
+_RecordsByName = dict[str, Record[QuestionnairePlan]]
+
+
 def judge_headlines(records: Sequence[Record[QuestionnairePlan]], level: float) -> list[Row]:
     """Every headline figure with its verdict, and figures of items, for every questionnaire and
     model.
 
     Models that differ only in the seed of their fit are judged together, under the first name.
     """
-    groups: dict[tuple[str, tuple[str, ...]], dict[str, Record[QuestionnairePlan]]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], _RecordsByName] = {}
     for record in records:
         name = record.subject.name
         recipe = recipe_of(record.subject) or (name,)
@@ -328,8 +331,8 @@ def _unanswered_headline(smallest: float) -> HeadlineTest:
 def _moves_by_corpora(
     record: Record[QuestionnairePlan], checks: Mapping[str, ValidityCheck], level: float
 ) -> Iterator[Judged]:
-    """How far corpora move one fit, by every method in which it was adapted; `checks`: its validity by
-    method before.
+    """How far corpora move one fit, by every method in which it was adapted; `checks`: its validity
+    by method before.
     """
     changes, course = record.found["changes"], record.found["course_of_any"]
     adapted_methods = {*record.found["trajectories"]["method"]}
@@ -370,7 +373,8 @@ def _method_headline(
     both = item_scores.index.intersection(twin_means.index)
     answers = item_scores.loc[both].to_numpy(dtype=np.float64).T * intensifiers
     controls = twin_means.loc[both].to_numpy(dtype=np.float64).T * intensifiers
-    fewest = int(twin_scores.size().loc[both].min()) if len(both) else 0
+    n_twins = twin_scores.size().loc[both]
+    fewest = int(n_twins.min()) if len(both) else 0
     figure = placebo_contrast(
         answers,
         controls,

@@ -36,8 +36,8 @@ NOT_ASKED = "no labelled pairs or facts were asked"
 def accuracy_table(
     labelled: pd.DataFrame, level: float, fact_rows: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Accuracy and AUC of each model, method and set of labelled pairs, or of facts (`fact_rows`), as
-    `schemas.ACCURACY`.
+    """Accuracy and AUC of each model, method and set of labelled pairs, or of facts (`fact_rows`),
+    as `schemas.ACCURACY`.
 
     A model's label is the likeliest of those in the set. AUC (Mann and Whitney) is that of the
     logit of entailment minus that of contradiction, on which item scores rest.
@@ -169,7 +169,8 @@ FEWEST_LINEAGES = 5
 
 
 def population_table(records: Sequence[Record[QuestionnairePlan]]) -> pd.DataFrame:
-    """The models by method, and whether their accuracy exceeds the threshold, as `schemas.POPULATION`.
+    """The models by method, and whether their accuracy exceeds the threshold, as
+    `schemas.POPULATION`.
 
     Where questionnaires have different checks, the highest counts.
     """
@@ -220,7 +221,9 @@ def _method_standing(
 
 
 def members_of(population: pd.DataFrame) -> list[str]:
-    """The models that count, by their name in figures, which includes the method for likelihoods."""
+    """The models that count, by their name in figures, which includes the method for
+    likelihoods.
+    """
     return method_label(population[population["member"]]).tolist()
 
 

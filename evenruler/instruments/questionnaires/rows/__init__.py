@@ -9,7 +9,7 @@ from typing import Any
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_with_sizes
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.declare import Settings, Source
+from evenruler.instruments.questionnaires.declare import BATCH, Settings, Source
 from evenruler.instruments.questionnaires.declare.plan import (
     AccuracyPlan,
     AskingPlan,
@@ -168,7 +168,7 @@ def _corpus_plan(questionnaire: str, corpus: str, source: Source, settings: Sett
     plan: CorpusPlan = {
         "epochs": recipe.epochs,
         "learning_rate": recipe.learning_rate,
-        "batch": recipe.batch,
+        "batch": BATCH,
         "expected": expected,
         "control_of": control_of,
     }

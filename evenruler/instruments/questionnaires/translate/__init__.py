@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,67 +14,42 @@ from evenruler.errors import UserError
 from evenruler.files import jinja_environment
 from evenruler.instruments.questionnaires.declare import source
 from evenruler.instruments.questionnaires.translate.statements import WORDS, item_to_templates
-from evenruler.models.questions import CausalModel, Sampling
 from evenruler.strict import Slug, StrictModel, Text, read_csv, validate
 from evenruler.text import slots, slug_of
 from evenruler.text.english import is_english
 
-REPLIES = 8
-"""Replies requested from a model for an item that rules cannot translate; their seeds count from
-0."""
-
-SAMPLING = Sampling(max_new_tokens=40, temperature=0.7, top_p=0.9)
-
-COLUMNS: Final = ("reverse", "key", "keying")
-"""Names of the column that says how items are keyed; a table has one of them."""
-
-ONE: Final = "1"
-"""The mark that says in a key that an item is forward, and beside blanks or 0 that it is
-reversed."""
-
-KEYED: Final = {"-1": True, "-": True, "minus": True, "+1": False, "+": False, "plus": False}
+KEYED: Final = {
+    **dict.fromkeys(("-1", "-", "minus"), True),
+    **dict.fromkeys(("1", "+1", "+", "plus"), False),
+}
 """Marks of a key: whether an item is reversed."""
 
 MARKED: Final = {
-    **dict.fromkeys(("r", "yes", "y", "true", "reverse", "reversed"), True),
-    **dict.fromkeys(("0", "no", "n", "false", "forward", ""), False),
+    **dict.fromkeys(["1", "r", "yes", "y", "true", "reverse", "reversed"], True),
+    **dict.fromkeys(["", *["0", "no", "n", "false", "forward"]], False),
 }
 """Marks of reversed items and of others."""
+
+MARKS: Final = {"reverse": MARKED, "key": KEYED, "keying": KEYED}
+"""By the name of the column that says how items are keyed; a table has one of them."""
+
+REMEDIES: Final = {
+    "reverse": "write R where an item is reversed, else nothing; call a column of 1 and -1 `key`",
+    "key": "write 1 where an item is forward, -1 where it is reversed",
+}
 
 
 def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int, bool]:
     """Whether each row is keyed in reverse, from the marks of one column, by line; UserError where
-    they do not tell.
-
-    A column with both 1 and -1 is a key, as one that is called so: -1 is reversed, 1 forward.
-    Beside blanks or 0, 1 marks what is reversed. Where every row has 1, nothing tells which of both
-    it is.
+    one is no mark of such a column.
     """
+    is_reversed = MARKS[column]
     plain = {line: _normalise_mark(mark) for line, mark in marks.items()}
-    distinct_marks = {*plain.values()}
     for line, mark in plain.items():
-        if mark not in {ONE, *KEYED, *MARKED}:
-            what = (
-                f"{column} is {marks[line]!r}, expected 1 or -1 in every row, or R where an item "
-                "is keyed in reverse"
-            )
-            raise UserError(what, where=f"{where}: line {line}", remedy="write one of them")
-    has_signs = bool(distinct_marks & KEYED.keys())
-    is_key = column != "reverse" or (has_signs and ONE in distinct_marks)
-    if is_key:
-        for line, mark in plain.items():
-            if mark not in {ONE, *KEYED}:
-                what = f"{column} is {marks[line]!r} in a column of 1 and -1"
-                remedy = "write 1 where the item is forward, -1 where it is reversed"
-                raise UserError(what, where=f"{where}: line {line}", remedy=remedy)
-        return {line: KEYED.get(mark, False) for line, mark in plain.items()}
-    if distinct_marks == {ONE}:
-        what = f"every row has 1 under {column!r}: as a key it is forward, as a mark it is reversed"
-        remedy = (
-            "call the column key if 1 is forward; write R in its place if every item is reversed"
-        )
-        raise UserError(what, where=where, remedy=remedy)
-    is_reversed = {ONE: True} | KEYED | MARKED
+        if mark not in is_reversed:
+            what = f"{column} is {marks[line]!r}"
+            remedy = REMEDIES.get(column, REMEDIES["key"])
+            raise UserError(what, where=f"{where}: line {line}", remedy=remedy)
     return {line: is_reversed[mark] for line, mark in plain.items()}
 
 
@@ -132,16 +107,14 @@ class Draft:
     passes: bool
     """Whether the linter accepts it."""
     doubts: Sequence[str]
-    refused: Sequence[str]
-    """Rejected replies of a model, with the reason."""
 
 
 def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
     """Read a scale and its rows, by line of the CSV file; UserError where it is invalid."""
     names = [field.alias or name for name, field in ScaleFacts.model_fields.items()]
-    column_names = ["", *ScaleItem.model_fields, *COLUMNS[1:], *names]
+    column_names = ["", *ScaleItem.model_fields, *MARKS, *names]
     header, lines = read_csv(path, "write the scale there, a row an item", ["item"], column_names)
-    keyed = [name for name in header if name in COLUMNS]
+    keyed = [name for name in header if name in MARKS]
     if len(keyed) > 1:
         what = f"the columns {' and '.join(keyed)} both say how items are keyed"
         raise UserError(what, where=f"{path}: line 1", remedy="keep one of them")
@@ -171,26 +144,10 @@ def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
     return facts, items
 
 
-def in_words(drafts: Mapping[str, "Draft"]) -> str:
-    """Which items are keyed in reverse, in a line."""
-    reversed_items: list[str] = []
-    for slug, draft in drafts.items():
-        if draft.row.reverse:
-            reversed_items.append(f"line {draft.line} ({slug})")
-    verb = "is" if len(reversed_items) == 1 else "are"
-    summary = f"{len(reversed_items)} of {len(drafts)} items {verb} reversed"
-    if not reversed_items:
-        return summary
-    return f"{summary}: {', '.join(reversed_items)}"
-
-
 def draft_items(
-    facts: ScaleFacts,
-    rows: Mapping[int, ScaleItem],
-    scale: source.ResponseScale,
-    writer: CausalModel | None = None,
+    facts: ScaleFacts, rows: Mapping[int, ScaleItem], scale: source.ResponseScale
 ) -> dict[str, Draft]:
-    """Drafts by slug of the item: from rules, or, where they fail, from a model's paraphrase."""
+    """Drafts by slug of the item."""
     drafts: dict[str, Draft] = {}
     n_digits = len(str(len(rows)))
     for number, (line, row) in enumerate(rows.items(), start=1):
@@ -198,7 +155,7 @@ def draft_items(
             earlier_draft.wording for earlier_draft in drafts.values() if earlier_draft.passes
         ]
         lint = partial(lint_wording, scale=scale, earlier_wordings=earlier_wordings)
-        draft = _draft_item(line, row, facts.stem or "", lint, writer)
+        draft = _draft_item(line, row, facts.stem or "", lint)
         first_source_term = draft.wording["terms"]["source"][:1]
         slug_parts = [f"item-{number:0{n_digits}}", *map(slug_of, first_source_term)]
         slug = row.slug or "-".join(filter(None, slug_parts))
@@ -208,19 +165,12 @@ def draft_items(
     return drafts
 
 
-def _draft_item(
-    line: int,
-    row: ScaleItem,
-    stem: str,
-    lint: Callable[[Wording], None],
-    writer: CausalModel | None,
-) -> Draft:
+def _draft_item(line: int, row: ScaleItem, stem: str, lint: Callable[[Wording], None]) -> Draft:
     since = ""
     question = f"{stem} {row.item}"
     time = re.search(WORDS["time"], question, re.IGNORECASE)
     if time:
-        period = re.sub(r"\d+", _spell_number, time[0])
-        since = period.capitalize()
+        since = re.sub(r"\d+", _spell_number, time[0]).capitalize()
     doubts = [
         doubt["says"]
         for doubt in WORDS["doubts"]
@@ -231,40 +181,18 @@ def _draft_item(
     if row.reverse and WORDS["doubts"][0]["says"] in doubts:
         doubts.append("keyed in reverse, too: which way do its source terms point?")
     wording = NONE
-    reasons: list[str] = []
-    for phrasing in _item_paraphrases(row.item, writer):
-        try:
-            draft_wording, unsure = item_to_templates(phrasing, since)
-            if not reasons:
-                wording = draft_wording
-            lint(draft_wording)
-        except ValueError as error:
-            seed = len(reasons) - 1
-            of_reply = f"seed {seed}: {phrasing!r}: " if reasons else ""
-            reasons.append(f"{of_reply}{error}")
-        else:
-            if reasons:
-                unsure.append(
-                    f"a model says {phrasing!r}, as of the item itself rules say: {reasons[0]}"
-                )
-            return Draft(line, row, draft_wording, True, doubts + unsure, reasons[1:])
-    draft_doubts = [f"no item yet: {reasons[0]}", *doubts]
-    return Draft(line, row, wording, False, draft_doubts, reasons[1:])
+    try:
+        wording, unsure = item_to_templates(row.item, since)
+        lint(wording)
+    except ValueError as error:
+        return Draft(line, row, wording, False, [f"no item yet: {error}", *doubts])
+    return Draft(line, row, wording, True, doubts + unsure)
 
 
 def _spell_number(number: re.Match[str]) -> str:
     """A number in words, where the word list has it; else its digits."""
     digits = number[0]
     return str(WORDS["numbers"].get(digits, digits))
-
-
-def _item_paraphrases(item: str, writer: CausalModel | None) -> Iterator[str]:
-    """An item, then a model's paraphrases of it, used only if rules fail."""
-    yield item
-    if writer:
-        prompts = [paraphrase_prompt(item)] * REPLIES
-        for reply in writer.generate(prompts, sampling=SAMPLING, seeds=range(REPLIES), chat=False):
-            yield reply.strip().split("\n")[0]
 
 
 def lint_wording(
@@ -287,18 +215,22 @@ def lint_wording(
             raise ValueError(f"another item asks the same of {word!r}")
 
 
-def paraphrase_prompt(item: str) -> str:
-    """The few-shot prompt for a paraphrase: examples of items in plain words, then the item."""
-    shown: list[str] = []
-    for example in WORDS["examples"]:
-        lines = [f"{field}: {text}" for field, text in example.items()]
-        shown.append("\n".join(lines))
-    return "\n\n".join([*shown, f"Item: {item}\nPlainly:"])
-
-
 def as_yaml(facts: ScaleFacts, drafts: Mapping[str, Draft]) -> str:
     """The draft as YAML, under a key that no questionnaire may have, with doubts at their rows."""
+    return _render_template("draft.yaml.j2", facts, drafts)
+
+
+def in_words(facts: ScaleFacts, drafts: Mapping[str, Draft], path: Path, out: Path) -> str:
+    """What is told of the draft: its doubts, items keyed in reverse, and what is left to do."""
+    return _render_template("told.txt.j2", facts, drafts, path=path, out=out)
+
+
+def _render_template(
+    name: str, facts: ScaleFacts, drafts: Mapping[str, Draft], **variables: object
+) -> str:
     environment = jinja_environment(__name__)
     environment.filters["quoted"] = partial(json.dumps, ensure_ascii=False)
-    rest = {"slots": slots, "twins": source.FEWEST_TWINS}
-    return environment.get_template("draft.yaml.j2").render(facts=facts, drafts=drafts, **rest)
+    environment.globals.update(slots=slots, twins=source.FEWEST_TWINS)
+    n_passed = sum(draft.passes for draft in drafts.values())
+    template = environment.get_template(name)
+    return template.render(facts=facts, drafts=drafts, n_passed=n_passed, **variables)

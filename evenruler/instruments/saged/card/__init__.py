@@ -14,8 +14,8 @@ from evenruler.instruments.saged.declare import headings, in_words, is_branched
 from evenruler.instruments.saged.declare.plan import SagedPlan
 from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED, Settings
 from evenruler.instruments.saged.declare.source import Source
-from evenruler.measurement.sentences import with_capital
 from evenruler.strict import read_yaml
+from evenruler.text.spelling import with_capital
 
 __all__ = ["card"]
 

@@ -10,14 +10,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.instruments.languages import require_language
 from evenruler.instruments.saged.declare.plan import SagedPlan
 from evenruler.instruments.saged.declare.settings import Feature, Settings
-from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
+from evenruler.instruments.saged.declare.source import (
+    DOMAINS,
+    PromptTable,
+    Row,
+    Source,
+    read_source,
+    require_text,
+)
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import read_csv, read_yaml
 from evenruler.tables.ids import common_columns, content_sha256, row_id
@@ -42,8 +49,6 @@ LEFT_OUT = (
 
 ALL_ROLES = "all roles"
 """In tables: the place of a score over all roles."""
-
-Row = dict[str, Any]
 
 COLUMNS = ("prompt", "concept", "root_id", "baseline", "topic", "note", "source", "licence")
 """Columns that a table of prompts may have (docs/adding-a-saged-domain.md); only `prompt` is
@@ -78,8 +83,8 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     """Read and check a domain's source, written by users or by `scrape`, together with what
     `evenruler find` found.
 
-    UserError where something is wrong or not found yet, also in a table of prompts, or where text
-    by others is declared as ours.
+    A table of prompts beside it is read, too. UserError where something is wrong or not found yet,
+    also in the table, or where text by others is declared as ours.
     """
     source = read_source(path)
     if not source.material.is_ours and not settings.third_party:
@@ -91,12 +96,11 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     for root, branches in source.replacements.items():
         for concept, words in branches.items():
             parse_replacements(words, f"{path}: branch.replacements.{root}.{concept}")
-    # Beside what `scrape` wrote there is no table.
-    table_path = path.parent / str(source.material.path)
-    if source.material.kind == "table" and table_path.exists():
-        prompts = read_prompts(path.stem, source, path.parent)[0]
-        source._prompts = len(prompts)
-        require_language(source, [row["sentence"] for row in prompts], f"{path}: language")
+    if source.material.kind == "table":
+        require_text(path.parent / str(source.material.path))
+        source._table = read_prompts(path.stem, source, path.parent)
+        texts = [row["sentence"] for row in source._table.prompts]
+        require_language(source, texts, f"{path}: language")
     return source
 
 
@@ -212,9 +216,8 @@ def parse_placeholders(text: str, where: str) -> list[str]:
     return list(dict.fromkeys(map(str, names)))
 
 
-def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], list[Row]]:
-    """The prompts of a domain's table, by `schemas.SENTENCES`, and their origin, by
-    `schemas.SOURCES`.
+def read_prompts(domain: str, source: Source, folder: Path) -> PromptTable:
+    """The prompts of a domain's table, in the folder of its file, and their origin.
 
     A prompt with placeholders is stored under the first concept, and asked about all. UserError
     where the table cannot be read, a column or a concept is unknown, a prompt has no concept or
@@ -258,7 +261,7 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
         "sentences": len(rows),
         "reason": None,
     }
-    return rows, [about]
+    return PromptTable(rows, about)
 
 
 def _parse_prompt(

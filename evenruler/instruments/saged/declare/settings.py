@@ -382,11 +382,6 @@ class Settings(BaseSettings[Source]):
         """
         return self.third_party
 
-    @property
-    def made_by(self) -> Literal["scrape"]:
-        """The stage that finds its sentences."""
-        return "scrape"
-
     def having(self, catalogue: Catalogue) -> "Settings":
         """The settings without features whose tool lacks a commit; unchanged where no feature would
         be left.
@@ -432,9 +427,6 @@ class Settings(BaseSettings[Source]):
         writers = {"assemble.model": source.assemble.model, "branch.judge": judge}
         if source.find is not None:
             writers["find.model"] = source.find.model
-            writers["find.replacements.model"] = (
-                source.find.replacements.model if source.find.replacements else None
-            )
         return tool_uses + [
             ToolUse(model, "generate", key, tool=False)
             for key, model in writers.items()

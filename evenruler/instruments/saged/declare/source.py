@@ -7,7 +7,7 @@ Text comes from files or a wiki, where `evenruler find` looks for keywords and r
 from collections.abc import Mapping
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
@@ -110,7 +110,7 @@ ByRoot = dict[
 
 
 def _check_threshold(value: object) -> object:
-    is_valid = value == "auto"
+    is_valid = value in ("auto", None)
     if isinstance(value, int | float) and not isinstance(value, bool):
         is_valid = -1 <= value <= 1
     if not is_valid:
@@ -118,45 +118,31 @@ def _check_threshold(value: object) -> object:
     return value
 
 
-class FindingReplacements(StrictModel):
-    """How `evenruler find` looks for replacements of the words about a root in each branch
-    (A.2).
-    """
-
-    model: Slug
-    """The model of the catalogue that is asked."""
-    threshold: Annotated[Literal["auto"] | float, BeforeValidator(_check_threshold)] = "auto"
-    """Smallest similarity to the root's name for a word to be replaced; `auto`: by binary search,
-    down to where the model says that no further words belong to the root. Keywords of a root are
-    always replaced."""
-    most: int = Field(default=30, ge=0)
-    """Most words of a root, besides its keywords."""
-    times: int = Field(default=3, ge=1)
-    """Most attempts per question, each with another seed, until a reply is usable."""
-    seed: Seed = 0
-
-
 class KeywordSearch(StrictModel):
     """What `evenruler find` looks for: keywords of concepts that declare none (A.1), and
-    replacements (A.2).
+    replacements of the words about a root in each branch (A.2).
     """
 
     by: list[SearchMethod] = Field(default_factory=list)
     """`model`: a language model is asked; `embedding`: the words of a concept's pages that are
     nearest to its name; `links`: titles that its pages link to. Empty: no keywords are looked
     for."""
-    most: int = Field(default=10, ge=1)
-    """Most keywords of a concept, besides its name."""
     model: Slug | None = None
-    """The model of the catalogue that is asked."""
-    times: int = Field(default=3, ge=1)
-    """How often it is asked each question, each time with another seed."""
-    seed: Seed = 0
+    """The model of the catalogue that is asked for keywords and replacements."""
     entities: bool = False
     """Whether words and titles from pages are kept only if they are names (of people, places,
     organisations ...)."""
-    replacements: FindingReplacements | None = None
-    """How replacements are looked for, where `branch.replacements` is `found`."""
+    replacements: Annotated[Literal["auto"] | float | None, BeforeValidator(_check_threshold)] = (
+        None
+    )
+    """Where `branch.replacements` is `found`: the smallest similarity to the root's name for a word
+    to be replaced; `auto`: by binary search, down to where the model says that no further words
+    belong to the root. Keywords of a root are always replaced."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a language model is asked."""
+        return "model" in self.by or self.replacements is not None
 
     @model_validator(mode="after")
     def _fits_its_ways(self) -> "KeywordSearch":
@@ -164,9 +150,10 @@ class KeywordSearch(StrictModel):
             raise ValueError("nothing to look for: `by` is empty and there is no `replacements`")
         if len(set(self.by)) < len(self.by):
             raise ValueError(f"`by` names a way twice ({', '.join(self.by)})")
-        if ("model" in self.by) != (self.model is not None):
+        if self.asks != (self.model is not None):
             raise ValueError(
-                "`model`, of the catalogue, and the way `model` under `by` belong together"
+                "`model`, of the catalogue, belongs to the way `model` under `by` or to "
+                "`replacements`, and these need it"
             )
         if self.entities and not {"embedding", "links"}.intersection(self.by):
             raise ValueError("`entities` belongs to the ways embedding and links")
@@ -177,7 +164,6 @@ class FoundKeywords(StrictModel):
     """What was found for a concept, to be edited by hand."""
 
     keywords: list[Word] = Field(default_factory=list)
-    pages: list[Text] = Field(default_factory=list)
 
 
 class FoundKeywordsFile(StrictModel):
@@ -198,7 +184,7 @@ class Concept(StrictModel):
     keywords: list[Word] = Field(default_factory=list)
     """Words that a sentence about it contains; by default those that were found, else its name."""
     pages: list[Text] = Field(default_factory=list)
-    """Titles of the pages that are read for it; by default those that were found, else its name."""
+    """Titles of the pages that are read for it; by default its name."""
     forms: dict[Annotated[str, pattern_validator("[a-z][a-z_]*", "lower-case a-z and _")], Word] = (
         Field(default_factory=dict)
     )
@@ -370,6 +356,18 @@ class Branching(StrictModel):
         return [concept for concept in branches if concept != root]
 
 
+Row = dict[str, Any]
+
+
+class PromptTable(NamedTuple):
+    """A table of prompts as it was read."""
+
+    prompts: list[Row]
+    """By `schemas.SENTENCES`."""
+    origin: Row
+    """By `schemas.SOURCES`."""
+
+
 class Source(BaseSource):
     """One domain."""
 
@@ -381,9 +379,7 @@ class Source(BaseSource):
     """How missing keywords and replacements are found; not at all by default."""
     prefixes: PrefixSettings | None = None
     """Texts that prompts are also asked after, to measure their effect; none by default."""
-    _prompts: int | None = PrivateAttr(default=None)
-    _linked: frozenset[str] = PrivateAttr(default=frozenset())
-    """Concepts whose pages were found along links; links are not followed from these pages."""
+    _table: "PromptTable | None" = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _lint(self) -> "Source":
@@ -403,7 +399,7 @@ class Source(BaseSource):
                 root, concept = lacking[0]
                 raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
         uses_found = self.branch is not None and self.branch.are_found
-        finds = bool(self.find and self.find.replacements)
+        finds = self.find is not None and self.find.replacements is not None
         if uses_found != finds:
             raise ValueError(
                 f"`find.replacements` and `branch.replacements: {FOUND}` belong together"
@@ -438,10 +434,7 @@ class Source(BaseSource):
             return "assemble.model"
         if self.branch is not None and self.branch.judge is not None:
             return "branch.judge"
-        asks = self.find is not None and (
-            self.find.model is not None or self.find.replacements is not None
-        )
-        return "find" if asks else ""
+        return "find" if self.find is not None and self.find.asks else ""
 
     def _check_owners(self) -> None:
         """Check that every keyword belongs to one concept, once."""
@@ -466,51 +459,44 @@ class Source(BaseSource):
             raise ValueError(f"two concepts are called {describe_duplicates(*duplicates)}")
 
     def with_found(
-        self,
-        found_keywords_by_concept: Mapping[str, FoundKeywords],
-        replacements: ByRoot | None = None,
+        self, keywords: Mapping[str, list[str]], replacements: ByRoot | None = None
     ) -> "Source":
-        """The domain completed by what was found, for the concepts that declare no keywords, or no
-        pages.
+        """The domain completed by what was found: keywords of the concepts that declare none.
 
         `replacements` are used where `branch.replacements` is `found`. ValueError where something
         was found for an unknown concept, or a keyword belongs to two.
         """
         replacements = replacements or {}
-        for concept in (
-            *found_keywords_by_concept,
-            *replacements,
-            *chain.from_iterable(replacements.values()),
-        ):
+        branches = chain.from_iterable(replacements.values())
+        for concept in chain(keywords, replacements, branches):
             if concept not in self.concepts:
-                raise ValueError(
-                    f"{concept!r} is no concept of the domain; "
-                    f"{suggest_nearest(concept, self.concepts)}"
-                )
+                hint = suggest_nearest(concept, self.concepts)
+                raise ValueError(f"{concept!r} is no concept of the domain; {hint}")
         concepts = dict(self.concepts)
-        for name, found_keywords in found_keywords_by_concept.items():
-            lacking = {
-                key: words
-                for key, words in found_keywords
-                if words and not getattr(self.concepts[name], key)
-            }
-            concepts[name] = self.concepts[name].model_copy(update=lacking)
+        for name, words in keywords.items():
+            if not concepts[name].keywords:
+                concepts[name] = concepts[name].model_copy(update={"keywords": words})
         branch = self.branch
         if branch is not None and branch.are_found:
             branch = branch.model_copy(update={"replacements": replacements})
         merged = self.model_copy(update={"branch": branch, "concepts": concepts})
-        merged._linked = frozenset(
-            name
-            for name in found_keywords_by_concept
-            if concepts[name].pages != self.concepts[name].pages
-        )
         merged._check_owners()
         return merged
 
     @property
+    def made_by(self) -> Literal["scrape"] | None:
+        """The stage that finds its sentences in text; None for a table of prompts."""
+        return None if self.material.kind == "table" else "scrape"
+
+    @property
+    def table(self) -> "PromptTable | None":
+        """The prompts of its table, which `load` has read; None where they are made of text."""
+        return self._table
+
+    @property
     def prompts(self) -> int | None:
-        """Number of prompts in its table, once `load` has read it beside the source."""
-        return self._prompts
+        """Number of prompts in its table."""
+        return self._table and len(self._table.prompts)
 
     @property
     def _branched(self) -> list[tuple[str, str]]:
@@ -565,7 +551,7 @@ class Source(BaseSource):
         return self.branch.roots if self.branch else list(self.concepts)
 
     def pages_of(self, concept: str) -> list[str]:
-        """The titles of the pages read for a concept: declared, else found, else its name."""
+        """The titles of the pages read for a concept: declared, else its name."""
         return self.concepts[concept].pages or [self.concepts[concept].name]
 
     @property
@@ -580,12 +566,6 @@ class Source(BaseSource):
         """The control concepts, in the order of the file."""
         return [slug for slug, concept in self.concepts.items() if concept.control]
 
-    def around(self, concept: str) -> LinkCrawl | None:
-        """How further pages are found along links; None where the concept's pages were found that
-        way already.
-        """
-        return None if concept in self._linked else self.material.around
-
 
 def read_source(path: Path, *, complete: bool = True) -> Source:
     """Read and check the source of one domain, merged with what `evenruler find` found for it.
@@ -596,10 +576,12 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     require_written(path, "source for the domain", MEND)
     source = validate(Source, read_yaml(path), path)
     found_path = path.parent / FOUND / path.name
-    if found_path.exists():
+    # A table has its concepts and prompts in full.
+    if source.material.kind != "table" and found_path.exists():
         found_file = validate(FoundKeywordsFile, read_yaml(found_path), found_path)
         try:
-            source = source.with_found(found_file.concepts, found_file.replacements)
+            keywords = {name: entry.keywords for name, entry in found_file.concepts.items()}
+            source = source.with_found(keywords, found_file.replacements)
         except ValueError as error:
             raise UserError(
                 str(error), where=str(found_path), remedy="fix it, or run `evenruler find` again"
@@ -607,12 +589,18 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     if complete and source.lacking:
         root, concept = source.lacking[0]
         what = f"no replacements from {root} to {concept} were found"
-        raise UnfinishedError(
-            what,
-            where=str(found_path),
-            remedy=f"run `evenruler find {path.stem}`, or write them there",
-        )
+        remedy = f"run `evenruler find {path.stem}`"
+        if found_path.exists():
+            remedy = f"write them there, or delete it and {remedy}"
+        raise UnfinishedError(what, where=str(found_path), remedy=remedy)
     return source
+
+
+def require_text(path: Path) -> None:
+    """UnfinishedError where there is no text or table at a path yet."""
+    if not path.exists():
+        remedy = "write it or fix `material.path`"
+        raise UnfinishedError("no such file or folder", where=str(path), remedy=remedy)
 
 
 def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None:
@@ -622,9 +610,7 @@ def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None
     """
     if source.material.is_ours:
         path = DOMAINS / str(source.material.path)
-        if not (root / path).exists():
-            remedy = "write it or fix `material.path`"
-            raise UnfinishedError("no such file or folder", where=str(root / path), remedy=remedy)
+        require_text(root / path)
         return path
     snapshot = SNAPSHOTS / domain
     if (root / snapshot / PAGES).exists():

@@ -11,7 +11,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.plan import PlannedRole, PlannedTemplate, SagedPlan
 from evenruler.instruments.saged.declare.settings import confirmatory_of
-from evenruler.instruments.saged.rows.prompts import count_items, own_rows, rows_of
+from evenruler.instruments.saged.rows.prompts import Row, Rows, count_items, own_rows, rows_of
 from evenruler.instruments.saged.rows.questions import Answer, judge_texts, request_questions
 from evenruler.models.declarations import Catalogue
 from evenruler.models.questions import Sampling
@@ -21,62 +21,84 @@ __all__ = ["build"]
 
 
 def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> BuiltInstrument:
-    """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: refused
-    questions.
+    """Make `prompts` of a table of prompts, or of the tables `sentences` and `sources` that
+    `scrape` made; `tries`: refused questions.
 
-    UserError where a branched item still contains words of its root, weights do not fit the labels
-    of a classifier, a model that writes questions or judges cannot be loaded, or no sentence became
-    a prompt.
+    UserError where text was not scraped yet, a branched item still contains words of its root,
+    weights do not fit the labels of a classifier, a model that writes questions or judges cannot be
+    loaded, or no sentence became a prompt.
     """
-    name, source, settings = declaration.name, declaration.source, declaration.settings
-    # Fail before anything is asked, where the catalogue knows the labels.
-    for concept, feature in settings.features.items():
-        if feature.kind == "classifier" and feature.model in catalogue.models:
-            labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
-            if labels:
-                feature.weights(concept, labels)
-    sentences = declaration.made_tables["sentences"].to_pylist()
-    if source.material.kind == "table":
-        rows = own_rows(name, source, sentences)
+    name, source = declaration.name, declaration.source
+    _require_labels(declaration.settings, catalogue)
+    if source.table is not None:
+        sources = table_of([source.table.origin], schemas.SOURCES)
+        rows = own_rows(name, source, source.table.prompts)
+    elif declaration.made_tables:
+        sources = declaration.made_tables["sources"]
+        sentences = declaration.made_tables["sentences"].to_pylist()
+        rows = _rows_of_text(name, source, sentences, catalogue)
     else:
-        writer = source.assemble.model
-        reader = source.branch.judge if source.branch else None
-        # More tokens than a question, or yes or no, needs: models write text around it.
-        questions = (
-            partial(request_questions, answer=_load_greedy_model(catalogue, writer, 100))
-            if writer
-            else None
-        )
-        judge = (
-            partial(judge_texts, answer=_load_greedy_model(catalogue, reader, 5))
-            if reader
-            else None
-        )
-        rows = rows_of(name, source, sentences, questions, judge)
-    if not rows.prompts:
-        reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected)
-        what = f"none of {len(rows.rejected):,} sentences became a prompt"
-        for reason, n in reasons.most_common(1):
-            what += f" ({n:,}: {reason})"
-        who = (
-            f", or name another assemble.model than {source.assemble.model}"
-            if source.assemble.model
-            else ""
-        )
-        raise UserError(what, where=f"{name}: assemble", remedy=f"give it other text{who}")
-    branched = sum(not row["is_root"] for row in rows.prompts)
-    read = source.branch.read if source.branch else None
-    if read is not None and read.of not in (None, branched):
-        what = f"`of` is {read.of}, but there are {branched} branched rows"
-        remedy = "read those that there are"
-        raise UserError(what, where=f"{name}: branch.read", remedy=remedy)
-    sources = declaration.made_tables["sources"]
+        what = "its prompts are made of text"
+        remedy = "build it in a clone: docs/adding-a-saged-domain.md"
+        raise UserError(what, where=f"{source.title}: material.kind", remedy=remedy)
+    _require_prompts(name, source, rows)
     tables = {
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
         "sources": sources,
         "rejected": table_of(rows.rejected, schemas.REJECTED),
         "tries": table_of(rows.tries, schemas.TRIES),
     }
+    plan = plan_with_sizes(declaration, partial(plan_of, name, source))
+    return BuiltInstrument(tables, plan, _describe_rows(source, rows))
+
+
+def _require_labels(settings: Settings, catalogue: Catalogue) -> None:
+    """UserError where the weights of a feature do not fit the labels of its classifier, as far as
+    the catalogue knows them, before anything is asked.
+    """
+    for name, feature in settings.features.items():
+        if feature.kind == "classifier" and feature.model in catalogue.models:
+            labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
+            if labels:
+                feature.weights(name, labels)
+
+
+def _rows_of_text(name: str, source: Source, sentences: list[Row], catalogue: Catalogue) -> Rows:
+    """Rows of scraped sentences, with the models that write questions and judge rows."""
+    # More tokens than a question, or yes or no, needs: models write text around it.
+    questions = judge = None
+    if source.assemble.model:
+        writer = _load_greedy_model(catalogue, source.assemble.model, 100)
+        questions = partial(request_questions, answer=writer)
+    if source.branch and source.branch.judge:
+        reader = _load_greedy_model(catalogue, source.branch.judge, 5)
+        judge = partial(judge_texts, answer=reader)
+    return rows_of(name, source, sentences, questions, judge)
+
+
+def _require_prompts(name: str, source: Source, rows: Rows) -> None:
+    """UserError where no sentence became a prompt, or another number of rows was read than there
+    are.
+    """
+    if not rows.prompts:
+        reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected)
+        what = f"none of {len(rows.rejected):,} sentences became a prompt"
+        for reason, n in reasons.most_common(1):
+            what += f" ({n:,}: {reason})"
+        remedy = "give it other text"
+        if source.assemble.model:
+            remedy += f", or name another assemble.model than {source.assemble.model}"
+        raise UserError(what, where=f"{name}: assemble", remedy=remedy)
+    branched = sum(not row["is_root"] for row in rows.prompts)
+    read = source.branch.read if source.branch else None
+    if read is not None and read.of not in (None, branched):
+        what = f"`of` is {read.of}, but there are {branched} branched rows"
+        remedy = "read those that there are"
+        raise UserError(what, where=f"{name}: branch.read", remedy=remedy)
+
+
+def _describe_rows(source: Source, rows: Rows) -> list[str]:
+    """Lines for the person who builds a domain."""
     lines = []
     for row in count_items(rows.prompts):
         line = f"{row['concept']}: {row['items']:,} items"
@@ -85,9 +107,7 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
         lines.append(line)
     n_prompts, n_rejected = len(rows.prompts), len(rows.rejected)
     lines.append(f"{n_prompts:,} prompts, {n_rejected:,} sentences rejected")
-    return BuiltInstrument(
-        tables, plan_with_sizes(declaration, partial(plan_of, name, source)), lines
-    )
+    return lines
 
 
 def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:

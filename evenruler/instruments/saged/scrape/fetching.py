@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from io import StringIO
-from itertools import chain, product, zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,13 +23,12 @@ from evenruler.instruments.saged.declare.source import (
     MISSING,
     PAGES,
     SNAPSHOTS,
-    FoundKeywords,
     SearchMethod,
     Source,
     read_source,
 )
 from evenruler.instruments.saged.scrape import keyword_search, wiki
-from evenruler.instruments.saged.scrape.keyword_search import Keyword
+from evenruler.instruments.saged.scrape.keyword_search import Keyword, RankedKeywords, Write
 from evenruler.instruments.saged.scrape.pages import (
     MissingPage,
     Page,
@@ -40,7 +39,6 @@ from evenruler.instruments.saged.scrape.pages import (
 from evenruler.instruments.saged.scrape.replacement_search import (
     Branch,
     Replaced,
-    Write,
     found_replacements,
 )
 from evenruler.instruments.saged.scrape.scraping import scrape
@@ -62,47 +60,30 @@ _UNITS: dict[SearchMethod, str] = {
 
 
 class SearchFunctions(NamedTuple):
-    """The functions that find keywords (`ask`) and replacements (`write`); each is called only
-    where it is needed.
-    """
+    """The functions that find keywords and replacements; each is called only where it is needed."""
 
-    ask: keyword_search.Ask
+    write: Write
     similarity: keyword_search.Similarity
     links: Callable[[str], Sequence[str]]  # the titles that the page of a title links to
-    write: Write
 
 
 def titles_to_read(source: Source, reader: Wiki) -> dict[str, list[str]]:
-    """The titles to read for each root concept: those of the domain's file, then those along links.
-
-    Links are not followed from pages that were found along links.
+    """The titles to read for each root concept: those of the domain's file, then those along links,
+    of each page in turn, the nearest first.
     """
+    around = source.material.around
     titles_by_concept: dict[str, list[str]] = {}
     for concept in source.roots:
         page_titles = source.pages_of(concept)
-        titles_by_concept[concept] = page_titles
-        how = source.around(concept)
-        if how is not None:
-            ranks = [
-                reader.around(title, depth=how.depth, most=how.most, direction=how.direction)
-                for title in page_titles
-            ]
+        if around is not None:
+            ranks = []
+            for title in page_titles:
+                ranks.append(reader.around(title, around))
             linked_titles = filter(None, chain.from_iterable(zip_longest(*ranks)))
-            near_first = dict.fromkeys([*page_titles, *linked_titles])
-            titles_by_concept[concept] = list(near_first)[: max(how.most, len(page_titles))]
+            near_first = list(dict.fromkeys([*page_titles, *linked_titles]))
+            page_titles = near_first[: max(around.most, len(page_titles))]
+        titles_by_concept[concept] = page_titles
     return titles_by_concept
-
-
-def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
-    """The titles found along links for concepts that declare none, for a person to edit before they
-    are fetched.
-    """
-    titles_by_concept = titles_to_read(source, reader) if source.material.around else {}
-    return {
-        concept: page_titles
-        for concept, page_titles in titles_by_concept.items()
-        if not source.concepts[concept].pages
-    }
 
 
 def found_keywords(
@@ -112,115 +93,94 @@ def found_keywords(
 
     UserError where the domain has no `find`, or declares every keyword.
     """
-    how = source.find
-    names = {
-        concept: declared_concept.name
-        for concept, declared_concept in source.concepts.items()
-        if not declared_concept.keywords
-    }
-    if how is None or not names:
-        what = (
-            "no `find` in it" if how is None else "the keywords of every concept are given by hand"
-        )
-        raise UserError(
-            what,
-            where=f"the domain {source.title}",
-            remedy="add `find`, or take keywords out of its file",
-        )
-    texts = group_by_key((row["concept"], row["text"]) for row in pages)
-    ways: dict[str, dict[SearchMethod, keyword_search.RankedKeywords]] = {
-        concept: {} for concept in names
-    }
-    for (concept, name), way in product(names.items(), how.by):
-        page_texts = texts.get(concept, [])
-        if way == "model":
-            ranked_keywords = keyword_search.rank_by_replies(
-                name, source.title, means.ask, times=how.times, seed=how.seed
-            )
-        elif not page_texts:
-            ranked_keywords = keyword_search.RankedKeywords([], [("", "no page of it was read")])
-        elif way == "embedding":
-            ranked_keywords = keyword_search.rank_by_similarity(name, page_texts, means.similarity)
-        else:
-            linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
-            ranked_keywords = keyword_search.rank_by_links(dict.fromkeys(linked), page_texts)
-        if how.entities and way != "model":
-            ranked_keywords = keyword_search.only_names(ranked_keywords)
-        ways[concept][way] = ranked_keywords
+    names: dict[str, str] = {}
     by_hand: dict[str, str] = {}
     for concept, entry in source.concepts.items():
         by_hand |= dict.fromkeys(entry.keywords, concept)
-    return keyword_search.merge_rankings(names, ways, by_hand, how.most)
+        if not entry.keywords:
+            names[concept] = entry.name
+    if source.find is None or not names:
+        what = "the keywords of every concept are given by hand"
+        if source.find is None:
+            what = "no `find` in it"
+        remedy = "add `find`, or take keywords out of its file"
+        raise UserError(what, where=f"the domain {source.title}", remedy=remedy)
+    texts = group_by_key((row["concept"], row["text"]) for row in pages)
+    ways: dict[str, dict[SearchMethod, RankedKeywords]] = {}
+    for concept in names:
+        page_texts = texts.get(concept, [])
+        ranked_by_way = ways.setdefault(concept, {})
+        for way in source.find.by:
+            ranked = _rank_words(source, concept, way, page_texts, means)
+            if source.find.entities and way != "model":
+                ranked = keyword_search.only_names(ranked)
+            ranked_by_way[way] = ranked
+    return keyword_search.merge_rankings(names, ways, by_hand)
 
 
-def found_yaml(
-    keywords: Iterable[Keyword],
-    pages: Mapping[str, Sequence[str]],
-    replaced: Iterable[Branch] = (),
-    before: str = "",
-) -> str:
+def _rank_words(
+    source: Source,
+    concept: str,
+    way: SearchMethod,
+    texts: Sequence[str],
+    means: SearchFunctions,
+) -> RankedKeywords:
+    """What one way finds for a concept, whose pages have these texts."""
+    name = source.concepts[concept].name
+    if way == "model":
+        return keyword_search.rank_by_replies(name, source.title, means.write)
+    if not texts:
+        return RankedKeywords([], [("", "no page of it was read")])
+    if way == "embedding":
+        return keyword_search.rank_by_similarity(name, texts, means.similarity)
+    linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
+    return keyword_search.rank_by_links(dict.fromkeys(linked), texts)
+
+
+def found_yaml(keywords: Iterable[Keyword], replaced: Iterable[Branch]) -> str:
     """The YAML of a file that `read_source` merges in and a person can edit.
 
-    `pages`: titles by concept; `before`: the present content of the file, which is kept. A branch
-    that lacks replacements is written empty, with the reason as a comment.
+    A branch that lacks replacements is written empty, with the reason as a comment.
     """
-    yaml = YAML()
-    yaml.indent(mapping=2, sequence=4, offset=2)
-    yaml.width, yaml.preserve_quotes = 10_000, True
-    document = yaml.load(before) or CommentedMap()
-    concepts = _concepts_yaml(keywords, pages)
-    if concepts:
-        document["concepts"] = concepts
-    notes = ""
-    for branch in replaced:
-        replacements: CommentedMap = document.setdefault("replacements", CommentedMap())
-        branches: CommentedMap = replacements.setdefault(branch.root, CommentedMap())
-        for outer in (document, replacements, branches):
-            outer.fa.set_block_style()  # in flow style, comments would swallow what follows
-        comment = branches.ca.items.pop(branch.branch, [None] * 3)[2]
-        notes += (
-            comment.value.partition("\n")[2] if comment else ""
-        )  # below the reason why it was lacking
-        branch_words = branches[branch.branch] = CommentedMap(branch.words)
-        for word in branch_words:
-            branch_words.yaml_add_eol_comment(branch.why[word], word)
-        if branch.lacking:
-            wanted = f" ({', '.join(branch.why)})" if branch.why else ""
-            branches.yaml_add_eol_comment(
-                f"lacking{wanted}: {' '.join(branch.lacking.split())}", branch.branch
-            )
-    text = StringIO("" if before else _HEAD)
-    text.seek(0, 2)
-    yaml.dump(document, text)
-    return text.getvalue() + notes
-
-
-def _concepts_yaml(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -> CommentedMap:
     concepts = CommentedMap()
     for keyword in keywords:
         concept_yaml = concepts.setdefault(keyword.concept, CommentedMap(keywords=CommentedSeq()))
-        words = concept_yaml["keywords"]
-        words.append(keyword.word)
-        ways = []
-        for hit in keyword.hits:
-            unit = _UNITS[hit.way]
-            score = f"{hit.score:.3g}"
-            ways.append(f"{hit.way}: {unit} {score}")
-        words.yaml_add_eol_comment(", ".join(ways) or "its name", len(words) - 1)
-    for concept, page_titles in pages.items():
-        concepts.setdefault(concept, CommentedMap())["pages"] = list(page_titles)
-    return concepts
+        found_words = concept_yaml["keywords"]
+        found_words.append(keyword.word)
+        notes: list[str] = []
+        for way, score in ((hit.way, hit.score) for hit in keyword.hits):
+            notes.append(f"{way}: {_UNITS[way]} {score:.3g}")
+        note = ", ".join(notes) or "its name"
+        found_words.yaml_add_eol_comment(note, len(found_words) - 1)
+    replacements = CommentedMap()
+    for branch in replaced:
+        branches = replacements.setdefault(branch.root, CommentedMap())
+        words = branches[branch.branch] = CommentedMap(branch.words)
+        for word in words:
+            words.yaml_add_eol_comment(branch.why[word], word)
+        if branch.lacking:
+            wanted = f" ({', '.join(branch.why)})" if branch.why else ""
+            reason = " ".join(branch.lacking.split())
+            branches.yaml_add_eol_comment(f"lacking{wanted}: {reason}", branch.branch)
+    document = CommentedMap()
+    if concepts:
+        document["concepts"] = concepts
+    if replacements:
+        document["replacements"] = replacements
+    yaml = YAML()
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.width = 10_000
+    text = StringIO()
+    yaml.dump(document, text)
+    return _HEAD + text.getvalue()
 
 
 ON_THE_WAY = Path(".cache/refresh")  # partial results of a refresh, from which it resumes
-OpenWiki = Callable[
-    [Source, Settings, Catalogue], AbstractContextManager[SearchFunctions]
-]  # opens the functions that find
+OpenFunctions = Callable[[Source, Settings, Catalogue], AbstractContextManager[SearchFunctions]]
+"""Opens the functions that find."""
 
 
-def refresh_pages(
-    root: Path, domain: str, settings: Settings, opened: Callable[[Source, str | None], Wiki] = Wiki
-) -> Iterator[str]:
+def refresh_pages(root: Path, domain: str, settings: Settings) -> Iterator[str]:
     """Fetch the pages of a domain again, yielding lines about progress; an interrupted run is
     resumed.
 
@@ -236,7 +196,7 @@ def refresh_pages(
     pages: list[Row] = []
     missing: list[tuple[str, MissingPage]] = []
     write_text_atomically(on_the_way, json.dumps(known_rows) + "\n")
-    with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
+    with Wiki(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
         wanted = titles_to_read(source, reader)
         _check_pinned_titles(domain, pinned, list(chain.from_iterable(wanted.values())))
         for concept, page in wiki.fetch_pages(reader.read_page, wanted, known_pages(known_rows)):
@@ -311,47 +271,41 @@ def search_for_domain(
     domain: str,
     settings: Settings,
     catalogue: Catalogue,
-    opened: OpenWiki | None = None,
+    opened: OpenFunctions | None = None,
 ) -> Iterator[str]:
-    """Find the keywords, pages and replacements that a domain asks for, yielding lines about
-    progress.
+    """Find the keywords and replacements that a domain asks for, yielding lines about progress.
 
-    Writes a file for a person to edit. What it has already is kept; then only missing replacements
-    are looked for. UserError where nothing is declared or missing, or it cannot be looked for.
+    Writes a file for a person to edit. UserError where it is there already, nothing is declared or
+    missing, or it cannot be looked for.
     """
     path = root / DOMAINS / FOUND / f"{domain}.yaml"
-    source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
-    anew = not path.exists()
-    how = source.find.replacements if source.find else None
-    if not anew and not (how and source.lacking):
+    if path.exists():
         remedy = "edit it, or delete it to search again"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
+    source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
+    threshold = source.find.replacements if source.find else None
     findings = keyword_search.Findings([], [])
     replaced = Replaced([], [])
-    pages: dict[str, list[str]] = {}
     with (opened or _search_functions)(source, settings, catalogue) as means:
         pages_read = list(read_pages(domain, source, root))
-        if anew and (source.find is None or source.find.by):
+        if source.find is None or source.find.by:
             findings = found_keywords(source, _rows_of_pages(pages_read), means)
-            source = _with_keywords(source, findings.keywords)
-        if how:
+            words = ((keyword.concept, keyword.word) for keyword in findings.keywords)
+            source = source.with_found(group_by_key(words))
+        if threshold is not None:
             rows = scrape(domain, source, pages_read).sentences
             about = group_by_key((row["concept"], row["sentence"]) for row in rows)
-            replaced = found_replacements(source, how, about, means.similarity, means.write)
-    if anew and source.material.around:
-        with Wiki(source, settings.contact) as reader:
-            pages = found_pages(source, reader)
-    before = "" if anew else path.read_text(encoding="utf-8")
-    write_text_atomically(path, found_yaml(findings.keywords, pages, replaced.branches, before))
+            replaced = found_replacements(source, threshold, about, means.similarity, means.write)
+    write_text_atomically(path, found_yaml(findings.keywords, replaced.branches))
     yield from (*findings.refused, *replaced.left)
-    lacking = [branch for branch in replaced.branches if branch.lacking]
-    for branch in lacking:
-        reason = " ".join(branch.lacking.split())
-        yield f"{branch.root} to {branch.branch}: no replacements: {reason}"
     counted = []
-    if findings.keywords or not how:
+    if findings.keywords or threshold is None:
         counted.append(f"{len(findings.keywords)} keywords")
-    if how:
+    if threshold is not None:
+        lacking = [branch for branch in replaced.branches if branch.lacking]
+        for branch in lacking:
+            reason = " ".join(branch.lacking.split())
+            yield f"{branch.root} to {branch.branch}: no replacements: {reason}"
         n_branches = len(replaced.branches) - len(lacking)
         counted.append(f"replacements for {n_branches} branches")
     counts = " and ".join(counted)
@@ -368,16 +322,6 @@ def _rows_of_pages(pages: Iterable[tuple[list[str], Page | MissingPage]]) -> lis
     return rows
 
 
-def _with_keywords(source: Source, keywords: Iterable[Keyword]) -> Source:
-    """The domain completed by keywords that were found."""
-    words = group_by_key((keyword.concept, keyword.word) for keyword in keywords)
-    keywords_by_concept = {
-        concept: FoundKeywords(keywords=concept_keywords)
-        for concept, concept_keywords in words.items()
-    }
-    return source.with_found(keywords_by_concept)
-
-
 @contextmanager
 def _search_functions(
     source: Source, settings: Settings, catalogue: Catalogue
@@ -386,37 +330,22 @@ def _search_functions(
     from evenruler.models.catalogue import load_model
 
     loaded = cache(lambda name: load_model(name, catalogue))
-    how = source.find
+    model = source.find.model if source.find else None
 
-    def replies(
-        model: str, prompts: Sequence[str], sampling: Sampling, seeds: Sequence[int]
-    ) -> list[str]:
+    def write(prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling) -> list[str]:
+        replies = loaded(model).replies(prompts, sampling=sampling, seeds=seeds)
         # A refused prompt gives an empty reply, which does not affect the others.
-        return [
-            reply.text or ""
-            for reply in loaded(model).replies(prompts, sampling=sampling, seeds=seeds)
-        ]
+        return [reply.text or "" for reply in replies]
 
-    def ask(prompts: Sequence[str], seeds: Sequence[int]) -> Sequence[str]:
-        return replies(str(how.model if how else ""), prompts, Sampling(max_new_tokens=128), seeds)
-
-    def write(prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
-        model = how.replacements.model if how and how.replacements else ""
-        # Low temperature: close to the likeliest reply, yet different by seed.
-        return replies(
-            model, prompts, Sampling(max_new_tokens=tokens, temperature=0.3), [seed] * len(prompts)
-        )
-
-    def similarity(name: str, words: Sequence[str]) -> Sequence[float]:
+    def similarity(name: str, words: Sequence[str]) -> list[float]:
         if settings.embedder is None:
-            remedy = "name a model that can embed"
-            raise UserError(
-                "no embedder", where="params.yaml: families.saged.embedder", remedy=remedy
-            )
+            where = "params.yaml: families.saged.embedder"
+            raise UserError("no embedder", where=where, remedy="name a model that can embed")
         vectors = np.asarray(loaded(settings.embedder).embed([name, *words]))
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return list(map(float, unit[1:] @ unit[0]))
+        similarities: list[float] = (unit[1:] @ unit[0]).tolist()
+        return similarities
 
     with ExitStack() as opened:
         wiki = cache(lambda: opened.enter_context(Wiki(source, settings.contact)))
-        yield SearchFunctions(ask, similarity, lambda title: wiki().links(title), write)
+        yield SearchFunctions(write, similarity, lambda title: wiki().links(title))

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from evenruler.instruments.saged.declare.source import SearchMethod
 from evenruler.instruments.saged.scrape.scraping import match_keywords, split_sentences
+from evenruler.models.questions import Sampling
 from evenruler.strict import read_yaml
 from evenruler.tables import group_by_key
 from evenruler.text.english import BATCH, NO_NAMES, spacy_pipeline
@@ -23,13 +24,18 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 _A_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['\u2019][sS]\Z")
 
-Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]
-"""A language model: n prompts and the seed of each -> n replies."""
+Write = Callable[[Sequence[str], Sequence[int], Sampling], Sequence[str]]
+"""A language model: n prompts, the seed of each, and how replies are drawn -> n replies."""
 
 PROMPTS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 QUESTIONS: Final[dict[str, str]] = PROMPTS[
     "questions"
 ]  # the five kinds of question (figure 11), in words of ours
+
+TIMES = 3
+"""How often a question is asked, each time with another seed."""
+
+MOST_KEYWORDS = 10  # of a concept, besides its name
 
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
@@ -68,40 +74,37 @@ class RankedKeywords(NamedTuple):
     refused: list[tuple[str, str]]
 
 
-def rank_by_replies(
-    concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0
-) -> RankedKeywords:
+def rank_by_replies(concept: str, topic: str, write: Write) -> RankedKeywords:
     """A language model's answers to the five kinds of question: words by the number of replies that
     name them.
 
-    The model is called once, with a batch; the seeds of replies to a question are `seed`, `seed +
-    1` ... Ties are in alphabetical order.
+    The model is called once, with a batch in which each question has replies of several seeds. Ties
+    are in alphabetical order.
     """
     prompts: list[str] = []
     seeds: list[int] = []
     for question in QUESTIONS.values():
         wanted = question.format(concept=concept)
-        prompt = PROMPTS["keywords"].format(topic=topic, wanted=wanted)
-        prompts += [prompt] * times
-        seeds += range(seed, seed + times)
-    replies = ask(prompts, seeds)
-    lists = [parse_list(reply) for _, reply in zip(prompts, replies, strict=True)]
-    words = chain.from_iterable(list_words for list_words, _ in lists)
-    refused = chain.from_iterable(refusals for _, refusals in lists)
-    written = _count_spellings(words)  # a list holds a word once
-    hits = [
-        KeywordHit(_commonest_spelling(forms), "model", forms.total()) for forms in written.values()
-    ]
-    return RankedKeywords(_rank_hits(hits), list(dict.fromkeys(refused)))
+        prompts += [PROMPTS["keywords"].format(topic=topic, wanted=wanted)] * TIMES
+        seeds += range(TIMES)
+    every_word: list[str] = []  # a list holds a word once
+    every_refused: dict[tuple[str, str], None] = {}
+    for reply in write(prompts, seeds, Sampling(max_new_tokens=128)):
+        words, refused = parse_list(reply)
+        every_word += words
+        every_refused |= dict.fromkeys(refused)
+    hits: list[KeywordHit] = []
+    for forms in _count_spellings(every_word).values():
+        hits.append(KeywordHit(_commonest_spelling(forms), "model", forms.total()))
+    return RankedKeywords(_rank_hits(hits), list(every_refused))
 
 
 def rank_by_similarity(
     concept: str, texts: Iterable[str], similarity: Similarity
 ) -> RankedKeywords:
     """The words of a concept's pages by their similarity to its name."""
-    return _split_by_reason(
-        candidate_words(texts, concept, similarity), lambda hit: keyword_fault(hit.word)
-    )
+    hits = candidate_words(texts, concept, similarity)
+    return _split_by_reason(hits, [keyword_fault(hit.word) for hit in hits])
 
 
 def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords:
@@ -110,30 +113,29 @@ def rank_by_links(titles: Iterable[str], texts: Iterable[str]) -> RankedKeywords
 
     Disambiguation in brackets, as in "Mercury (planet)", is removed.
     """
-    bare_titles = (_IN_BRACKETS.sub("", title) for title in titles)
-    words = {word.casefold(): word for word in bare_titles}
+    words: dict[str, str] = {}
     refused: list[tuple[str, str]] = []
-    forms_by_key: dict[str, list[str]] = {}
-    for key, word in words.items():
+    for title in titles:
+        word = _IN_BRACKETS.sub("", title)
         reason = keyword_fault(word)
         if reason:
             refused.append((word, reason))
         else:
-            # Titles begin with a capital even if they are no names.
-            forms_by_key[key] = [word, word[0].lower() + word[1:]]
+            words[word.casefold()] = word
+    forms: dict[str, list[str]] = {}
+    for key, word in words.items():
+        # Titles begin with a capital even if they are no names.
+        without_capital = word[0].lower() + word[1:]
+        forms[key] = [word, without_capital]
     counts: Counter[str] = Counter()
     for text in texts:
-        matches = match_keywords(split_sentences(text), forms_by_key)
-        counts.update(key for _, key, _ in matches)
-    refused += [
-        (word, "not in the text of its pages")
-        for key, (word, _) in forms_by_key.items()
-        if not counts[key]
-    ]
+        counts.update(match.concept for match in match_keywords(split_sentences(text), forms))
     hits: list[KeywordHit] = []
-    for key, n in counts.items():
-        title = forms_by_key[key][0]
-        hits.append(KeywordHit(title, "links", n))
+    for key, word in words.items():
+        if counts[key]:
+            hits.append(KeywordHit(word, "links", counts[key]))
+        else:
+            refused.append((word, "not in the text of its pages"))
     return RankedKeywords(_rank_hits(hits), refused)
 
 
@@ -143,13 +145,11 @@ def only_names(ranked: RankedKeywords) -> RankedKeywords:
     """
     # spaCy recognises names less often alone than in a sentence.
     sentences = [f"They wrote about {hit.word}." for hit in ranked.hits]
-    docs = spacy_pipeline("entities").pipe(sentences, batch_size=BATCH)
-    names: set[KeywordHit] = set()
-    for hit, doc in zip(ranked.hits, docs, strict=True):
+    reasons: list[str] = []
+    for doc in spacy_pipeline("entities").pipe(sentences, batch_size=BATCH):
         kinds = {entity.label_ for entity in doc.ents}
-        if kinds - NO_NAMES:
-            names.add(hit)
-    ranked_names = _split_by_reason(ranked.hits, lambda hit: "" if hit in names else "no name")
+        reasons.append("" if kinds - NO_NAMES else "no name")
+    ranked_names = _split_by_reason(ranked.hits, reasons)
     return RankedKeywords(ranked_names.hits, [*ranked.refused, *ranked_names.refused])
 
 
@@ -157,66 +157,65 @@ def _rank_hits(hits: Iterable[KeywordHit]) -> list[KeywordHit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
 
 
-def _split_by_reason(
-    hits: Iterable[KeywordHit], reason: Callable[[KeywordHit], str]
-) -> RankedKeywords:
+def _split_by_reason(hits: Sequence[KeywordHit], reasons: Sequence[str]) -> RankedKeywords:
     """The hits without a reason to refuse them, and the others."""
-    hits_and_reasons = [(hit, reason(hit)) for hit in hits]
-    return RankedKeywords(
-        [hit for hit, why in hits_and_reasons if not why],
-        [(hit.word, why) for hit, why in hits_and_reasons if why],
-    )
+    ranked = RankedKeywords([], [])
+    for hit, reason in zip(hits, reasons, strict=True):
+        if reason:
+            ranked.refused.append((hit.word, reason))
+        else:
+            ranked.hits.append(hit)
+    return ranked
 
 
 def merge_rankings(
     names: Mapping[str, str],
     ways: Mapping[str, Mapping[SearchMethod, RankedKeywords]],
     taken: Mapping[str, str],
-    most: int,
 ) -> Findings:
-    """The keywords of each concept: its name, then the first `most` that were found, taking turns
-    over the ways.
+    """The keywords of each concept: its name, then the first ten that were found, taking turns over
+    the ways.
 
     Words that belong to another concept (`taken`: declared keywords with their concepts), or that
-    were found for several, are refused. `ways`: results by concept and way, of which the first
-    `most` words count.
+    were found for several, are refused. `ways`: results by concept and way, of which the first ten
+    words count.
     """
-    ranks: dict[str, dict[str, list[KeywordHit]]] = {}
+    hits_by_concept: dict[str, dict[str, list[KeywordHit]]] = {}
+    finders: dict[str, list[str]] = {}
+    refused: list[str] = []
     for concept, ranked_by_way in ways.items():
-        best_hits = [ranked.hits[:most] for ranked in ranked_by_way.values()]
-        ranks[concept] = _in_turn(best_hits)
-    finders = {concept: set(ranking) for concept, ranking in ranks.items()}
+        hits_by_key = _in_turn([ranked.hits[:MOST_KEYWORDS] for ranked in ranked_by_way.values()])
+        hits_by_concept[concept] = hits_by_key
+        for key in hits_by_key:
+            finders.setdefault(key, []).append(concept)
+        for way, ranked in ranked_by_way.items():
+            refused += [_refusal(concept, word, way, reason) for word, reason in ranked.refused]
     owners = {word.casefold(): concept for word, concept in taken.items()}
     owners |= {name.casefold(): concept for concept, name in names.items()}
     keywords: list[Keyword] = []
-    line = "{}: refused {!r} ({}): {}"
-    refused: list[str] = []
-    for concept, ranked_by_way in ways.items():
-        for way, ranked in ranked_by_way.items():
-            refused += [line.format(concept, word, way, reason) for word, reason in ranked.refused]
-    for concept, hits_by_key in ranks.items():
+    for concept, hits_by_key in hits_by_concept.items():
         name = names[concept]
         name_hits = hits_by_key.pop(name.casefold(), [])
-        keywords.append(Keyword(concept, name, tuple(name_hits)))
-        accepted_hits: list[list[KeywordHit]] = []
-        left_out: list[tuple[list[KeywordHit], str]] = []
+        accepted = [Keyword(concept, name, tuple(name_hits))]
         for key, hits in hits_by_key.items():
-            other_concepts = ", ".join(
-                other for other, keys in finders.items() if other != concept and key in keys
-            )
+            rivals = [finder for finder in finders[key] if finder != concept]
+            reason = ""
             if key in owners:
-                left_out.append((hits, f"a keyword of {owners[key]}"))
-            elif other_concepts:
-                left_out.append((hits, f"found for {other_concepts} as well"))
+                reason = f"a keyword of {owners[key]}"
+            elif rivals:
+                reason = f"found for {', '.join(rivals)} as well"
+            elif len(accepted) > MOST_KEYWORDS:
+                reason = f"{MOST_KEYWORDS} are enough"
+            if reason:
+                refused.append(_refusal(concept, hits[0].word, hits[0].way, reason))
             else:
-                accepted_hits.append(hits)
-        for hits in accepted_hits[:most]:
-            keywords.append(Keyword(concept, hits[0].word, tuple(hits)))
-        beyond = [(hits, f"{most} are enough") for hits in accepted_hits[most:]]
-        for hits, reason in [*beyond, *left_out]:
-            best = hits[0]
-            refused.append(line.format(concept, best.word, best.way, reason))
+                accepted.append(Keyword(concept, hits[0].word, tuple(hits)))
+        keywords += accepted
     return Findings(keywords, refused)
+
+
+def _refusal(concept: str, word: str, way: SearchMethod, reason: str) -> str:
+    return f"{concept}: refused {word!r} ({way}): {reason}"
 
 
 def _in_turn(ranks: Sequence[Sequence[KeywordHit]]) -> dict[str, list[KeywordHit]]:
@@ -235,13 +234,12 @@ def candidate_words(
     """
     all_words = chain.from_iterable(map(_A_WORD.findall, sentences))
     written = _count_spellings(_POSSESSIVE.sub("", word) for word in all_words)
-    words = [_commonest_spelling(forms) for _, forms in sorted(written.items())]
+    words = sorted(_commonest_spelling(forms) for forms in written.values())
     values = similarity(concept, words) if words else []
-    hits = [
-        KeywordHit(word, "embedding", float(value))
-        for word, value in zip(words, values, strict=True)
-    ]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.word))
+    hits: list[KeywordHit] = []
+    for word, value in zip(words, values, strict=True):
+        hits.append(KeywordHit(word, "embedding", float(value)))
+    return sorted(hits, key=lambda hit: -hit.score)
 
 
 def _count_spellings(words: Iterable[str]) -> dict[str, Counter[str]]:
@@ -262,77 +260,41 @@ def _commonest_spelling(forms: Counter[str]) -> str:
 LONGEST, MOST_WORDS = 40, 4  # characters and words of an entry
 
 _BRACKETED = re.compile(r"\[([^\[\]]*)(?:\]|\Z)")
-_BULLET = re.compile(r"(?:[-*+\u2022\u2013]|\(?\d{1,3}[.):])\s+")
-_EXPLANATION = re.compile(r"\s*(?::\s|\s[-\u2013\u2014=]\s|\().*$")
+_MARKS = re.compile(r"(?:[-*+\u2022\u2013]|\(?\d{1,3}[.):])\s+")
 _SEPARATOR = re.compile(r"[,;\n]")
-_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+_QUOTES = "\"'`*_\u2018\u2019\u201c\u201d"
 _TERM = re.compile(r"\w[\w .&/'\u2019-]*")
-_OF_SENTENCES = {
-    *(
-        "am",
-        "are",
-        "be",
-        "been",
-        "can",
-        "cannot",
-        "has",
-        "have",
-        "is",
-        "was",
-        "were",
-        "will",
-        "would",
-    ),
-    *(
-        "here",
-        "how",
-        "i",
-        "it",
-        "me",
-        "my",
-        "please",
-        "sorry",
-        "that",
-        "these",
-        "they",
-        "this",
-        "we",
-        "what",
-        "you",
-    ),
-    "etc",
-}
+_OF_SENTENCES = (
+    "am are be been can cannot has have is was were will would here how i it me my please sorry "
+    "that these they this we what you etc"
+)
+"""Words by which a sentence is told from an entry."""
 
 
 def parse_list(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The entries of a list in brackets, in lines, or with commas, without bullets, numbers and
-    explanations.
+    quotation marks.
 
     Entries have at most 40 characters and 4 words; repeats are dropped, ignoring case. All else is
     refused: its first 40 characters, and why.
     """
-    text = reply.replace("**", "")
-    bracketed = _BRACKETED.search(text)
-    if bracketed:
-        lines = [bracketed[1]]
-    else:
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-    bullets = [_BULLET.match(line) for line in lines]
-    has_separator = any(map(_SEPARATOR.search, lines))
-    is_list = bracketed or len(lines) > 1 or any(bullets) or has_separator
+    bracketed = _BRACKETED.search(reply)
+    text = bracketed[1] if bracketed else reply
+    pieces = [piece.strip() for piece in _SEPARATOR.split(text) if piece.strip()]
+    if not bracketed and len(pieces) == 1 and not _MARKS.match(pieces[0]):
+        return [], [(pieces[0][:LONGEST], "no list")]
+    sentence_words = set(_OF_SENTENCES.split())
     refused: dict[str, str] = {}
     words: dict[str, str] = {}
-    for line, bullet in zip(lines, bullets, strict=True):
-        if not is_list or line.endswith(":") or (any(bullets) and not bullet):
-            refused[line.strip()[:LONGEST]] = "no entry of a list"
-            continue
-        entries = _EXPLANATION.sub("", line[bullet.end() :]) if bullet else line
-        for piece in filter(str.strip, _SEPARATOR.split(entries)):
-            word, reason = _parse_entry(piece)
-            if reason:
-                refused[piece.strip()[:LONGEST]] = reason
-            else:
-                words.setdefault(word.casefold(), word)
+    for piece in pieces:
+        word = _strip_entry(piece)
+        reason = keyword_fault(word)
+        if not reason and sentence_words.intersection(re.split(r"['\u2019\s]", word.casefold())):
+            reason = "a sentence"
+        if reason:
+            refused[piece[:LONGEST]] = reason
+        else:
+            words.setdefault(word.casefold(), word)
     return list(words.values()), list(refused.items())
 
 
@@ -347,17 +309,9 @@ def keyword_fault(term: str) -> str:
     return "" if _TERM.fullmatch(term) else "marks that no term has"
 
 
-def _parse_entry(piece: str) -> tuple[str, str]:
-    """An entry without marks around it, and the reason if it is invalid."""
-    term = piece.strip().strip("*_").strip()
-    term = term.removesuffix(".") if term.count(".") == 1 else term
-    if (term[:1] in _QUOTES) != (term[-1:] in _QUOTES):
-        return term, "a quotation mark that is open"
-    term = " ".join(term.strip(_QUOTES).removeprefix("and ").split())
-    reason = keyword_fault(term)
-    if reason:
-        return term, reason
-    words = re.split(r"['\u2019\s]", term.casefold())
-    if _OF_SENTENCES.intersection(words):
-        return term, "a sentence"
-    return term, ""
+def _strip_entry(piece: str) -> str:
+    """An entry without the marks around it."""
+    bare = _MARKS.sub("", piece, count=1)
+    if bare.count(".") == 1:
+        bare = bare.removesuffix(".")
+    return " ".join(bare.strip(_QUOTES).removeprefix("and ").split())

@@ -85,38 +85,12 @@ Sections = list[
 
 _HEADING = re.compile(r"^(={1,6})[ \t]*(.+?)[ \t]*\1[ \t]*$", re.MULTILINE)
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
-_LINES = {
-    "br",
-    "dd",
-    "div",
-    "dl",
-    "dt",
-    "figcaption",
-    "hr",
-    "li",
-    "ol",
-    "option",
-    "p",
-    "pre",
-    "summary",
-    "title",
-    "ul",
-}
-_PARTS = {
-    "article",
-    "aside",
-    "blockquote",
-    "body",
-    "details",
-    "figure",
-    "footer",
-    "form",
-    "header",
-    "main",
-    "section",
-}
-_CELLS = {"address", "caption", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}
-_BLOCKS = {*_LEVELS, *_LINES, *_PARTS, *_CELLS}
+_BLOCKS = (
+    "br dd div dl dt figcaption hr li ol option p pre summary title ul article aside blockquote "
+    "body details figure footer form header main section address caption table tbody td tfoot th "
+    "thead tr"
+)
+"""Elements, besides headings, before and after which a line ends."""
 
 
 def sections_of(text: str) -> Sections:
@@ -150,6 +124,7 @@ def html_sections(markup: str, no_prose: str) -> Sections:
     except etree.ParserError:  # nothing but comments
         return []
     skipped = set(tree.xpath(no_prose))
+    blocks = {*_LEVELS, *_BLOCKS.split()}
     pieces: list[str] = []
     walk = etree.iterwalk(tree, events=("start", "end"))
     for event, element in walk:
@@ -161,7 +136,7 @@ def html_sections(markup: str, no_prose: str) -> Sections:
                 mark = "=" * _LEVELS[element.tag]
                 title = " ".join(element.text_content().split())
                 part = f"{mark} {title} {mark}"
-        if element.tag in _BLOCKS:
+        if element.tag in blocks:
             pieces.append("\n")
         # Line breaks of the markup are not line breaks of the text.
         pieces.append(re.sub(r"\s+", " ", part or ""))
@@ -206,20 +181,8 @@ _LEAST_CONFIDENCE = 0.33
 """Lowest confidence of the detector that is accepted: right guesses for short texts lie above it,
 wrong ones below."""
 
-_NO_TEXT = (
-    "head",
-    "script",
-    "style",
-    "template",
-    "noscript",
-    "nav",
-    "pre",
-    "svg",
-    "math",
-    "select",
-    "textarea",
-)
-_NO_PROSE = "|".join(f"//{tag}" for tag in _NO_TEXT)
+_NO_TEXT = "head script style template noscript nav pre svg math select textarea"
+_NO_PROSE = "|".join(f"//{tag}" for tag in _NO_TEXT.split())
 
 
 def file_sections(content: bytes, name: str) -> Sections:

@@ -4,27 +4,30 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from math import inf
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import find_leaks, parse_replacements
-from evenruler.instruments.saged.declare.source import FindingReplacements, Source
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.keyword_search import (
     PROMPTS,
+    TIMES,
     KeywordHit,
     Similarity,
+    Write,
     candidate_words,
     keyword_fault,
 )
+from evenruler.models.questions import Sampling
+from evenruler.tables import group_by_key
 from evenruler.text.whole_words import collapse_spaces
-
-Write = Callable[[Sequence[str], int, int], Sequence[str]]
-"""A language model: n prompts, a seed and the tokens that a reply has at most -> n replies."""
 
 _TOKENS_OF_A_VERDICT = 10
 _TOKENS_OF_A_WORD = 24  # for a word and its replacement in JSON
+MOST_WORDS = 30  # of a root that are replaced, besides its keywords
 SHOWN = 15  # words below a threshold that are judged at a time, the nearest ones (figure 12)
 
 
@@ -56,101 +59,81 @@ class Replaced(NamedTuple):
 
 def found_replacements(
     source: Source,
-    how: FindingReplacements,
+    threshold: float | Literal["auto"],
     sentences: Mapping[str, Sequence[str]],
     similarity: Similarity,
     write: Write,
 ) -> Replaced:
-    """Replacements that `checked` accepts for every root and branch of a domain that lacks them, or
-    why there are none.
+    """Replacements that `parse_replacements` accepts for every root and branch of a domain, or why
+    there are none.
 
-    The words of a root are its keywords, always, and the words of its sentences at or above the
-    threshold. All its branches replace the same words: a word that stays the same in any branch is
-    not specific to the root, and is replaced nowhere. Where some branches have replacements
-    already, their words are used for the others.
+    The words of a root are its keywords, always, and the words of its sentences with a similarity
+    of at least the threshold; `auto`: down to where the model says that no more belong to it. All
+    its branches replace the same words: a word that stays the same in any branch is not specific to
+    the root, and is replaced nowhere.
     """
     filled: list[Branch] = []
     lacking: list[Branch] = []
     all_left: list[str] = []
-    for root in dict.fromkeys(root for root, _ in source.lacking):
-        search = _Search(source, how, write, root)
-        branches = [branch for lacking_root, branch in source.lacking if lacking_root == root]
+    for root, branches in group_by_key(source.lacking).items():
+        search = _Search(source, write, root)
+        name = source.concepts[root].name
+        candidates = candidate_words(sentences.get(root, []), name, similarity)
         try:
-            words, left = search.words(sentences.get(root, []), similarity)
+            if threshold == "auto":
+                least = auto_threshold(candidates, search.belongs)
+            else:
+                least = threshold
+            words, left = search.words([hit for hit in candidates if hit.score >= least])
         except UnusableReplyError as error:
             lacking += [Branch(root, branch, {}, lacking=str(error)) for branch in branches]
             continue
+        all_left += left
         replies, faults = search.replies(branches, list(words))
         stay: dict[str, str] = {}
         for branch, replacements in replies.items():
             stay |= {word: branch for word in words if replacements[word] == word}
+        for word, branch in stay.items():
+            all_left.append(f"{root}: left {word!r}: it stays as it is for {branch}")
         specific = [word for word in words if word not in stay]
         for branch, replacements in replies.items():
-            specific_replacements = {word: replacements[word] for word in specific}
-            filled.append(Branch(root, branch, words, specific_replacements))
-        lacking += [
-            Branch(root, branch, words, lacking=reason) for branch, reason in faults.items()
-        ]
-        all_left += left
-        for word, to in stay.items():
-            all_left.append(f"{root}: left {word!r}: it stays as it is for {to}")
+            replaced = {word: replacements[word] for word in specific}
+            filled.append(Branch(root, branch, words, replaced))
+        for branch, reason in faults.items():
+            lacking.append(Branch(root, branch, words, lacking=reason))
     return Replaced([*filled, *lacking], all_left)
 
 
 class _Search:
     """The search for replacements of one root's words in its branches."""
 
-    def __init__(self, source: Source, how: FindingReplacements, write: Write, root: str) -> None:
-        self.source, self.how, self.write, self.root = source, how, write, root
+    def __init__(self, source: Source, write: Write, root: str) -> None:
+        self.source, self.write, self.root = source, write, root
         self.name = source.concepts[root].name
-        self.seeds = range(how.seed, how.seed + how.times)
-        replacements_by_branch = source.branch.replacements.get(root, {}) if source.branch else {}
-        self.of_others = list(chain.from_iterable(replacements_by_branch.values()))
-        first: dict[str, tuple[str, str]] = {}
-        for word in source.keywords_of(root):
-            first.setdefault(word.casefold(), (word, "a keyword"))
-        for word in self.of_others:
-            first.setdefault(word.casefold(), (word, "as in other branches"))
-        self.fixed = dict(first.values())
-        """The words that are replaced regardless of similarity, and why."""
+        self.keywords = source.keywords_of(root)
 
-    def words(
-        self, sentences: Sequence[str], similarity: Similarity
-    ) -> tuple[dict[str, str], list[str]]:
+    def words(self, similar: Sequence[KeywordHit]) -> tuple[dict[str, str], list[str]]:
         """The words of the root and why they are replaced, and lines about similar words that are
         not.
-
-        UnusableReplyError where the model never says yes or no.
         """
-        if self.of_others:
-            return self.fixed, []
-        candidates = candidate_words(sentences, self.name, similarity)
-        why = {hit.word.casefold(): f"similarity {hit.score:.3f}" for hit in candidates}
-        chosen: dict[str, str] = {}
-        for word, fixed_reason in self.fixed.items():
-            reasons = [fixed_reason, why.get(word.casefold())]
-            chosen[word] = ", ".join(filter(None, reasons))
+        why = dict.fromkeys(self.keywords, "a keyword")
+        most = len(why) + MOST_WORDS
         left: list[str] = []
         beyond: list[str] = []
-        threshold = (
-            auto_threshold(candidates, self._belongs)
-            if self.how.threshold == "auto"
-            else self.how.threshold
-        )
-        for word in (hit.word for hit in candidates if hit.score >= threshold):
-            if word.casefold() in map(str.casefold, chosen) or find_leaks(word, chosen):
+        for word, _, score in similar:
+            if find_leaks(word, why):
                 continue  # its plural, for instance, is replaced with it
             reason = keyword_fault(word) or self._of_another(word)
             if reason:
                 left.append(f"{self.root}: left {word!r}: {reason}")
-            elif len(chosen) - len(self.fixed) == self.how.most:
+            elif len(why) == most:
                 beyond.append(repr(word))
             else:
-                chosen[word] = why[word.casefold()]
+                why[word] = f"similarity {score:.3f}"
         if beyond:
             beyond_words = ", ".join(beyond)
-            left.append(f"{self.root}: left {beyond_words}: {self.how.most} are enough")
-        return chosen, left
+            left.append(f"{self.root}: left {beyond_words}: {MOST_WORDS} are enough")
+        return why, left
 
     def replies(
         self, branches: Sequence[str], words: Sequence[str]
@@ -163,53 +146,55 @@ class _Search:
         """
         tokens = _TOKENS_OF_A_WORD * (len(words) + 2)
         listed = json.dumps(words, ensure_ascii=False)
-        asking, concepts = PROMPTS["analogies"], self.source.concepts
-        prompt_by_branch = {
-            branch: asking.format(concept=self.name, branch=concepts[branch].name, words=listed)
-            for branch in branches
-        }
-        replacements_by_branch: dict[str, dict[str, str]] = {}
+        prompts: dict[str, str] = {}
+        for branch in branches:
+            names = {"concept": self.name, "branch": self.source.concepts[branch].name}
+            prompts[branch] = PROMPTS["analogies"].format(**names, words=listed)
+        usable: dict[str, dict[str, str]] = {}
         faults = dict.fromkeys(branches, "")
-        for seed in self.seeds:
-            left = list(faults)
-            prompts = [prompt_by_branch[branch] for branch in left]
-            replies = self.write(prompts, seed, tokens) if prompts else []
-            for branch, reply in zip(left, replies, strict=True):
+        for seed in range(TIMES):
+            waiting = list(faults)
+            if not waiting:
+                break
+            replies = self._reply([prompts[branch] for branch in waiting], seed, tokens)
+            for branch, reply in zip(waiting, replies, strict=True):
                 try:
-                    replacements_by_branch[branch] = self._usable(reply, words)
+                    usable[branch] = self._usable(reply, words)
                     del faults[branch]
                 except UnusableReplyError as error:
                     faults[branch] = str(error)
-        return {
-            branch: replacements_by_branch[branch]
-            for branch in branches
-            if branch in replacements_by_branch
-        }, faults
+        return {branch: usable[branch] for branch in branches if branch in usable}, faults
+
+    def _reply(self, prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
+        # Low temperature: close to the likeliest reply, yet different by seed.
+        sampling = Sampling(max_new_tokens=tokens, temperature=0.3)
+        return self.write(prompts, [seed] * len(prompts), sampling)
 
     def _usable(self, reply: str, words: Sequence[str]) -> dict[str, str]:
         """The replacements in a reply; UnusableReplyError where they are invalid."""
-        read = parse_proposals(reply, words)
-        for word, replacement in read.items():
+        proposals = parse_proposals(reply, words)
+        changed: dict[str, str] = {}
+        for word, replacement in proposals.items():
             reason = keyword_fault(replacement)
             if reason:
                 raise UnusableReplyError(f"{word!r} becomes {replacement[:80]!r}: {reason}")
-        stay = [
-            word
-            for word in words
-            if word not in self.fixed and read[word].casefold() == word.casefold()
-        ]
+            if word in self.keywords or replacement.casefold() != word.casefold():
+                changed[word] = replacement
         try:
-            parse_replacements({word: read[word] for word in words if word not in stay}, self.root)
+            parse_replacements(changed, self.root)
         except UserError as error:
             raise UnusableReplyError(error.what) from None
-        return read | {word: word for word in stay}
+        return {word: changed.get(word, word) for word in words}
 
-    def _belongs(self, words: Sequence[str]) -> bool:
-        """Whether any of the words belongs to the root, by the model (figure 12)."""
+    def belongs(self, words: Sequence[str]) -> bool:
+        """Whether any of the words belongs to the root, by the model (figure 12).
+
+        UnusableReplyError where it never says yes or no.
+        """
         listed, reply = json.dumps(words, ensure_ascii=False), ""
         prompt = PROMPTS["belongs"].format(concept=self.name, words=listed)
-        for seed in self.seeds:
-            (reply,) = self.write([prompt], seed, _TOKENS_OF_A_VERDICT)
+        for seed in range(TIMES):
+            (reply,) = self._reply([prompt], seed, _TOKENS_OF_A_VERDICT)
             verdict = re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE)
             if verdict:
                 return verdict[1].lower() == "yes"
@@ -256,18 +241,15 @@ def parse_proposals(reply: str, words: Sequence[str]) -> dict[str, str]:
     """
     written_object = reply[reply.find("{") : reply.rfind("}") + 1]
     try:
-        parsed_reply: Any = json.loads(written_object)
-    except json.JSONDecodeError:
-        parsed_reply = None
-    if not isinstance(parsed_reply, dict) or not all(
-        isinstance(value, str) for value in parsed_reply.values()
-    ):
-        raise UnusableReplyError(f"no JSON object of words in the reply {reply[:80]!r}")
-    replacement_by_word = {
-        collapse_spaces(word).casefold(): collapse_spaces(replacement)
-        for word, replacement in parsed_reply.items()
-    }
-    missing = [word for word in words if not replacement_by_word.get(word.casefold())]
+        proposals = TypeAdapter(dict[str, str]).validate_json(written_object)
+    except ValidationError:
+        what = f"no JSON object of words in the reply {reply[:80]!r}"
+        raise UnusableReplyError(what) from None
+    replacement_by_key: dict[str, str] = {}
+    for word, replacement in proposals.items():
+        replacement_by_key[collapse_spaces(word).casefold()] = collapse_spaces(replacement)
+    replacements = {word: replacement_by_key.get(word.casefold(), "") for word in words}
+    missing = [repr(word) for word in words if not replacements[word]]
     if missing:
-        raise UnusableReplyError(f"no replacement of {', '.join(map(repr, missing))}")
-    return {word: replacement_by_word[word.casefold()] for word in words}
+        raise UnusableReplyError(f"no replacement of {', '.join(missing)}")
+    return replacements

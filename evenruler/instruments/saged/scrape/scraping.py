@@ -13,8 +13,8 @@ from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare import FAMILY, Row, read_prompts
-from evenruler.instruments.saged.declare.source import DOMAINS, Source
+from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.declare.source import Row, Source
 from evenruler.instruments.saged.scrape.pages import MissingPage, Page, read_pages
 from evenruler.tables import group_by_key, write_table
 from evenruler.tables.ids import content_sha256, row_id
@@ -230,18 +230,14 @@ def _sentence_rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]
 def write_sentence_tables(
     domain: str, source: Source, path: Path, folder: Path, root: Path = Path()
 ) -> list[str]:
-    """Write the sentences of a domain, or the prompts of its table; returns lines about them.
+    """Write the sentences of a domain; returns lines about them.
 
-    UserError where no sentence is about a root that is branched, or as for `read`, `scrape` and
-    `read_prompts`.
+    UserError where no sentence is about a root that is branched, or as for `read_pages` and
+    `scrape`.
     """
-    without: list[str] = []
-    if source.material.kind == "table":
-        tables = Scraped(*read_prompts(domain, source, root / DOMAINS))
-    else:
-        tables = scrape(domain, source, read_pages(domain, source, root))
-        present = {row["concept"] for row in tables.sentences}
-        without = [concept for concept in source.roots if concept not in present]
+    tables = scrape(domain, source, read_pages(domain, source, root))
+    present = {row["concept"] for row in tables.sentences}
+    without = [concept for concept in source.roots if concept not in present]
     if without and source.branch:
         keywords = ", ".join(source.keywords_of(without[0]))
         what = f"no sentence about {without[0]} (keywords {keywords})"

@@ -38,16 +38,7 @@ def test_the_same_text_under_two_constructs_is_two_probes(templates) -> None:
 
 def test_the_sheet_is_what_is_rated(blinded) -> None:
     sheet = pd.read_csv(StringIO(as_sheet(blinded.rows)))
-    assert [*sheet] == [
-        "id",
-        "text",
-        "construct",
-        "clarity",
-        "relevance",
-        "naturalness",
-        "subtlety",
-        "rater",
-    ]
+    assert [*sheet] == ["id", "text", "construct", *CRITERIA, "rater"]
     assert sheet.iloc[:, 3:].isna().all(axis=None)
     texts = {" ".join(text.split()) for text in TEXTS.values()}
     assert set(sheet["text"]) == texts
@@ -55,12 +46,7 @@ def test_the_sheet_is_what_is_rated(blinded) -> None:
     assert sheet.set_index("id")["text"].eq(key["text"]).all()
 
 
-def test_the_same_seed_and_secret_give_the_same_sheet_and_others_another(
-    templates, blinded
-) -> None:
-    again = blind_templates(templates, SECRET, 3)
-    pd.testing.assert_frame_equal(again.rows, blinded.rows)
-    pd.testing.assert_frame_equal(again.key, blinded.key)
+def test_another_seed_or_secret_gives_another_sheet(templates, blinded) -> None:
     for secret, seed in ((SECRET, 4), ("0" * 64, 3)):
         other = blind_templates(templates, secret, seed)
         assert set(other.rows["id"]).isdisjoint(blinded.rows["id"])
@@ -79,11 +65,7 @@ def test_of_the_key_only_ids_and_texts_are_on_the_sheet(blinded) -> None:
     for column in ("set", "template", "secret"):
         for value in blinded.key[column]:
             assert value not in sheet
-    words = set(re.findall(r"[a-z]+", sheet.lower()))
-    assert words.isdisjoint(
-        {"seed", "evolved", "human", "validation", "generation", "version", "template"}
-    )
-    assert all(id_ in sheet for id_ in blinded.rows["id"])
+    assert all(probe in sheet for probe in blinded.rows["id"])
 
 
 def test_orders_are_drawn_and_an_id_is_a_word_to_no_spreadsheet(templates) -> None:
@@ -155,12 +137,14 @@ def test_a_probe_that_a_rater_left_out_is_missing(filled, key, blinded) -> None:
     assert set(ratings.dropna()["id"]) == set(blinded.rows["id"][:2])
 
 
-def test_spreadsheets_of_other_languages(filled, key) -> None:
+def test_spreadsheets_of_other_languages_and_with_columns_of_raters(filled, key) -> None:
     cells = {(4, "clarity"): "2"}
-    sheet, other = filled("ana", cells), filled("ana", cells, ";")
-    other = other.replace("\n", "\r\n") + ";;;;;;;\r\n\r\n"
-    expected = join_ratings({"a": sheet}, key)
-    pd.testing.assert_frame_equal(join_ratings({"a": other}, key), expected)
+    expected = join_ratings({"a": filled("ana", cells)}, key)
+    german = filled("ana", cells, ";").replace("\n", "\r\n") + ";;;;;;;\r\n\r\n"
+    head, *rows = filled("ana", cells).splitlines()
+    spaced = "\n".join([head.replace(",", ", ") + ",Row", *(f"{row},x" for row in rows), ""])
+    for sheet in (german, spaced):
+        pd.testing.assert_frame_equal(join_ratings({"a": sheet}, key), expected)
 
 
 def test_several_raters_in_one_file(filled, key) -> None:
@@ -169,13 +153,24 @@ def test_several_raters_in_one_file(filled, key) -> None:
     assert ratings["rater"].value_counts().to_dict() == {"ana": 20, "ben": 20}
 
 
-@pytest.mark.parametrize("rating", ["0", "6", "3.5", "five", "nan"])
-def test_a_rating_out_of_range_is_refused(filled, key, error_of, rating) -> None:
-    sheet = filled("ana", {(4, "relevance"): rating})
-    line = error_of(join_ratings, {"a.csv": sheet}, key)
-    assert line.startswith(
-        f"a.csv: row 4: relevance is {rating!r}; write a whole number from 1 to 5"
-    )
+@pytest.mark.parametrize(
+    ("cells", "complaint"),
+    [
+        *(
+            (
+                {(4, "relevance"): cell},
+                f"row 4: relevance is {cell!r}; write a whole number from 1 to 5",
+            )
+            for cell in ("0", "6", "3.5", "five", "nan")
+        ),
+        ({(3, "id"): "bbbbbbbbbbbb"}, "row 3: 'bbbbbbbbbbbb' is no id of the key;"),
+        ({(5, "rater"): "  "}, "row 5: no rater;"),
+        ({(3, "text"): "Something {else}."}, "row 3: the text is not that of "),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_refused(filled, key, error_of, cells, complaint) -> None:
+    line = error_of(join_ratings, {"a.csv": filled("ana", cells)}, key)
+    assert line.startswith(f"a.csv: {complaint}")
 
 
 def test_a_huge_cell_is_not_printed(filled, key, error_of) -> None:
@@ -183,55 +178,30 @@ def test_a_huge_cell_is_not_printed(filled, key, error_of) -> None:
     assert len(error_of(join_ratings, {"a.csv": sheet}, key)) < 200
 
 
-@pytest.mark.parametrize(
-    ("cells", "beginning"),
-    [
-        ({(3, "id"): "bbbbbbbbbbbb"}, "a.csv: row 3: 'bbbbbbbbbbbb' is no id of the key;"),
-        ({(5, "rater"): "  "}, "a.csv: row 5: no rater;"),
-        ({(3, "text"): "Something {else}."}, "a.csv: row 3: the text is not that of "),
-    ],
-)
-def test_what_does_not_fit_the_key_is_refused(filled, key, error_of, cells, beginning) -> None:
-    assert error_of(join_ratings, {"a.csv": filled("ana", cells)}, key).startswith(beginning)
+def test_an_id_twice_for_one_rater_is_refused(filled, key, blinded, error_of) -> None:
+    first, second, *_ = blinded.rows["id"]
+    again = filled("Ana ").splitlines()[2]
+    twice = filled("ana") + f"{again}\n"
+    remedy = "stands twice for the rater 'ana'; keep one of the two"
+    assert error_of(join_ratings, {"a.csv": twice}, key) == f"a.csv: row 7: {second} {remedy}"
+    sheets = {"a.csv": filled("ana"), "b.csv": filled(" ANA")}
+    assert error_of(join_ratings, sheets, key) == f"b.csv: row 2: {first} {remedy}"
 
 
-def test_an_id_twice_for_one_rater_is_refused(filled, key, error_of) -> None:
-    sheet = filled("ana") + filled("Ana ").splitlines()[3] + "\n"
-    line = error_of(join_ratings, {"a.csv": sheet}, key)
-    assert line.startswith("a.csv: row 7: ")
-    assert "stands twice for the rater 'ana'" in line
-
-
-def test_a_rater_in_two_files_is_refused(filled, key, error_of) -> None:
-    line = error_of(join_ratings, {"a.csv": filled("ana"), "b.csv": filled(" ANA")}, key)
-    assert line == "b.csv: row 2: the rater 'ana' is in a.csv, too; give each sheet of a rater once"
-
-
-def test_blanks_in_the_header_and_columns_of_raters_are_let_through(filled, key) -> None:
-    head, *rows = filled("ana").splitlines()
-    head = head.replace(",", ", ") + ",Row"
-    spaced = "\n".join([head, *(f"{row},x" for row in rows), ""])
-    expected = join_ratings({"a.csv": filled("ana")}, key)
-    pd.testing.assert_frame_equal(join_ratings({"a.csv": spaced}, key), expected)
-
-
-@pytest.mark.parametrize("column", ["clarity", "rater"])
-def test_a_missing_column_is_refused(filled, key, error_of, column) -> None:
-    frame = pd.read_csv(StringIO(filled("ana")))
-    sheet = frame.drop(columns=column).to_csv(index=False)
-    line = error_of(join_ratings, {"a.csv": sheet}, key)
-    assert line.startswith(f"a.csv: no column '{column}';")
+HEADER = "id,text,clarity,relevance,naturalness,subtlety,rater\n"
 
 
 @pytest.mark.parametrize(
-    ("sheet", "beginning"),
+    ("sheet", "complaint"),
     [
-        ("", "a.csv: no column 'id'; there is none;"),
-        ("id,text,clarity,relevance,naturalness,subtlety,rater\n", "a.csv: no rows;"),
+        ("", "no column 'id'; there is none;"),
+        (HEADER, "no rows;"),
+        (HEADER.replace("clarity,", ""), "no column 'clarity';"),
+        (HEADER.replace(",rater", ""), "no column 'rater';"),
     ],
 )
-def test_what_is_no_sheet_is_refused(key, error_of, sheet, beginning) -> None:
-    assert error_of(join_ratings, {"a.csv": sheet}, key).startswith(beginning)
+def test_what_is_no_sheet_is_refused(key, error_of, sheet, complaint) -> None:
+    assert error_of(join_ratings, {"a.csv": sheet}, key).startswith(f"a.csv: {complaint}")
 
 
 def test_what_is_no_key_is_refused(filled, error_of) -> None:

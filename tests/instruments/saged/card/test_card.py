@@ -29,7 +29,11 @@ def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_pa
 
 
 def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Path) -> None:
-    concepts = {"apple": {"name": "apple", "control": True}, "pear": "pear", "fig": "fig"}
+    concepts = {
+        "apple": {"name": "apple", "control": True},
+        "pear": "pear",
+        "fig": "fig",
+    }
     declaration = declared(tmp_path, source={**SOURCE, "concepts": concepts})
     domain_card = card(declaration, *built(declaration), [])
     assert domain_card.responsible is not None

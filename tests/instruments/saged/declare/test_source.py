@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Source, read_source
 from tests.instruments.saged.domains import SOURCE
 
@@ -25,51 +24,42 @@ FRUIT: dict[str, Any] = {
 def test_the_countries_have_twelve_invented_names_as_varied_in_form_as_the_real_ones() -> None:
     source = read_source(Path(__file__).parents[4] / "data/sources/saged/countries.yaml")
     assert (len(source.members), len(source.controls)) == (20, 12)
-    words = {
-        concept: [source.form(concept, "concept"), *source.keywords_of(concept)]
-        for concept in source.concepts
-    }
     keywords = chain.from_iterable(map(source.keywords_of, source.concepts))
-    every = [word.casefold() for word in keywords]
-    assert len(every) == len(set(every)) == 32 * 3
+    assert len({word.casefold() for word in keywords}) == 32 * 3
 
     def count_forms(sign: str, concepts: Iterable[str]) -> int:
         """How many forms of these concepts hold the sign."""
-        forms = chain.from_iterable(words[concept] for concept in concepts)
-        return sum(sign in str(form).casefold() for form in forms)
+        forms: list[str] = []
+        for concept in concepts:
+            forms += [str(source.form(concept, "concept")), *source.keywords_of(concept)]
+        return sum(sign in form.casefold() for form in forms)
 
-    for sign, real, invented in (
-        ("the ", 3, 2),
-        (" people", 5, 3),
-        ("south ", 8, 4),
-    ):
+    counts = {"the ": (3, 2), " people": (5, 3), "south ": (8, 4)}
+    for sign, (real, invented) in counts.items():
         assert count_forms(sign, source.members) == real, sign
         assert count_forms(sign, source.controls) == invented, sign
 
 
 def test_a_form_is_what_a_concept_is_called_in_a_sentence(tmp_path: Path) -> None:
-    concepts = {
-        "uk": {
-            "name": "UK",
-            "keywords": ["British"],
-            "forms": {"concept": "the UK", "people": "Britons"},
-        }
-    }
-    table = {
-        "material": {"kind": "table", "path": "articles/a.csv"},
-        "assemble": {"method": "question"},
-    }
-    source = load(tmp_path, concepts={**concepts, "pear": "Pear"}, branch=None, **table)
+    table = """
+concepts:
+  uk: {name: UK, keywords: [British], forms: {concept: the UK, people: Britons}}
+  pear: Pear
+branch: null
+material: {kind: table, path: articles/a.csv}
+assemble: {method: question}
+"""
+    source = load(tmp_path, table)
     assert [source.form("uk", "concept"), source.form("uk", "people")] == ["the UK", "Britons"]
     assert [source.form("pear", "concept"), source.form("pear", "people")] == ["Pear", None]
     assert source.names == ["British", "Britons", "Pear", "UK", "the UK"]
 
 
-def load(tmp_path: Path, **changes: Any) -> Source:
-    path = tmp_path / "fruit.yaml"
-    with path.open("w") as file:
-        YAML().dump(FRUIT | changes, file)
-    return read_source(path)
+def load(tmp_path: Path, changes: str = "", **more: Any) -> Source:
+    """The domain with changes, which are YAML."""
+    changed = FRUIT | (YAML(typ="safe").load(changes) or {}) | more
+    YAML().dump(changed, tmp_path / "fruit.yaml")
+    return read_source(tmp_path / "fruit.yaml")
 
 
 def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_path: Path) -> None:
@@ -87,234 +77,214 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
     ("changes", "message"),
     [
         (
-            {"concepts": {"apple": "apple", "pear": {"name": "pear", "keywords": ["Apple"]}}},
+            "concepts: {apple: apple, pear: {name: pear, keywords: [Apple]}}",
             "belongs to two concepts, apple and pear",
         ),
         (
-            {
-                "concepts": {
-                    "apple": "apple",
-                    "pear": {"name": "pear", "forms": {"Concept": "a pear"}},
-                }
-            },
+            "concepts: {apple: apple, pear: {name: pear, forms: {Concept: a pear}}}",
             "forms.Concept: found 'Concept', expected lower-case a-z and _; fix it",
         ),
-        ({"material": {"kind": "local"}}, "`path` is missing, the file or folder that is read"),
         (
-            {"concepts": {"apple": {"name": "apple", "keywords": ["pip", "Pip"]}, "pear": "pear"}},
+            "concepts: {apple: {name: apple, keywords: [pip, Pip]}, pear: pear}",
             "the keyword 'Pip' is given twice for apple",
         ),
         (
-            {"material": {"kind": "local", "path": "fruit.md"}},
+            "material: {kind: local}",
+            "`path` is missing, the file or folder that is read",
+        ),
+        (
+            "material: {kind: local, path: fruit.md}",
             "`path` is 'fruit.md', expected one such as articles/",
         ),
-        ({"material": {"kind": "local", "path": "articles/../../x.md"}}, "DVC watches no other"),
         (
-            {"find": {"by": []}},
-            "find: nothing to look for: `by` is empty and there is no `replacements`",
+            "material: {kind: local, path: articles/../../x.md}",
+            "DVC watches no other",
         ),
         (
-            {"find": {"replacements": {"model": "m"}}},
-            "`find.replacements` and `branch.replacements: found` belong together",
-        ),
-        (
-            {"branch": {"roots": ["apple"], "replacements": "found"}},
-            "`find.replacements` and `branch.replacements: found` belong together",
-        ),
-        (
-            {"find": {"replacements": {"model": "m", "threshold": 1.5}}},
-            "found 1.5, expected auto or a number from -1 to 1",
-        ),
-        (
-            {"find": {"replacements": {"model": "m"}, "entities": True}},
-            "`entities` belongs to the ways embedding and",
-        ),
-        (
-            {"find": {"by": ["embedding", "embedding"]}},
-            "find: `by` names a way twice (embedding, embedding)",
-        ),
-        (
-            {"find": {"by": ["model"]}},
-            "find: `model`, of the catalogue, and the way `model` under `by` belong together",
-        ),
-        (
-            {"assemble": {"method": "question", "per_concept": 5}},
-            "`assemble.model` writes questions about text, so both",
-        ),
-        (
-            {"assemble": {"method": "split", "model": "m"}},
-            "`assemble.model` writes questions about text, so both",
-        ),
-        (
-            {"material": {"kind": "table", "path": "articles/a.csv"}},
+            "material: {kind: table, path: articles/a.csv}",
             "a table says what is asked of every concept: `bra",
         ),
         (
-            {"material": {"kind": "table", "path": "articles/a.md"}},
+            "material: {kind: table, path: articles/a.md}",
             "expected a table such as articles/mine.csv",
         ),
         (
-            {"material": {"kind": "extracts", "path": "a.md"}},
+            "material: {kind: extracts, path: a.md}",
             "`path` belongs to kind local or table, found extracts",
         ),
         (
-            {"material": {"kind": "local", "path": "a.md", "api": "http://x/api.php"}},
+            "material: {kind: local, path: a.md, api: 'http://x/api.php'}",
             "`api` belongs to kind wiki, found local",
         ),
         (
-            {
-                "branch": {
-                    "roots": ["apple"],
-                    "replacements": {},
-                    "read": {"rows": 2, "wrong": 3, "by": "us"},
-                }
-            },
-            "branch.read: `wrong` is 3, but `rows` only 2",
-        ),
-        (
-            {
-                "branch": {
-                    "roots": ["apple"],
-                    "replacements": {},
-                    "read": {"rows": 3, "of": 2, "wrong": 0, "by": "us"},
-                }
-            },
-            "branch.read: `rows` is 3, but `of` only 2",
-        ),
-        (
-            {"branch": {"roots": ["aple"], "replacements": {}}},
-            "branch names the concept 'aple'; did you mean 'apple'?",
-        ),
-        (
-            {"branch": {"roots": ["apple"], "replacements": {}}},
-            "branch.replacements holds nothing from apple to pear",
-        ),
-        (
-            {"branch": {"roots": ["apple", "pear"], "to": {"apple": ["pear"]}, "replacements": {}}},
-            "branch: `to` is by root for apple, but the roots are apple, pear",
-        ),
-        (
-            {
-                "branch": {
-                    "roots": ["apple"],
-                    "words": {"apple": ["apple", "cider"], "pear": ["pear"]},
-                }
-            },
-            "branch: `words` has 1 words of pear, but 2 of apple; one stands for the other by its "
-            "place",
-        ),
-        (
-            {"branch": {"roots": ["apple"], "words": {"pear": ["pear"]}, "replacements": "found"}},
-            "branch: `words` and `replacements: found` do not belong together; keep one of them",
-        ),
-        (
-            {"material": {"kind": "extracts", "revisions": {"Apple": 7}}},
+            "material: {kind: extracts, revisions: {Apple: 7}}",
             "`revisions` belongs to kind wiki, found extracts",
         ),
         (
-            {"material": {"kind": "wiki", "api": "wiki.example", "licence": "l"}},
+            "material: {kind: wiki, api: wiki.example, licence: l}",
             "material.api: found 'wiki.example', expected https://HOST/PATH/api.php",
         ),
         (
-            {"material": {"kind": "wiki", "api": "https://w.example/api.php"}},
+            "material: {kind: wiki, api: 'https://w.example/api.php'}",
             "material: `licence` is missing, that of the text of `api`",
         ),
         (
-            {"material": {"kind": "wiki", "revisions": {"Apple": "of May"}}},
+            "material: {kind: wiki, revisions: {Apple: of May}}",
             "material.revisions.Apple: found 'of May'",
         ),
         (
-            {"material": {"kind": "local", "path": "articles/a.md"}, "find": {"by": ["links"]}},
+            "find: {by: []}",
+            "find: nothing to look for: `by` is empty and there is no `replacements`",
+        ),
+        (
+            "find: {model: m, replacements: auto}",
+            "`find.replacements` and `branch.replacements: found` belong together",
+        ),
+        (
+            "branch: {roots: [apple], replacements: found}",
+            "`find.replacements` and `branch.replacements: found` belong together",
+        ),
+        (
+            "find: {model: m, replacements: 1.5}",
+            "found 1.5, expected auto or a number from -1 to 1",
+        ),
+        (
+            "find: {model: m, replacements: true}",
+            "found True, expected auto or a number from -1 to 1",
+        ),
+        (
+            "find: {model: m, replacements: auto, entities: true}",
+            "`entities` belongs to the ways embedding and",
+        ),
+        (
+            "find: {by: [embedding, embedding]}",
+            "find: `by` names a way twice (embedding, embedding)",
+        ),
+        (
+            "find: {by: [model]}",
+            "find: `model`, of the catalogue, belongs to the way `model` under `by`",
+        ),
+        (
+            "find: {replacements: auto}",
+            "find: `model`, of the catalogue, belongs to the way `model` under `by`",
+        ),
+        (
+            "find: {by: [embedding], model: m}",
+            "find: `model`, of the catalogue, belongs to the way `model` under `by`",
+        ),
+        (
+            "find: {by: [links]}",
             "find.by names links, which local text has none of",
+        ),
+        (
+            "assemble: {method: question, per_concept: 5}",
+            "`assemble.model` writes questions about text, so both",
+        ),
+        (
+            "assemble: {method: split, model: m}",
+            "`assemble.model` writes questions about text, so both",
+        ),
+        (
+            "branch: {roots: [apple], replacements: {}, read: {rows: 2, wrong: 3, by: us}}",
+            "branch.read: `wrong` is 3, but `rows` only 2",
+        ),
+        (
+            "branch: {roots: [apple], replacements: {}, read: {rows: 3, of: 2, wrong: 0, by: us}}",
+            "branch.read: `rows` is 3, but `of` only 2",
+        ),
+        (
+            "branch: {roots: [aple], replacements: {}}",
+            "branch names the concept 'aple'; did you mean 'apple'?",
+        ),
+        (
+            "branch: {roots: [apple], replacements: {}}",
+            "branch.replacements holds nothing from apple to pear",
+        ),
+        (
+            "branch: {roots: [apple, pear], to: {apple: [pear]}, replacements: {}}",
+            "branch: `to` is by root for apple, but the roots are apple, pear",
+        ),
+        (
+            "branch: {roots: [apple], words: {apple: [apple, cider], pear: [pear]}}",
+            "branch: `words` has 1 words of pear, but 2 of apple; one stands for the other by its place",
+        ),
+        (
+            "branch: {roots: [apple], words: {pear: [pear]}, replacements: found}",
+            "branch: `words` and `replacements: found` do not belong together; keep one of them",
         ),
     ],
 )
 def test_a_mistake_is_one_line_with_file_and_place(
-    tmp_path: Path, changes: dict[str, Any], message: str
+    tmp_path: Path, error_of: Callable[..., str], changes: str, message: str
 ) -> None:
-    with pytest.raises(UserError) as error:
-        load(tmp_path, **changes)
-    assert message in str(error.value)
-    assert "fruit.yaml" in str(error.value)
-    assert "\n" not in str(error.value)
+    line = error_of(load, tmp_path, changes)
+    assert message in line
+    assert "fruit.yaml" in line
 
 
-def test_each_root_may_have_branches_of_its_own(tmp_path: Path) -> None:
-    maps = {
-        "apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}},
-        "pear": {"fig": {"pear": "fig"}},
-    }
-    branch = {
-        "roots": ["apple", "pear"],
-        "to": {"apple": ["fig", "pear"], "pear": ["fig"]},
-        "replacements": maps,
-    }
-    concepts = {"apple": "apple", "pear": "pear", "fig": "fig"}
-    source = load(tmp_path, concepts=concepts, branch=branch)
+THREE = {"concepts": {"apple": "apple", "pear": "pear", "fig": "fig"}}
+
+
+def test_each_root_may_have_branches_of_its_own(
+    tmp_path: Path, error_of: Callable[..., str]
+) -> None:
+    branch = """branch:
+  roots: [apple, pear]
+  to: {apple: [fig, pear], pear: [fig]}
+  replacements:
+    apple: {pear: {apple: pear}, fig: {apple: fig}}
+"""
+    pear = "    pear: {fig: {pear: fig}}\n"
+    source = load(tmp_path, branch + pear, **THREE)
     assert source.branch is not None
-    assert [source.branch.branches_of(root, list(concepts)) for root in source.roots] == [
-        ["fig", "pear"],
-        ["fig"],
-    ]
+    concepts = list(source.concepts)
+    branches = {root: source.branch.branches_of(root, concepts) for root in source.roots}
+    assert branches == {"apple": ["fig", "pear"], "pear": ["fig"]}
     assert source.lacking == []
-    del maps["pear"]
-    with pytest.raises(UserError, match=r"branch\.replacements holds nothing from pear to fig"):
-        load(tmp_path, concepts=concepts, branch=branch)
+    line = error_of(load, tmp_path, branch, **THREE)
+    assert "branch.replacements holds nothing from pear to fig" in line
 
 
 def test_words_in_one_order_stand_for_each_other_unless_replacements_say_more(
     tmp_path: Path,
 ) -> None:
-    words = {"apple": ["apple", "cider"], "pear": ["pear", "perry"], "fig": ["fig", "fig wine"]}
-    by_hand = {"pear": {"fig": {"pear": "fig", "perry": "wine"}}}
-    branch = {"roots": ["apple", "pear"], "words": words, "replacements": by_hand}
-    source = load(
-        tmp_path, concepts={"apple": "apple", "pear": "pear", "fig": "fig"}, branch=branch
-    )
-    assert source.replacements == {
-        "apple": {
-            "pear": {"apple": "pear", "cider": "perry"},
-            "fig": {"apple": "fig", "cider": "fig wine"},
-        },
-        "pear": {
-            "apple": {"pear": "apple", "perry": "cider"},
-            "fig": {"pear": "fig", "perry": "wine"},
-        },
-    }
-    resolved = source.model_copy(update={"find": None}).model_dump(
-        mode="json", by_alias=True, exclude_unset=True, exclude_none=True
-    )
+    branch = """branch:
+  roots: [apple, pear]
+  words: {apple: [apple, cider], pear: [pear, perry], fig: [fig, fig wine]}
+  replacements: {pear: {fig: {pear: fig, perry: wine}}}
+"""
+    source = load(tmp_path, branch, **THREE)
+    expected = """
+apple: {pear: {apple: pear, cider: perry}, fig: {apple: fig, cider: fig wine}}
+pear: {apple: {pear: apple, perry: cider}, fig: {pear: fig, perry: wine}}
+"""
+    assert source.replacements == YAML(typ="safe").load(expected)
+    resolved = source.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
     assert Source.model_validate(resolved).replacements == source.replacements
 
 
-def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:
+def test_a_missing_file_names_the_nearest(tmp_path: Path, error_of: Callable[..., str]) -> None:
     load(tmp_path)
-    with pytest.raises(UserError, match="no source for the domain 'fruits'; did you mean 'fruit'"):
-        read_source(tmp_path / "fruits.yaml")
+    line = error_of(read_source, tmp_path / "fruits.yaml")
+    assert "no source for the domain 'fruits'; did you mean 'fruit'" in line
 
 
-WIKI = {
-    "concepts": {
-        "apple": {"name": "apple", "keywords": ["apple", "cider"], "pages": ["Apple"]},
-        "pear": "pear",
-    },
-    "material": {"kind": "wiki", "around": {"depth": 1, "most": 5}},
-    "branch": None,
-}
+WIKI = """
+concepts: {apple: {name: apple, keywords: [apple, cider], pages: [Apple]}, pear: pear}
+material: {kind: wiki, around: {depth: 1, most: 5}}
+branch: null
+"""
 
 
-def load_with_found(tmp_path: Path, text: str, **changes: Any) -> Source:
+def load_with_found(tmp_path: Path, text: str, changes: str = "") -> Source:
     (tmp_path / "found").mkdir()
     (tmp_path / "found" / "fruit.yaml").write_text(text)
-    return load(tmp_path, **changes)
+    return load(tmp_path, changes)
 
 
 def test_what_was_found_counts_where_nothing_is_given_by_hand(tmp_path: Path) -> None:
-    found_yaml = """concepts:
-  apple: {keywords: [pip], pages: [Cider]}
-  pear: {keywords: [pear, perry]}
-"""
-    source = load_with_found(tmp_path, found_yaml, **WIKI)
+    words = "concepts: {apple: {keywords: [pip]}, pear: {keywords: [pear, perry]}}"
+    source = load_with_found(tmp_path, words, WIKI)
     assert source.keywords_of("apple") == ["apple", "cider"]
     assert source.keywords_of("pear") == ["pear", "perry"]
     assert (source.pages_of("apple"), source.pages_of("pear")) == (["Apple"], ["pear"])
@@ -342,16 +312,16 @@ def test_what_was_found_counts_where_nothing_is_given_by_hand(tmp_path: Path) ->
 def test_a_mistake_in_what_was_found_is_one_line_with_that_file(
     tmp_path: Path, found_yaml: str, message: str, error_of: Callable[..., str]
 ) -> None:
-    line = error_of(load_with_found, tmp_path, found_yaml, **WIKI)
+    line = error_of(load_with_found, tmp_path, found_yaml, WIKI)
     assert message in line
     assert str(tmp_path / "found" / "fruit.yaml") in line
 
 
-LOOKED_FOR: dict[str, Any] = {
-    "concepts": {"apple": "apple", "pear": "pear", "fig": "fig"},
-    "branch": {"roots": ["apple"], "replacements": "found"},
-    "find": {"replacements": {"model": "m"}},
-}
+LOOKED_FOR = """
+concepts: {apple: apple, pear: pear, fig: fig}
+branch: {roots: [apple], replacements: found}
+find: {model: m, replacements: auto}
+"""
 
 
 def test_replacements_by_hand_count_before_those_that_were_found(tmp_path: Path) -> None:
@@ -372,13 +342,12 @@ def test_replacements_that_are_lacking_are_to_be_found(
     tmp_path: Path, found_yaml: str | None, lacking: list[str], error_of: Callable[..., str]
 ) -> None:
     if found_yaml is None:
-        line = error_of(load, tmp_path, **LOOKED_FOR)
+        line = error_of(load, tmp_path, LOOKED_FOR)
+        remedy = "run `evenruler find fruit`"
     else:
-        line = error_of(load_with_found, tmp_path, found_yaml, **LOOKED_FOR)
-    assert line == (
-        f"{tmp_path / 'found' / 'fruit.yaml'}: no replacements from apple to {lacking[0]} were "
-        "found;"
-        " run `evenruler find fruit`, or write them there"
-    )
+        line = error_of(load_with_found, tmp_path, found_yaml, LOOKED_FOR)
+        remedy = "write them there, or delete it and run `evenruler find fruit`"
+    path = tmp_path / "found" / "fruit.yaml"
+    assert line == f"{path}: no replacements from apple to {lacking[0]} were found; {remedy}"
     source = read_source(tmp_path / "fruit.yaml", complete=False)
     assert source.lacking == [("apple", branch) for branch in lacking]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Replacements, find_leaks, parse_replacements
@@ -23,6 +24,19 @@ from tests.instruments.saged.rows.branched import branch, root_of
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
 STATES = {"Aurelia": "the United States", "Aurelian": "American"}
+
+GERMANY = {"Germany": "the Netherlands", "German": "Dutch", "Germans": "Dutch people"}
+NATIONS = {"the United States": "Germany", "American": "German", "Americans": "Germans"}
+FRENCH = {"France": "America", "French": "American"}
+SMITH = {"smith": "weaver", "engineer": "nurse"}
+MAPS = {
+    "FRANCE": FRANCE,
+    "STATES": STATES,
+    "GERMANY": GERMANY,
+    "NATIONS": NATIONS,
+    "FRENCH": FRENCH,
+    "SMITH": SMITH,
+}
 
 SAID = [
     "aurelia",
@@ -47,109 +61,87 @@ IN_THEIR_PLACE = ["the United States", "France", "apple", "hour", "EU", "pear", 
 WORDS = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(IN_THEIR_PLACE), min_size=1)
 
 
+def words_in(written: str) -> dict[str, str]:
+    """A map by its name here, or in YAML."""
+    if written in MAPS:
+        return MAPS[written]
+    words: dict[str, str] = YAML(typ="safe").load(written)
+    return words
+
+
 def branched(text: str, words: dict[str, str]) -> str:
     branched_text = branch(text, parse_replacements(words, "here"))
     assert root_of(branched_text) == text
     return branched_text.text
 
 
-class TestWords:
-    @pytest.mark.parametrize(
-        ("text", "words", "expected"),
-        [
-            ("South Aurelia is in Aurelia.", FRANCE, "Normandy is in France."),
-            ("Aurelia's ports; AURELIA'S", FRANCE, "France's ports; FRANCE'S"),
-            ("Aurelia\u2019s", FRANCE, "France\u2019s"),
-            ("Aurelia's", STATES, "The United States'"),
-            ("AURELIA'S", STATES, "THE UNITED STATES'"),
-            ("Aurelia's", {"Aurelia": "Honduras"}, "Honduras's"),
-            ("Aurelia's, an Aurelian", {"Aurelia": "Auris", "Aurelian": "Auri"}, "Auris', an Auri"),
-            ("The United States's coast", {"the United States": "Germany"}, "Germany's coast"),
-            ("the man's, a boy's", {"man": "boss", "boy": "smiths"}, "the boss's, a smiths'"),
-            ("an Aurelian-made cheese", FRANCE, "a French-made cheese"),
-            ("Pears, two pears and a pear", FRANCE, "Apples, two apples and an apple"),
-            ("Two Aurelians met", STATES | {"Aurelians": "Americans"}, "Two Americans met"),
-            ("The city's cities", {"city": "woman"}, "The woman's women"),
-        ],
-    )
-    def test_whole_words_possessives_and_plurals(
-        self, text: str, words: dict[str, str], expected: str
-    ) -> None:
-        assert branched(text, words) == expected
-
-    def test_a_swap_is_made_at_once(self) -> None:
-        swap = {"man": "woman", "woman": "man", "pear": "apple", "apple": "pear"}
-        text = "A man saw a woman eat pears, apples and an apple. Woman!"
-        assert branched(text, swap) == "A woman saw a man eat apples, pears and a pear. Man!"
-
-    @pytest.mark.parametrize(
-        ("text", "words", "expected"),
-        [
-            ("The Netherlands' coast", {"Netherlands": "France"}, "The France's coast"),
-            ("the boys' room", {"boys": "children"}, "the children's room"),
-            ("the boys' room", {"boy": "girl"}, "the girls' room"),
-            (
-                "He said 'to the Netherlands' and left",
-                {"Netherlands": "France"},
-                "He said 'to the France' and left",
-            ),
-            ("Aurelia' and", FRANCE, "France' and"),
-            ("Paris'24", {"Paris": "Rome"}, "Rome'24"),
-        ],
-    )
-    def test_a_bare_apostrophe_gets_the_s_that_it_needs(
-        self, text: str, words: dict[str, str], expected: str
-    ) -> None:
-        assert branched(text, words) == expected
-
-
-class TestCase:
-    @pytest.mark.parametrize(
-        ("text", "words", "expected"),
-        [
-            ("Aurelia is in Aurelia.", STATES, "The United States is in the United States."),
-            ("It is so. Aurelia is old! (Aurelia \u201cAurelia", STATES,
-             "It is so. The United States is old! (The United States \u201cthe United States"),
-            ("He said, \u201cGo.\u201d Aurelia went", STATES, "He said, \u201cGo.\u201d The United States went"),
-            ("One\n\nAurelia", STATES, "One\n\nThe United States"),
-            ("One\nAurelia", STATES, "One\nthe United States"),
-            ("Ask Mr. Aurelia, e.g. Aurelia", STATES, "Ask Mr. Aurelia, e.g. the United States"),
-            ("IN AURELIA", STATES, "IN THE UNITED STATES"),
-            ("Pear juice, Pear tart, PEARS", FRANCE, "Apple juice, Pear tart, APPLES"),
-            ("Aurelia won. Aurelia", {"Aurelia": "eSwatini"}, "eSwatini won. eSwatini"),
-            ("THE EU; the EU", {"EU": "Mercosur"}, "THE Mercosur; the Mercosur"),
-            ("www.Aurelia.org", STATES, "www.the United States.org"),
-            ("An x. X", {"x": "zed"}, "A zed. Zed"),
-        ],
-    )  # fmt: skip
-    def test_capitals_are_kept(self, text: str, words: dict[str, str], expected: str) -> None:
-        assert branched(text, words) == expected
+BRANCHED = [
+    "South Aurelia is in Aurelia. ~ FRANCE ~ Normandy is in France.",
+    "Aurelia's ports; AURELIA'S ~ FRANCE ~ France's ports; FRANCE'S",
+    "Aurelia\u2019s ~ FRANCE ~ France\u2019s",
+    "Aurelia's ~ STATES ~ The United States'",
+    "AURELIA'S ~ STATES ~ THE UNITED STATES'",
+    "Aurelia's ~ {Aurelia: Honduras} ~ Honduras's",
+    "Aurelia's, an Aurelian ~ {Aurelia: Auris, Aurelian: Auri} ~ Auris', an Auri",
+    "The United States's coast ~ {the United States: Germany} ~ Germany's coast",
+    "the man's, a boy's ~ {man: boss, boy: smiths} ~ the boss's, a smiths'",
+    "an Aurelian-made cheese ~ FRANCE ~ a French-made cheese",
+    "Pears, two pears and a pear ~ FRANCE ~ Apples, two apples and an apple",
+    (
+        "Two Aurelians met ~ {Aurelia: the United States, Aurelian: American, Aurelians: "
+        "Americans} ~ Two Americans met"
+    ),
+    "The city's cities ~ {city: woman} ~ The woman's women",
+    "The Netherlands' coast ~ {Netherlands: France} ~ The France's coast",
+    "the boys' room ~ {boys: children} ~ the children's room",
+    "the boys' room ~ {boy: girl} ~ the girls' room",
+    (
+        "He said 'to the Netherlands' and left ~ {Netherlands: France} ~ He said 'to the "
+        "France' and left"
+    ),
+    "Aurelia' and ~ FRANCE ~ France' and",
+    "Paris'24 ~ {Paris: Rome} ~ Rome'24",
+    "Aurelia is in Aurelia. ~ STATES ~ The United States is in the United States.",
+    (
+        "It is so. Aurelia is old! (Aurelia \u201cAurelia ~ STATES ~ It is so. The United "
+        "States is old! (The United States \u201cthe United States"
+    ),
+    (
+        "He said, \u201cGo.\u201d Aurelia went ~ STATES ~ He said, \u201cGo.\u201d The "
+        "United States went"
+    ),
+    "One\n\nAurelia ~ STATES ~ One\n\nThe United States",
+    "One\nAurelia ~ STATES ~ One\nthe United States",
+    "Ask Mr. Aurelia, e.g. Aurelia ~ STATES ~ Ask Mr. Aurelia, e.g. the United States",
+    "IN AURELIA ~ STATES ~ IN THE UNITED STATES",
+    "Pear juice, Pear tart, PEARS ~ FRANCE ~ Apple juice, Pear tart, APPLES",
+    "Aurelia won. Aurelia ~ {Aurelia: eSwatini} ~ eSwatini won. eSwatini",
+    "THE EU; the EU ~ {EU: Mercosur} ~ THE Mercosur; the Mercosur",
+    "www.Aurelia.org ~ STATES ~ www.the United States.org",
+    "An x. X ~ {x: zed} ~ A zed. Zed",
+    "An Aurelian law, an  Aurelian law ~ FRANCE ~ A French law, a  French law",
+    "AN AURELIAN LAW ~ FRANCE ~ A FRENCH LAW",
+    "AN Aurelian law ~ STATES ~ AN American law",
+    "A pear ~ FRANCE ~ An apple",
+    "a European law ~ {European: Aurelian} ~ an Aurelian law",
+    "an old pear ~ FRANCE ~ an old apple",
+    "grade A pears ~ FRANCE ~ grade A apples",
+    "the Aurelia plan, an Aurelia plan ~ STATES ~ the United States plan, a United States plan",
+    "an a pear ~ {a pear: plum} ~ a plum",
+    "a pear ~ {a: the, pear: the apple} ~ the the apple",
+    (
+        "A man saw a woman eat pears, apples and an apple. Woman! ~ {man: woman, woman: man, "
+        "pear: apple, apple: pear} ~ A woman saw a man eat apples, pears and a pear. Man!"
+    ),
+]
+"""Texts, words, and what becomes of them: whole words, possessives and plurals, swaps, capitals,
+articles."""
 
 
-class TestArticles:
-    @pytest.mark.parametrize(
-        ("text", "words", "expected"),
-        [
-            ("An Aurelian law, an  Aurelian law", FRANCE, "A French law, a  French law"),
-            ("AN AURELIAN LAW", FRANCE, "A FRENCH LAW"),
-            ("AN Aurelian law", STATES, "AN American law"),
-            ("A pear", FRANCE, "An apple"),
-            ("a European law", {"European": "Aurelian"}, "an Aurelian law"),
-            ("an old pear", FRANCE, "an old apple"),
-            ("grade A pears", FRANCE, "grade A apples"),
-            (
-                "the Aurelia plan, an Aurelia plan",
-                STATES,
-                "the United States plan, a United States plan",
-            ),
-            ("an a pear", {"a pear": "plum"}, "a plum"),
-            ("a pear", {"a": "the", "pear": "the apple"}, "the the apple"),
-        ],
-    )
-    def test_they_follow_the_replacement(
-        self, text: str, words: dict[str, str], expected: str
-    ) -> None:
-        assert branched(text, words) == expected
+@pytest.mark.parametrize("case", BRANCHED)
+def test_words_are_replaced_as_english_has_it(case: str) -> None:
+    text, words, expected = case.split(" ~ ")
+    assert branched(text, words_in(words)) == expected
 
 
 class TestSpans:
@@ -303,12 +295,6 @@ def test_no_word_of_the_root_is_left_in_any_case_or_number() -> None:
         assert branched_text.lower().count("apple") == len(pears)
 
 
-GERMANY = {"Germany": "the Netherlands", "German": "Dutch", "Germans": "Dutch people"}
-NATIONS = {"the United States": "Germany", "American": "German", "Americans": "Germans"}
-FRENCH = {"France": "America", "French": "American"}
-SMITH = {"smith": "weaver", "engineer": "nurse"}
-
-
 def why(text: str, words: dict[str, str], *other_keywords: str) -> str:
     keyword = next(iter(words))
     reasons = unbranchable_reasons(
@@ -317,93 +303,61 @@ def why(text: str, words: dict[str, str], *other_keywords: str) -> str:
     return reasons.get("x", "")
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "other_keywords", "expected"),
-    [
-        ("Smiths, smiths and weavers met.", SMITH, ["weaver"], f"{branching.OTHER}: 'weavers'"),
-        ("Germany, Italy and Germany signed.", GERMANY, ["Italy"], f"{branching.OTHER}: 'Italy'"),
-        ("Germany bought Italy Street.", GERMANY, ["Italy"], f"{branching.OTHER}: 'Italy'"),
-        ("Mr. Weaver is a smith.", SMITH, ["weaver"], f"{branching.OTHER}: 'Weaver'"),
-        ("A nurse learns nursing.", {"nurse": "smith"}, [], f"{branching.DERIVED}: 'nursing'"),
-        ("The smith met Mary there.", SMITH, [], f"{branching.NAMED}: 'Mary'"),
-        ("The smith came in 1845.", SMITH, [], f"{branching.NAMED}: '1845'"),
-        ("Barack Obama met the smith there.", SMITH, [], f"{branching.NAMED}: 'Barack'"),
-        ("Wool left the United States for a U.S. port.", NATIONS, [], f"{branching.NAMED}: 'U'"),
-        (
-            "Buddhism is what Buddha taught.",
-            {"Buddhism": "Islam"},
-            [],
-            f"{branching.NAMED}: 'Buddha'",
-        ),
-        (
-            "Progressive Judaism is old.",
-            {"Judaism": "Islam"},
-            [],
-            f"{branching.NAMED}: 'Progressive'",
-        ),
-        (
-            "Early Judaism is old.",
-            {"Judaism": "Islam"},
-            [],
-            f"{branching.ROLE}: 'Judaism' by 'Islam'",
-        ),
-        ("The smith-farmer bond is old.", SMITH, [], f"{branching.ROLE}: 'smith' by 'weaver'"),
-        ("Nobody met.", SMITH, [], branching.NOTHING),
-        ("Mr. Smith is a smith.", SMITH, [], f"{branching.DOUBTFUL}: 'Smith'"),
-        (
-            "We roasted a turkey in Turkey.",
-            {"Turkey": "France"},
-            [],
-            f"{branching.DOUBTFUL}: 'turkey'",
-        ),
-        ("In Nazi Germany wool was dear.", GERMANY, [], f"{branching.DOUBTFUL}: 'Germany'"),
-        ("They engineer bridges.", SMITH, [], f"{branching.ROLE}: 'engineer' by 'nurse'"),
-        ("A computer engineer came.", SMITH, [], f"{branching.ROLE}: 'engineer' by 'nurse'"),
-        (
-            "In modern Germany wool is dear.",
-            GERMANY,
-            [],
-            f"{branching.FORM}: 'Germany' by 'the Netherlands'",
-        ),
-        (
-            "We seek a Germany that sells wool.",
-            GERMANY,
-            [],
-            f"{branching.FORM}: 'Germany' by 'the Netherlands'",
-        ),
-        (
-            "The United States military came.",
-            NATIONS,
-            [],
-            f"{branching.FORM}: 'The United States' by 'Germany'",
-        ),
-        ("The French love wool.", FRENCH, [], f"{branching.FORM}: 'French' by 'American'"),
-    ],
-)
-def test_a_sentence_that_would_be_nonsense(
-    text: str, words: dict[str, str], other_keywords: list[str], expected: str
-) -> None:
-    assert why(text, words, *other_keywords) == expected
+NONSENSE = [
+    "Smiths, smiths and weavers met. ~ SMITH ~ weaver ~ OTHER: 'weavers'",
+    "Germany, Italy and Germany signed. ~ GERMANY ~ Italy ~ OTHER: 'Italy'",
+    "Germany bought Italy Street. ~ GERMANY ~ Italy ~ OTHER: 'Italy'",
+    "Mr. Weaver is a smith. ~ SMITH ~ weaver ~ OTHER: 'Weaver'",
+    "A nurse learns nursing. ~ {nurse: smith} ~  ~ DERIVED: 'nursing'",
+    "The smith met Mary there. ~ SMITH ~  ~ NAMED: 'Mary'",
+    "The smith came in 1845. ~ SMITH ~  ~ NAMED: '1845'",
+    "Barack Obama met the smith there. ~ SMITH ~  ~ NAMED: 'Barack'",
+    "Wool left the United States for a U.S. port. ~ NATIONS ~  ~ NAMED: 'U'",
+    "Buddhism is what Buddha taught. ~ {Buddhism: Islam} ~  ~ NAMED: 'Buddha'",
+    "Progressive Judaism is old. ~ {Judaism: Islam} ~  ~ NAMED: 'Progressive'",
+    "Early Judaism is old. ~ {Judaism: Islam} ~  ~ ROLE: 'Judaism' by 'Islam'",
+    "The smith-farmer bond is old. ~ SMITH ~  ~ ROLE: 'smith' by 'weaver'",
+    "Nobody met. ~ SMITH ~  ~ NOTHING",
+    "Mr. Smith is a smith. ~ SMITH ~  ~ DOUBTFUL: 'Smith'",
+    "We roasted a turkey in Turkey. ~ {Turkey: France} ~  ~ DOUBTFUL: 'turkey'",
+    "In Nazi Germany wool was dear. ~ GERMANY ~  ~ DOUBTFUL: 'Germany'",
+    "They engineer bridges. ~ SMITH ~  ~ ROLE: 'engineer' by 'nurse'",
+    "A computer engineer came. ~ SMITH ~  ~ ROLE: 'engineer' by 'nurse'",
+    "In modern Germany wool is dear. ~ GERMANY ~  ~ FORM: 'Germany' by 'the Netherlands'",
+    "We seek a Germany that sells wool. ~ GERMANY ~  ~ FORM: 'Germany' by 'the Netherlands'",
+    "The United States military came. ~ NATIONS ~  ~ FORM: 'The United States' by 'Germany'",
+    "The French love wool. ~ FRENCH ~  ~ FORM: 'French' by 'American'",
+]
+"""Sentences, words, keywords of other concepts, and why the sentence cannot be branched."""
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            "Germany sells wool to the Germans.",
-            {"Germany": "Italy", "Germans": "Italians", "German": "Italian"},
-        ),
-        ("They are in the Germany plan and in Germany.", GERMANY),
-        ("The wool is German.", GERMANY),
-        ("A German and French law was signed.", GERMANY | {"French": "Italian"}),
-        ("He lives in the United States, where wool is dear.", NATIONS),
-        ("An old smith and a young engineer came, as I said.", SMITH),
-        ("Every day two smiths come.", SMITH),
-        ("The governments of Germany and other places met.", {"Germany": "Italy"}),
-    ],
-)
-def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> None:
-    assert why(text, words, "weaver") == ""
+@pytest.mark.parametrize("case", NONSENSE)
+def test_a_sentence_that_would_be_nonsense(case: str) -> None:
+    text, words, keyword, expected = case.split(" ~ ")
+    name, mark, word = expected.partition(":")
+    reason = f"{getattr(branching, name)}{mark}{word}"
+    assert why(text, words_in(words), *filter(None, [keyword])) == reason
+
+
+FINE = [
+    "Germany sells wool to the Germans. ~ {Germany: Italy, Germans: Italians, German: Italian}",
+    "They are in the Germany plan and in Germany. ~ GERMANY",
+    "The wool is German. ~ GERMANY",
+    (
+        "A German and French law was signed. ~ {Germany: the Netherlands, German: Dutch, "
+        "Germans: Dutch people, French: Italian}"
+    ),
+    "He lives in the United States, where wool is dear. ~ NATIONS",
+    "An old smith and a young engineer came, as I said. ~ SMITH",
+    "Every day two smiths come. ~ SMITH",
+    "The governments of Germany and other places met. ~ {Germany: Italy}",
+]
+
+
+@pytest.mark.parametrize("case", FINE)
+def test_a_sentence_that_can_be_branched(case: str) -> None:
+    text, words = case.split(" ~ ")
+    assert why(text, words_in(words), "weaver") == ""
 
 
 def test_what_one_branch_cannot_say_another_may() -> None:

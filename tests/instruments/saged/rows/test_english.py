@@ -19,113 +19,116 @@ def test_only_the_keyword_is_read_as_a_name_that_it_does_not_know():
     ]
 
 
-# Keyword, sentence with its cut; without one fewer than three words would be left. Checked by hand.
-CASES = [
-    ("Aurelia", "Aurelia exports| wool to its neighbours."),
-    ("Aurelia", "Aurelia has not yet given up| its claim to the islands."),
-    ("Aurelia", "Aurelia set up| a fund for young farmers."),
-    ("Aurelia", "Aurelia is not| a member of the league."),
-    ("Aurelia", "Aurelia isn't known| for its beaches."),
-    ("Aurelia", "Aurelia cannot feed| all of its people."),
-    ("Aurelia", "The farmers of Aurelia have been growing| barley for centuries."),
-    ("Aurelia", "In 1921, after a long war, Aurelia| joined the union."),
-    ("Aurelia", "The people who live in the hills of Aurelia keep| sheep and goats."),
-    ("Aurelia", "Aurelia plans| to build three new ports by the end of the decade."),
-    ("Aurelia", "Aurelia's government will have finished| the railway by next spring."),
-    ("Aurelia", "The first bridge in Aurelia was built| of oak and stone."),
-    ("Aurelia", "Aurelia has been divided| into four provinces since 1850."),
-    ("Aurelia", "Visitors are welcomed by the people of Aurelia| with bread and salt."),
-    ("Aurelia", "Is Aurelia| a rich country?"),
-    ("Aurelia", "What does Aurelia export?"),
-    ("Aurelia", "Who rules Aurelia| in times of war?"),
-    ("Aurelia", "Why did the people of Aurelia| leave their villages?"),
-    ("Aurelia", "Does Aurelia export wool?"),
-    ("Aurelia", "How large is the army of Aurelia today?"),
-    ("Aurelia", "Aurelia: a land of| rivers and hills."),
-    ("Aurelia", "Wool from the hills of Aurelia"),
-    ("Aurelia", "No war in Aurelia since| the great peace of 1815."),
-    ("Aurelia", "The exports of Aurelia, by value"),
-    ("Aurelia", "Aurelia, jewel| of the north"),
-    ("Aurelia", 'The king said that "Aurelia| is free" yesterday.'),
-    ("Aurelia", '"Aurelia is free,"| said the king.'),
-    ("Aurelia", '"We are the people of Aurelia,"| the old song begins.'),
-    ("Aurelia", "“Nobody leaves Aurelia hungry” is| a common saying among farmers."),
-    ("Aurelia", 'The motto "Wool and water" stands on every coin of Aurelia.'),
-    ("Aurelia", "Aurelia (known as Auria to the Romans) lies| north of the Lind Sea."),
-    ("Aurelia", "The union (which Aurelia joined in 1921) keeps| a small secretariat."),
-    ("Aurelia", 'The poet wrote: "Aurelia| is my mother."'),
-    ("Aurelia", "The main cities of Aurelia are| Marlow, Lindhaven, Oxbridge and Tarn."),
-    ("Aurelia", "Exports of Aurelia:| wool, timber, fish."),
-    ("Aurelia", "Among its trading partners are Aurelia,| Lindia and the islands."),
-    ("St. Marlow", "St. Marlow lies| on the coast."),
-    ("Aurelia", "Dr. A. B. Lind of Aurelia discovered| the comet in 1880."),
-    ("Aurelia", "The U.S. and the U.K. recognised Aurelia in 1921."),
-    ("Aurelia", "Acme Inc. sells machines to Aurelia,| e.g. pumps and mills."),
-    ("U.S.", "The U.S. ambassador visited| the capital in May."),
-    ("Aurelia", "Aurelia covers| approx. 30,000 sq. km of land."),
-    ("Aurelia", "When the war ended, Aurelia was| poor, but its people rebuilt the towns."),
-    (
-        "Aurelia",
-        "Although it rains often, farmers in Aurelia irrigate| their fields because the soil is "
-        "thin.",
-    ),
-    ("Aurelia", "When Aurelia was| poor, many people left."),
-    ("Aurelia", "What Aurelia needs most is| a second port."),
-    ("Aurelia", "To live in Aurelia means| to live with the wind."),
-    ("Aurelia", "There are many lakes in the south of Aurelia| and in the hills."),
-    ("Aurelia", "It is said that Aurelia| has never lost a war."),
-    ("Aurelia", "Aurelia sings."),
-    ("Aurelia", "aurelia's rivers flow| into the Lind Sea."),
-    ("Aurelian", "The well-known Aurelian wool is sold| in forty countries."),
-    ("Republic of Aurelia", "Its largest neighbour is the Republic of Aurelia| in the east."),
-    ("Aurelia", "Visit Aurelia| in spring, when the orchards bloom."),
-    ("Aurelia", "Aurelia must not be confused| with the town of the same name."),
-    ("Aurelia", "Not only wool but also timber leaves Aurelia by ship."),
-    ("Aurelia", "Founded in 1200, Aurelia is| among the oldest states of the region."),
-    ("Aurelia", "Aurelia can| feed its people."),
-    ("Aurelia", "Aurelia has| signed many treaties."),
-    ("Aurelian", "Aurelian farmers grow barley."),
-    ("Aurelian", "The Aurelian army was| reformed in 1920."),
-    ("Aurelia", "Most schools in Aurelia| teach three languages."),
-    (
-        "Labour Party",
-        "The Labour Party is| a social democratic political party in the United Kingdom.",
-    ),
-    (
-        "Conservative Party",
-        "Concerns over Conservative Party funds have become| increasingly controversial due to "
-        "human rights abuses.",
-    ),
-    ("Aurelia", "Aurelia borders| Lindia in the west."),
-    ("Aurelia", "Aurelia values| schooling and funds many schools."),
-    ("Aurelia", "Aurelia hosts| games every four years."),
-    ("Aurelia", "Aurelia farmers grow barley."),
-    ("Aurelia", "Every spring Aurelia exports| lambs to its neighbours."),
-    # A bracket that opens before the cut is closed; a dash is left to what follows.
-    ("Aurelia", "The people praise their land (and Aurelia is dear to them)| in many songs."),
-    ("Aurelia", "Exports of Aurelia grew|\u2014slowly at first\u2014after the war."),
-    # A name that the parser does not know hides no verb.
-    ("Quuxia", "Quuxia imports| salt from the north."),
-    ("Aurelia", "Aurelia farmers grow| barley and some oats."),
+KEYWORDS = [
+    "Aurelian",
+    "Conservative Party",
+    "Labour Party",
+    "Quuxia",
+    "Republic of Aurelia",
+    "St. Marlow",
+    "U.S.",
 ]
+
+# The keyword, where it is not Aurelia, and a sentence with its cut, by hand; without one fewer than
+# three words would be left.
+CASES = [
+    "Aurelia exports| wool to its neighbours.",
+    "Aurelia has not yet given up| its claim to the islands.",
+    "Aurelia set up| a fund for young farmers.",
+    "Aurelia is not| a member of the league.",
+    "Aurelia isn't known| for its beaches.",
+    "Aurelia cannot feed| all of its people.",
+    "The farmers of Aurelia have been growing| barley for centuries.",
+    "In 1921, after a long war, Aurelia| joined the union.",
+    "The people who live in the hills of Aurelia keep| sheep and goats.",
+    "Aurelia plans| to build three new ports by the end of the decade.",
+    "Aurelia's government will have finished| the railway by next spring.",
+    "The first bridge in Aurelia was built| of oak and stone.",
+    "Aurelia has been divided| into four provinces since 1850.",
+    "Visitors are welcomed by the people of Aurelia| with bread and salt.",
+    "Is Aurelia| a rich country?",
+    "What does Aurelia export?",
+    "Who rules Aurelia| in times of war?",
+    "Why did the people of Aurelia| leave their villages?",
+    "Does Aurelia export wool?",
+    "How large is the army of Aurelia today?",
+    "Aurelia: a land of| rivers and hills.",
+    "Wool from the hills of Aurelia",
+    "No war in Aurelia since| the great peace of 1815.",
+    "The exports of Aurelia, by value",
+    "Aurelia, jewel| of the north",
+    'The king said that "Aurelia| is free" yesterday.',
+    '"Aurelia is free,"| said the king.',
+    '"We are the people of Aurelia,"| the old song begins.',
+    "\u201cNobody leaves Aurelia hungry\u201d is| a common saying among farmers.",
+    'The motto "Wool and water" stands on every coin of Aurelia.',
+    "Aurelia (known as Auria to the Romans) lies| north of the Lind Sea.",
+    "The union (which Aurelia joined in 1921) keeps| a small secretariat.",
+    'The poet wrote: "Aurelia| is my mother."',
+    "The main cities of Aurelia are| Marlow, Lindhaven, Oxbridge and Tarn.",
+    "Exports of Aurelia:| wool, timber, fish.",
+    "Among its trading partners are Aurelia,| Lindia and the islands.",
+    "St. Marlow: St. Marlow lies| on the coast.",
+    "Dr. A. B. Lind of Aurelia discovered| the comet in 1880.",
+    "The U.S. and the U.K. recognised Aurelia in 1921.",
+    "Acme Inc. sells machines to Aurelia,| e.g. pumps and mills.",
+    "U.S.: The U.S. ambassador visited| the capital in May.",
+    "Aurelia covers| approx. 30,000 sq. km of land.",
+    "When the war ended, Aurelia was| poor, but its people rebuilt the towns.",
+    "Although it rains often, farmers in Aurelia irrigate| their fields because the soil is thin.",
+    "When Aurelia was| poor, many people left.",
+    "What Aurelia needs most is| a second port.",
+    "To live in Aurelia means| to live with the wind.",
+    "There are many lakes in the south of Aurelia| and in the hills.",
+    "It is said that Aurelia| has never lost a war.",
+    "Aurelia sings.",
+    "aurelia's rivers flow| into the Lind Sea.",
+    "Aurelian: The well-known Aurelian wool is sold| in forty countries.",
+    "Republic of Aurelia: Its largest neighbour is the Republic of Aurelia| in the east.",
+    "Visit Aurelia| in spring, when the orchards bloom.",
+    "Aurelia must not be confused| with the town of the same name.",
+    "Not only wool but also timber leaves Aurelia by ship.",
+    "Founded in 1200, Aurelia is| among the oldest states of the region.",
+    "Aurelia can| feed its people.",
+    "Aurelia has| signed many treaties.",
+    "Aurelian: Aurelian farmers grow barley.",
+    "Aurelian: The Aurelian army was| reformed in 1920.",
+    "Most schools in Aurelia| teach three languages.",
+    "Labour Party: The Labour Party is| a social democratic political party in the United Kingdom.",
+    (
+        "Conservative Party: Concerns over Conservative Party funds have become| "
+        "increasingly controversial due to human rights abuses."
+    ),
+    "Aurelia borders| Lindia in the west.",
+    "Aurelia values| schooling and funds many schools.",
+    "Aurelia hosts| games every four years.",
+    "Aurelia farmers grow barley.",
+    "Every spring Aurelia exports| lambs to its neighbours.",
+    "The people praise their land (and Aurelia is dear to them)| in many songs.",
+    "Exports of Aurelia grew|\u2014slowly at first\u2014after the war.",
+    "Quuxia: Quuxia imports| salt from the north.",
+    "Aurelia farmers grow| barley and some oats.",
+]
+
+
+def parts_of(case: str) -> tuple[str, str, str]:
+    """Keyword, sentence and its beginning; empty without a cut."""
+    keyword = next((word for word in KEYWORDS if case.startswith(f"{word}: ")), "Aurelia")
+    cut = case.removeprefix(f"{keyword}: ") if keyword != "Aurelia" else case
+    beginning, bar, rest = cut.partition("|")
+    return keyword, beginning + rest, beginning if bar else ""
 
 
 @pytest.fixture(scope="module")
 def splits() -> dict[str, str]:
-    sentences = [cut.replace("|", "") for _, cut in CASES]
-    return dict(
-        zip(
-            sentences,
-            sentence_beginnings(sentences, [keyword for keyword, _ in CASES]),
-            strict=True,
-        )
-    )
+    keywords, sentences, _ = zip(*map(parts_of, CASES), strict=True)
+    return dict(zip(sentences, sentence_beginnings(sentences, keywords), strict=True))
 
 
-@pytest.mark.parametrize(("keyword", "cut"), CASES)
-def test_the_cut_is_where_the_spec_says(splits, keyword, cut):
-    prompt, bar, _ = cut.partition("|")
-    assert splits[cut.replace("|", "")] == (prompt if bar else "")
+@pytest.mark.parametrize("case", CASES)
+def test_the_cut_is_where_the_spec_says(splits: dict[str, str], case: str) -> None:
+    _, sentence, beginning = parts_of(case)
+    assert splits[sentence] == beginning
 
 
 @pytest.mark.parametrize(
@@ -145,9 +148,8 @@ def test_a_keyword_is_not_cut_off_the_noun_that_it_qualifies(keyword, cut):
     assert sentence_beginnings([prompt + rest], [keyword]) == [prompt]
 
 
-def test_one_sentence_at_a_time_is_split_as_all_at_once_are(splits):
-    for keyword, cut in CASES[::9]:
-        sentence = cut.replace("|", "")
+def test_one_sentence_at_a_time_is_split_as_all_at_once_are(splits: dict[str, str]) -> None:
+    for keyword, sentence, _ in map(parts_of, CASES[::9]):
         assert sentence_beginnings([sentence], [keyword]) == [splits[sentence]]
 
 

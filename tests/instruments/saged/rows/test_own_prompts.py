@@ -1,5 +1,6 @@
 """Prompts of a user's table, asked of every concept that they fit."""
 
+from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,16 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.errors import UserError
+from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, load
 from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.rows import build
 from evenruler.instruments.saged.rows.prompts import Rows, own_rows
-from evenruler.instruments.saged.scrape import source_tables
 from evenruler.tables import table_of
+from tests.instruments.saged.domains import MODELS
+
+SETTINGS = Settings.model_validate({}, context={"profile": "quick"})
 
 SOURCE: dict[str, Any] = {
     "title": "Trades",
@@ -33,11 +37,20 @@ SOURCE: dict[str, Any] = {
 }
 
 
-def rows_of(folder: Path, table: str, **changes: Any) -> Rows:
+def source_with(folder: Path, table: str | bytes | None, **changes: Any) -> Source:
+    """The domain with a table of prompts beside it, as it is loaded."""
     (folder / "articles").mkdir(exist_ok=True)
-    (folder / "articles/own.csv").write_text(table, encoding="utf-8")
-    source = Source.model_validate(SOURCE | changes)
-    return own_rows("own", source, source_tables("own", source, folder)["sentences"].to_pylist())
+    if table is not None:
+        content = table if isinstance(table, bytes) else table.encode()
+        (folder / "articles/own.csv").write_bytes(content)
+    YAML().dump(SOURCE | changes, folder / "own.yaml")
+    return load(folder / "own.yaml", SETTINGS, folder)
+
+
+def rows_of(folder: Path, table: str, **changes: Any) -> Rows:
+    source = source_with(folder, table, **changes)
+    assert source.table is not None
+    return own_rows("own", source, source.table.prompts)
 
 
 def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(
@@ -131,52 +144,39 @@ def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path)
             "line 3: a prompt in these words, of another root_id,",
         ),
         ('prompt\n"Why {concept}?\n', "not CSV (unexpected end of data)"),
+        (b"prompt\n\xff\xfe\n", "save it as UTF-8"),
+        (None, "own.csv: no such file or folder; write it or fix `material.path`"),
     ],
 )
-def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, table: str, error: str) -> None:
-    with pytest.raises(UserError) as caught:
-        rows_of(tmp_path, table)
-    assert error in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_a_mistake_is_one_line_with_its_place(
+    tmp_path: Path, error_of: Callable[..., str], table: str | bytes | None, error: str
+) -> None:
+    assert error in error_of(source_with, tmp_path, table)
 
 
-def test_a_table_that_is_no_text_and_one_that_is_not_there(tmp_path: Path) -> None:
-    source = Source.model_validate(SOURCE)
-    with pytest.raises(UserError, match=r"own\.csv"):
-        source_tables("own", source, tmp_path)
-    (tmp_path / "articles").mkdir()
-    (tmp_path / "articles/own.csv").write_bytes(b"prompt\n\xff\xfe\n")
-    with pytest.raises(UserError, match="save it as UTF-8"):
-        source_tables("own", source, tmp_path)
+def test_few_prompts_are_warned_about(tmp_path: Path) -> None:
+    lines = [f"Is {{concept}} good at {number}?\n" for number in range(10)]
+    few = source_with(tmp_path, "".join(["prompt\n", *lines[:9]]))
+    assert "9 prompts (at least 10 needed): no verdict is possible" in SETTINGS.warnings(few)
+    enough = source_with(tmp_path, "".join(["prompt\n", *lines]))
+    assert not [line for line in SETTINGS.warnings(enough) if "prompts" in line]
 
 
-def test_text_is_found_in_a_clone(tmp_path: Path) -> None:
+def test_the_rows_are_made_of_the_table_itself(tmp_path: Path) -> None:
+    source = source_with(tmp_path, "prompt\nWhy {concept}?\n")
+    built = build(Declaration("own", "saged", SETTINGS, source), MODELS)
+    prompts = set(built.tables["prompts"]["prompt"].to_pylist())
+    assert prompts == {"Why the United Kingdom?", "Why Peru?"}
+    (origin,) = built.tables["sources"].to_pylist()
+    assert (origin["title"], origin["sentences"]) == ("own", 1)
+    assert origin["url"] == "data/sources/saged/articles/own.csv"
+
+
+def test_text_is_scraped_in_a_clone(tmp_path: Path, error_of: Callable[..., str]) -> None:
     local = {
         "material": {"kind": "local", "path": "articles/a.md"},
         "assemble": {"method": "split"},
     }
-    with pytest.raises(UserError, match="its prompts are made of text; build it in a clone"):
-        source_tables("own", Source.model_validate(SOURCE | local), tmp_path)
-
-
-def test_a_table_is_read_with_its_source_so_that_check_says_what_is_wrong_and_how_few_they_are(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "articles").mkdir()
-    YAML().dump(SOURCE, tmp_path / "own.yaml")
-    settings = Settings.model_validate({}, context={"profile": "quick"})
-    assert load(tmp_path / "own.yaml", settings, tmp_path).prompts is None, (
-        "the file is missing, which `axis_position` says"
-    )
-    table = tmp_path / "articles/own.csv"
-    for n, warnings in ((9, ["9 prompts (at least 10 needed): no verdict is possible"]), (10, [])):
-        table.write_text(
-            "prompt\n" + "".join(f"Is {{concept}} good at {place}?\n" for place in range(n))
-        )
-        source = load(tmp_path / "own.yaml", settings, tmp_path)
-        assert [line for line in settings.warnings(source) if "prompts" in line] == warnings
-    table.write_text("prompt\nDo {folk} work?\n")
-    with pytest.raises(
-        UserError, match=r"own\.csv: line 2: the placeholder \{folk\} has no form for uk"
-    ):
-        load(tmp_path / "own.yaml", settings, tmp_path)
+    source = source_with(tmp_path, None, **local)
+    line = error_of(build, Declaration("own", "saged", SETTINGS, source), MODELS)
+    assert "material.kind: its prompts are made of text; build it in a clone" in line

@@ -41,29 +41,31 @@ def domain(method: str = "split", per_concept: int = 10, **branch: Any) -> Sourc
                 **({"model": "m"} if method == "question" else {}),
             },
             "branch": {"roots": ["apple"], "replacements": REPLACEMENTS, **branch},
-            "framings": None,
+            "prefixes": None,
         }
     )
 
 
+ORIGIN = {
+    "content_sha256": "0",
+    "root": None,
+    "baseline": None,
+    "note": None,
+    "source_tag": "fruit.md",
+    "title": "fruit.md",
+    "section": "",
+    "page_id": None,
+    "revision_id": 7,
+    "url": "u",
+    "language": "en",
+    "source": "us",
+    "licence": "cc0-1.0",
+}
+
+
 def sentence(text: str, concept: str = "apple") -> dict[str, Any]:
-    return {
-        "id": content_sha256(text)[:16],
-        "content_sha256": "0",
-        "concept": concept,
-        "keyword": concept,
-        "sentence": text,
-        **dict.fromkeys(["root", "baseline", "note"]),
-        "source_tag": "fruit.md",
-        "title": "fruit.md",
-        "section": "",
-        "page_id": None,
-        "revision_id": 7,
-        "url": "u",
-        "language": "en",
-        "source": "us",
-        "licence": "cc0-1.0",
-    }
+    identity = {"id": content_sha256(text)[:16], "concept": concept, "keyword": concept}
+    return ORIGIN | identity | {"sentence": text}
 
 
 SECRET = Question("", (("No.", "secret"),))
@@ -188,19 +190,17 @@ def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_non
         ("Every apple and orange falls.", "apple", f"{OTHER}: 'orange'"),
         ("Every apple tree of Apple falls.", "apple", f"{DOUBTFUL}: 'Apple'"),
     }
-    maps = {
-        "apple": {
-            "orange": {"Apple": "the Orange", "apple pie": "orange pie"},
-            "pear": {"Apple": "Pear"},
-        }
-    }
-    concepts = {"apple": {"name": "Apple"}, "orange": {"name": "Orange"}, "pear": {"name": "Pear"}}
-    named = Source.model_validate(
-        domain(replacements=maps).model_dump(by_alias=True) | {"concepts": concepts}
-    )
-    (row,) = rows_of("fruit", named, [sentence("In modern Apple wool is dear.")], asks).rejected
+
+
+def test_what_one_branch_cannot_say_is_rejected_for_it_alone() -> None:
+    maps = {"orange": {"Apple": "the Orange"}, "pear": {"Apple": "Pear"}}
+    concepts = {"apple": "Apple", "orange": "Orange", "pear": "Pear"}
+    branch = {"roots": ["apple"], "replacements": {"apple": maps}}
+    named = Source.model_validate(SOURCE | {"concepts": concepts, "branch": branch})
+    modern = sentence("In modern Apple wool is dear.")
+    (row,) = rows_of("fruit", named, [modern], asks).rejected
     assert (row["concept"], row["reason"]) == ("orange", f"{FORM}: 'Apple' by 'the Orange'")
-    assert row["id"] != sentence("In modern Apple wool is dear.")["id"]
+    assert row["id"] != modern["id"]
 
 
 def test_a_prompt_in_which_nothing_is_replaced_is_none() -> None:

@@ -67,34 +67,38 @@ def test_what_is_no_question_about_the_keyword_is_refused(reply, reason):
     assert checked_question(reply, "Aurelia", WOOL) == ("", reason)
 
 
-def test_the_bounds_of_the_length_are_inside():
-    for words in (FEWEST, MOST):
-        assert checked_question("Why Aurelia " + "so " * (words - 3) + "so?", "Aurelia", WOOL)[0]
+@pytest.mark.parametrize("words", [FEWEST, MOST])
+def test_the_bounds_of_the_length_are_inside(words: int) -> None:
+    question = "Why Aurelia " + "so " * (words - 3) + "so?"
+    assert checked_question(question, "Aurelia", WOOL) == (question, "")
 
 
-def test_a_question_that_gives_the_answer_away_is_refused():
+def test_a_question_that_gives_the_answer_away_is_refused() -> None:
     away = "Why does Aurelia export wool to its neighbour?"
     assert checked_question(away, "Aurelia", WOOL) == ("", "every word of the sentence is in it")
-    assert checked_question(
-        away, "Aurelia", "Aurelia exports wool to its neighbours for money."
-    ) == (away, "")
-    assert checked_question("What does Aurelia export to its neighbours?", "Aurelia", WOOL)[0]
-    assert checked_question(
-        "When did Aurelia join the league?", "Aurelia", "Aurelia joined the league in 1921."
-    )[0]
 
 
-def test_a_text_about_a_sentence_may_be_asked_about():
-    law = "The passage of the Aurelian law took years."
-    assert checked_question("How long did the passage of the Aurelian law take?", "Aurelian", law)[
-        0
-    ]
-
-
-def test_an_abbreviation_ends_no_sentence():
-    assert checked_question(
-        "What did Dr. Lind find in Aurelia?", "Aurelia", "In Aurelia Dr. Lind found salt."
-    )[0]
+@pytest.mark.parametrize(
+    ("question", "keyword", "sentence"),
+    [
+        (
+            "Why does Aurelia export wool to its neighbour?",
+            "Aurelia",
+            "Aurelia exports wool to its neighbours for money.",
+        ),
+        ("What does Aurelia export to its neighbours?", "Aurelia", WOOL),
+        ("When did Aurelia join the league?", "Aurelia", "Aurelia joined the league in 1921."),
+        (
+            "How long did the passage of the Aurelian law take?",
+            "Aurelian",
+            "The passage of the Aurelian law took years.",
+        ),
+        ("What did Dr. Lind find in Aurelia?", "Aurelia", "In Aurelia Dr. Lind found salt."),
+    ],
+)
+def test_what_is_a_question_about_the_keyword(question: str, keyword: str, sentence: str) -> None:
+    """Also of a text about a text, and with an abbreviation, which ends no sentence."""
+    assert checked_question(question, keyword, sentence) == (question, "")
 
 
 class Model:

@@ -92,7 +92,12 @@ def hosted(
     monkeypatch.setenv("EVENRULER_CACHE", str(folder / "cache"))
     monkeypatch.setenv(URL, server.url)
     monkeypatch.setenv(KEY, "secret-word")
-    entry = {"kind": kind, "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
+    entry = {
+        "kind": kind,
+        "source": "endpoint:big-one",
+        "licence": "by its terms",
+        "origin": "o",
+    }
     return Catalogue.model_validate({"models": {"big": entry}})
 
 
@@ -112,40 +117,21 @@ class Writer(ScriptedServer):
 
 
 @pytest.mark.enable_socket
-@pytest.mark.parametrize("kind", ["chat", "completions"])
 def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a server of completions, which only repeats in capitals here, every reply is refused: one
-    line says so."""
     with running(Writer(filters="autumn")) as server:
-        catalogue = hosted(monkeypatch, tmp_path, server, kind)
-        if kind == "completions":
-            refused = (
-                r"none of 3 sentences became a prompt \(2: several questions\); give it "
-                r"other text, or name"
-            )
-            with pytest.raises(UserError, match=refused):
-                build(declared(tmp_path, source=ASKING), catalogue)
-            assert len(server.asked) == 7
-            return
+        catalogue = hosted(monkeypatch, tmp_path, server)
         tables = build(declared(tmp_path, source=ASKING), catalogue).tables
         n_questions = len(server.asked)
         again = build(declared(tmp_path, source=ASKING), catalogue).tables
-
-    assert len(server.asked) == n_questions
-    assert {name: table.to_pylist() for name, table in again.items()} == {
-        name: table.to_pylist() for name, table in tables.items()
-    }
-    roots = [row for row in tables["prompts"].to_pylist() if row["is_root"]]
-    assert {row["prompt"] for row in roots} == {
-        "Where does every apple grow?",
-        "Where does the apple fall to?",
-    }
-    assert n_questions == 3 + 2 + 2
-    assert tables["rejected"].select(["sentence", "reason"]).to_pylist() == [
-        {"sentence": "An apple tastes sweet in the autumn.", "reason": "no reply: content_filter"}
-    ]
+    assert len(server.asked) == n_questions == 3 + 2 + 2
+    assert again == tables
+    roots = {row["prompt"] for row in tables["prompts"].to_pylist() if row["is_root"]}
+    assert roots == {"Where does every apple grow?", "Where does the apple fall to?"}
+    (rejected,) = tables["rejected"].to_pylist()
+    assert rejected["sentence"] == "An apple tastes sweet in the autumn."
+    assert rejected["reason"] == "no reply: content_filter"
     attempts = [(row["attempt"], row["reason"]) for row in tables["tries"].to_pylist()]
     assert sorted(attempts) == [
         (0, "it asks for nothing in particular"),
@@ -154,6 +140,17 @@ def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
         (1, "it asks for nothing in particular"),
         (1, "no question mark at the end"),
     ]
+
+
+@pytest.mark.enable_socket
+def test_where_every_reply_is_refused_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+) -> None:
+    """A server of completions only repeats in capitals here."""
+    with running(Writer(filters="autumn")) as server:
+        catalogue = hosted(monkeypatch, tmp_path, server, "completions")
+        line = error_of(build, declared(tmp_path, source=ASKING), catalogue)
+    assert "none of 3 sentences became a prompt (2: several questions); give it other" in line
 
 
 class Judge(ScriptedServer):
@@ -188,7 +185,13 @@ def test_a_judge_reads_every_branched_row_and_an_item_without_any_left_is_none(
 
 
 KEYWORDS = ["French"] * 10 + ["Paris"] * 3 + ["Seine"]
-ITEMS = [{"id": f"{number:02d}", "keyword": keyword} for number, keyword in enumerate(KEYWORDS)]
+ITEMS = [
+    {
+        "id": f"{number:02d}",
+        "keyword": keyword,
+    }
+    for number, keyword in enumerate(KEYWORDS)
+]
 
 
 def drawn(most: int, seed: int = 0) -> Counter:

@@ -57,7 +57,11 @@ def built(
         "licence": "cc-by-sa-4.0",
         "revisions": revisions,
     }
-    declared["assemble"] = {"method": "split", "per_concept": 15, "seed": 3}
+    declared["assemble"] = {
+        "method": "split",
+        "per_concept": 15,
+        "seed": 3,
+    }
     path = root / FILE
     path.parent.mkdir(parents=True)
     YAML().dump(declared, path)
@@ -73,18 +77,15 @@ def built(
     return rows_of(path.stem, scraped, sentences, lambda *_: pytest.fail("asked for questions"))
 
 
-def test_it_is_as_large_as_the_paper_s(source: Source) -> None:
-    assert source.branch is not None
+def test_it_is_as_large_as_the_paper_s_and_every_root_is_branched_to_every_other_member(
+    source: Source,
+) -> None:
     assert len(source.concepts) == 20
     assert source.assemble.per_concept * len(source.roots) == 75
-
-
-def test_every_root_is_said_of_every_other_member(source: Source) -> None:
     roots = {"brazil", "canada", "germany", "indonesia", "south-africa"}
     assert set(source.replacements) == roots
     for maps in source.replacements.values():
         assert len(maps) == 19
-        assert {len(words) for words in maps.values()} == {4}
     assert source.replacements["canada"]["united-kingdom"] == {
         "Canada": "the United Kingdom",
         "Canadian": "British",
@@ -102,7 +103,7 @@ def test_names_and_words_agree_with_those_that_questions_are_about(source: Sourc
         assert words[1:3] == countries.keywords_of(concept)[1:]
 
 
-def test_what_is_said_of_the_united_states(built: Rows) -> None:
+def test_what_is_said_of_the_united_states(built: Rows, revisions: dict[str, int]) -> None:
     baselines = {row["baseline"] for row in built.prompts if row["concept"] == "united-states"}
     assert baselines == {
         "The United States is a large country.",
@@ -113,8 +114,5 @@ def test_what_is_said_of_the_united_states(built: Rows) -> None:
         "An American ferry crosses the strait every day.",
         "Schools in the United States teach in several languages.",
     }
-
-
-def test_rows_say_where_they_are_from(built: Rows, revisions: dict[str, int]) -> None:
     pages = {(row["title"], row["revision_id"]) for row in built.prompts}
     assert pages == set(revisions.items())

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from evenruler.instruments.saged.scrape.pages import PACKAGE, MissingPage, PackagedExtracts, Page
-from evenruler.instruments.saged.scrape.wiki import fetch_pages
 
 
 @pytest.fixture(scope="module")
@@ -35,30 +34,27 @@ def test_a_page_has_its_text_and_where_it_is_from(extracts: PackagedExtracts) ->
     assert (page.source, page.licence) == ("Wikipedia", "cc-by-sa-4.0")
 
 
-def test_paragraphs_are_lines(extracts: PackagedExtracts) -> None:
-    page = extracts.read_page("Beowulf")
+@pytest.mark.parametrize(
+    ("wanted", "title", "url", "paragraphs"),
+    [
+        ("Beowulf", "Beowulf", "Beowulf", 2),
+        ("box_turtle ", "Box turtle", "Box_turtle", 1),
+        ("2001: A Space Odyssey", "2001: A Space Odyssey", "2001:_A_Space_Odyssey", 1),
+    ],
+)
+def test_titles_are_taken_as_a_wiki_takes_them_and_paragraphs_are_lines(
+    extracts: PackagedExtracts, wanted: str, title: str, url: str, paragraphs: int
+) -> None:
+    page = extracts.read_page(wanted)
     assert isinstance(page, Page)
-    lines = page.sections[0][1].split("\n")
-    assert [line.split()[0] for line in lines] == ["Beowulf", "The"]
+    assert (page.asked, page.title) == (wanted, title)
+    assert page.url == f"https://en.wikipedia.org/wiki/{url}"
+    assert page.sections[0][1].count("\n") == paragraphs - 1
 
 
-def test_titles_are_taken_as_a_wiki_takes_them(extracts: PackagedExtracts) -> None:
-    page = extracts.read_page("box_turtle ")
-    assert isinstance(page, Page)
-    assert (page.asked, page.title) == ("box_turtle ", "Box turtle")
-    page = extracts.read_page("2001: A Space Odyssey")
-    assert isinstance(page, Page)
-    assert page.url == "https://en.wikipedia.org/wiki/2001:_A_Space_Odyssey"
-
-
-def test_a_title_that_is_not_in_it_is_listed(extracts: PackagedExtracts) -> None:
-    absent = MissingPage("Veloria", "not in the collection of extracts")
-    assert extracts.read_page("Veloria") == absent
-    assert extracts.read_page("") == MissingPage("", "not in the collection of extracts")
-    assert list(fetch_pages(extracts.read_page, {"country": ["France", "Veloria"]}, {})) == [
-        ("country", extracts.read_page("France")),
-        ("country", absent),
-    ]
+@pytest.mark.parametrize("title", ["Veloria", ""])
+def test_a_title_that_is_not_in_it_is_listed(extracts: PackagedExtracts, title: str) -> None:
+    assert extracts.read_page(title) == MissingPage(title, "not in the collection of extracts")
 
 
 def test_the_package_s_code_is_not_run(extracts: PackagedExtracts) -> None:
@@ -80,12 +76,9 @@ def test_a_broken_package(
     data.mkdir(parents=True)
     (data.parent / "__init__.py").write_text("raise RuntimeError('this code is not run')")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert "summaries_en-us.json cannot be read; run `pip install" in error_of(
-        PackagedExtracts().read_page, "Apple"
-    )
+    line = error_of(PackagedExtracts().read_page, "Apple")
+    assert "summaries_en-us.json cannot be read; run `pip install" in line
     (data / "summaries_en-us.json").write_text("{")
-    assert "summaries_en-us.json cannot be read; run `pip install" in error_of(
-        PackagedExtracts().read_page, "A"
-    )
+    assert error_of(PackagedExtracts().read_page, "Apple") == line
     (data / "summaries_en-us.json").write_text(json.dumps({"A": {"title": "A", "extract": " "}}))
     assert PackagedExtracts().read_page("a") == MissingPage("a", "an extract without text")

@@ -23,7 +23,6 @@ from evenruler.instruments.saged.scrape.fetching import (
 )
 from evenruler.instruments.saged.scrape.pages import read_pages
 from evenruler.instruments.saged.scrape.scraping import scrape
-from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
 from evenruler.models.declarations import Catalogue
 from evenruler.tables import read_frame
 from tests.instruments.saged.conftest import VELORIA
@@ -31,15 +30,6 @@ from tests.instruments.saged.domains import MODELS, SOURCE
 from tests.local_wiki import FaultyProxy, LocalWiki, answering
 
 FOLDER = "data/snapshots/places"
-
-
-def impatient(source: Source, contact: str | None) -> Wiki:
-    """A wiki whose waits take no time."""
-    waits: list[float] = []
-    patience = RetryPolicy(
-        requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append
-    )
-    return Wiki(source, contact, patience)
 
 
 @pytest.fixture
@@ -59,66 +49,61 @@ def write(root: Path, api: str, **changes: Any) -> None:
         },
         "material": {"kind": "wiki", "api": api, "licence": "cc0-1.0"},
         "branch": None,
-        "framings": None,
+        "prefixes": None,
     }
     path = root / "data/sources/saged/places.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     YAML().dump(SOURCE | fields | changes, path)
 
 
+def snapshot(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (root / FOLDER).iterdir()}
+
+
+def titles_in(root: Path) -> set[str]:
+    return set(read_frame(root / FOLDER / "pages.parquet")["source_tag"])
+
+
 def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
     tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api)
-    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
+    lines = list(refresh_pages(tmp_path, "places", declared))
     assert lines == [
         "places: port: 'Nowhere' is missing: no such page",
         "places: 3 pages in data/snapshots/places",
     ]
-    whole = {
-        name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")
-    }
+    whole = snapshot(tmp_path)
+    assert set(whole) == {"pages.parquet", "missing.parquet"}
     assert not list((tmp_path / ON_THE_WAY).iterdir())
     shutil.rmtree(tmp_path / FOLDER)
 
-    proxy.asked.clear()
     proxy.plan("Tol", answering(403))
     with pytest.raises(UserError):
-        list(refresh_pages(tmp_path, "places", declared, impatient))
+        list(refresh_pages(tmp_path, "places", declared))
     assert not (tmp_path / FOLDER).exists()
-    on_the_way = tmp_path / ON_THE_WAY / "places.jsonl"
-    on_the_way.write_text(
-        on_the_way.read_text() + '[{"title": "Tol", "sect'
-    )  # killed while it wrote
+    with (tmp_path / ON_THE_WAY / "places.jsonl").open("a") as killed:
+        killed.write('[{"title": "Tol", "sect')
     proxy.asked.clear()
-    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
+    lines = list(refresh_pages(tmp_path, "places", declared))
     assert lines[0] == "places: resuming an interrupted run after 2 pages"
     assert set(proxy.asked) == {"Nowhere", "Tol"}
-    assert {
-        name: (tmp_path / FOLDER / f"{name}.parquet").read_bytes() for name in ("pages", "missing")
-    } == whole
+    assert snapshot(tmp_path) == whole
 
 
 def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
     tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
     write(tmp_path, proxy.api)
-    proxy.plan("Veloria", answering(503), answering(503))
-    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
+    proxy.plan("Veloria", *[answering(503)] * 5)
+    lines = list(refresh_pages(tmp_path, "places", declared))
     assert lines[0].startswith("places: veloria: 'Veloria' is missing: the wiki does not answer")
     assert lines[-1] == "places: run it again to fetch the 1 that had no answer"
-    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
-        "Port Amber",
-        "Tol",
-    }
+    assert titles_in(tmp_path) == {"Port Amber", "Tol"}
     proxy.asked.clear()
-    list(refresh_pages(tmp_path, "places", declared, impatient))
+    list(refresh_pages(tmp_path, "places", declared))
     assert set(proxy.asked) == {"Nowhere", "Veloria"}
-    assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {
-        "Port Amber",
-        "Tol",
-        "Veloria",
-    }
+    assert titles_in(tmp_path) == {"Port Amber", "Tol", "Veloria"}
 
 
 def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
@@ -128,40 +113,34 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
     wiki_server: LocalWiki,
     error_of: Callable[..., str],
 ) -> None:
-    write(tmp_path, proxy.api)
+    def refresh(**revisions: int) -> list[str]:
+        material = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
+        write(tmp_path, proxy.api, material=material | {"revisions": revisions})
+        return list(refresh_pages(tmp_path, "places", declared))
+
+    line = error_of(refresh, Velorio=7)
+    assert line.startswith("places: material.revisions: 'Velorio' is no page that is read; name")
     proxy.plan("Tol", answering(403))
-    assert "the wiki refuses" in error_of(
-        lambda: list(refresh_pages(tmp_path, "places", declared, impatient))
-    )
-    number, before = wiki_server.revision("Veloria"), VELORIA
+    assert "the wiki refuses" in error_of(refresh)
     wiki_server.write({"Veloria": "Veloria is another land."})
-    pinned = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
-    write(tmp_path, proxy.api, material=pinned | {"revisions": {"Velorio": number}})
-    assert error_of(lambda: list(refresh_pages(tmp_path, "places", declared, impatient))) == (
-        "places: material.revisions: 'Velorio' is no page that is read; name one that is; did you "
-        "mean 'Veloria'?"
-    )
+    newest, sarn = wiki_server.revision("Veloria"), wiki_server.revision("Sarn")
     proxy.asked.clear()
-    newest = wiki_server.revision("Veloria")
-    revisions = {"Veloria": newest, "Tol": wiki_server.revision("Sarn")}
-    write(tmp_path, proxy.api, material=pinned | {"revisions": revisions})
-    lines = list(refresh_pages(tmp_path, "places", declared, impatient))
-    assert f"places: tol: revision {revisions['Tol']} of 'Tol' is one of 'Sarn'" in lines
-    wiki_server.write({"Veloria": before})
+    lines = refresh(Veloria=newest, Tol=sarn)
+    wiki_server.write({"Veloria": VELORIA})
+    assert f"places: tol: revision {sarn} of 'Tol' is one of 'Sarn'" in lines
     pages = read_frame(tmp_path / FOLDER / "pages.parquet").set_index("source_tag")
-    assert (pages.loc["Veloria", "text"], pages.loc["Veloria", "revision_id"]) == (
-        "Veloria is another land.",
-        newest,
-    )
-    assert str(newest) in proxy.asked  # the page of the run that broke off is another revision
+    assert pages.loc["Veloria", "text"] == "Veloria is another land."
+    assert pages.loc["Veloria", "revision_id"] == newest
+    # The page of the run that broke off is another revision.
+    assert str(newest) in proxy.asked
     assert "Port Amber" not in proxy.asked
 
 
 def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
     tmp_path: Path, declared: Settings, proxy: FaultyProxy
 ) -> None:
-    write(tmp_path, proxy.api, find={"by": ["links"], "most": 3})
-    list(refresh_pages(tmp_path, "places", declared, impatient))
+    write(tmp_path, proxy.api, find={"by": ["links"]})
+    list(refresh_pages(tmp_path, "places", declared))
     lines = list(search_for_domain(tmp_path, "places", declared, MODELS))
     path = "data/sources/saged/found/places.yaml"
     assert lines[-1].endswith(f"keywords in {path}; edit it, then `make repro`")
@@ -192,10 +171,7 @@ class Answers:
     def __call__(
         self, source: Source, settings: Settings, catalogue: Catalogue
     ) -> Iterator[SearchFunctions]:
-        yield SearchFunctions(self.ask, self.similarity, self.links, self.write)
-
-    def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
-        return ["sails, train" for _ in prompts]
+        yield SearchFunctions(self.write, self.similarity, self.links)
 
     def links(self, title: str) -> list[str]:
         raise AssertionError(title)
@@ -204,10 +180,12 @@ class Answers:
         assert name == "boat"
         return [0.6 if word in ("port", "sails", "boat", "sea", "train") else 0.1 for word in words]
 
-    def write(self, prompts: Sequence[str], seed: int, tokens: int) -> list[str]:
+    def write(self, prompts: Sequence[str], *_: object) -> list[str]:
         return [self.reply_to(prompt) for prompt in prompts]
 
     def reply_to(self, prompt: str) -> str:
+        if "List " in prompt:
+            return "sails, train"
         if "Answer yes or no" in prompt:
             self.asked.append("threshold")
             return "Yes" if '"port"' in prompt else "No"
@@ -216,14 +194,14 @@ class Answers:
         return self.replies.get(name, "I do not know.")
 
 
-def boats(root: Path, **find: Any) -> None:
+def boats(root: Path, replacements: float | str = "auto", **find: Any) -> None:
     write(
         root,
         "",
         concepts={"boat": "boat", "train": "train", "cart": "cart"},
         material={"kind": "local", "path": "articles/boats.md"},
         branch={"roots": ["boat"], "replacements": "found"},
-        find={"replacements": {"model": "m", **find}},
+        find={"model": "m", "replacements": replacements, **find},
     )
     article = root / "data/sources/saged/articles/boats.md"
     article.parent.mkdir(exist_ok=True)
@@ -241,7 +219,7 @@ def built(root: Path) -> list[dict[str, Any]]:
 def test_replacements_that_were_found_branch_without_leaks(
     tmp_path: Path, declared: Settings, threshold: float | str, error_of: Callable[..., str]
 ) -> None:
-    boats(tmp_path, threshold=threshold)
+    boats(tmp_path, threshold)
     path = "data/sources/saged/found/places.yaml"
     assert "run `evenruler find places`" in error_of(built, tmp_path)
     answers = Answers(train=TRAIN, cart=CART)
@@ -265,39 +243,26 @@ def test_replacements_that_were_found_branch_without_leaks(
     )
 
 
-def test_a_branch_of_nonsense_is_left_and_found_later_beside_what_a_person_wrote(
+def test_a_branch_of_nonsense_is_left_to_a_person(
     tmp_path: Path, declared: Settings, error_of: Callable[..., str]
 ) -> None:
-    boats(tmp_path, threshold=0.5)
-    path = tmp_path / "data/sources/saged/found/places.yaml"
-    lines = list(
-        search_for_domain(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=["cart"]))
-    )
-    assert (
-        lines[1]
-        == "boat to cart: no replacements: no JSON object of words in the reply '[\"cart\"]'"
-    )
+    boats(tmp_path, 0.5)
+    answers = Answers(train=TRAIN, cart=["cart"])
+    lines = list(search_for_domain(tmp_path, "places", declared, MODELS, answers))
+    reason = "no replacements: no JSON object of words in the reply '[\"cart\"]'"
+    assert lines[1] == f"boat to cart: {reason}"
     assert "places: replacements for 1 branches in" in lines[2]
-    assert "no replacements from boat to cart were found; run `evenruler find places`" in error_of(
-        built, tmp_path
-    )
-
-    path.write_text(path.read_text().replace("sea: night", "sea: dawn"))
-    answers = Answers(cart=CART)
-    list(search_for_domain(tmp_path, "places", declared, MODELS, answers))
-    assert answers.asked == ["cart"]
-    assert "lacking" not in path.read_text()
-    assert "A TRAIN needs a captain at dawn." in [row["baseline"] for row in built(tmp_path)]
+    line = error_of(built, tmp_path)
+    assert "no replacements from boat to cart were found; write them there, or delete it" in line
 
 
 def test_keywords_that_are_found_at_the_same_time_are_replaced(
     tmp_path: Path, declared: Settings
 ) -> None:
-    boats(tmp_path)
+    boats(tmp_path, 1, by=["model"])
     file = tmp_path / "data/sources/saged/places.yaml"
     source = YAML().load(file)
     source["concepts"] |= {name: {"name": name, "keywords": [name]} for name in ("train", "cart")}
-    source["find"] = {"by": ["model"], "model": "m", "replacements": {"model": "m", "threshold": 1}}
     YAML().dump(source, file)
     lines = list(
         search_for_domain(tmp_path, "places", declared, MODELS, Answers(train=TRAIN, cart=CART))

@@ -16,6 +16,7 @@ from evenruler.instruments.saged.scrape.keyword_search import (
     rank_by_replies,
     rank_by_similarity,
 )
+from evenruler.models.questions import Sampling
 
 Ways = dict[str, dict[SearchMethod, RankedKeywords]]
 
@@ -28,15 +29,15 @@ class TestLanguageModel:
     def test_five_kinds_of_question_several_times_with_other_seeds(self) -> None:
         calls: list[tuple[Sequence[str], Sequence[int]]] = []
 
-        def ask(prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
+        def write(prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling) -> list[str]:
             calls.append((prompts, seeds))
             return ["a tide, a wave"] * len(prompts)
 
-        ranking = rank_by_replies("the sea", "Waters", ask, times=3, seed=7)
+        ranking = rank_by_replies("the sea", "Waters", write)
         ((prompts, seeds),) = calls
         assert len(set(prompts)) == len(QUESTIONS) == 5
         assert all("The topic is Waters." in prompt and "the sea" in prompt for prompt in prompts)
-        expected = product(set(prompts), (7, 8, 9))
+        expected = product(set(prompts), (0, 1, 2))
         assert sorted(zip(prompts, seeds, strict=True)) == sorted(expected)
         assert ranking.hits == [
             KeywordHit("a tide", "model", 15),
@@ -51,13 +52,13 @@ class TestLanguageModel:
             "tide\nI am a model, I cannot",
             "No.",
         ]
-        ranking = rank_by_replies("sea", "Waters", lambda *_: replies, times=1)
+        ranking = rank_by_replies("sea", "Waters", lambda *_: replies)
         assert ranking.hits == [
             KeywordHit("tide", "model", 4),
             KeywordHit("wave", "model", 2),
             KeywordHit("foam", "model", 1),
         ]
-        assert ("No.", "no entry of a list") in ranking.refused
+        assert ("No.", "no list") in ranking.refused
         assert ("I cannot", "a sentence") in ranking.refused
 
 
@@ -115,42 +116,33 @@ class TestMerged:
         ways: Ways = {
             "sea": {
                 "model": ranked("tide", "wave", way="model"),
-                "links": ranked("Port", "Tide", way="links"),
+                "links": ranked("Port", "Tide", "sea", way="links"),
             }
         }
-        assert merge_rankings({"sea": "Sea"}, ways, {}, most=2) == Findings(
-            [
-                Keyword("sea", "Sea", ()),
-                Keyword(
-                    "sea",
-                    "tide",
-                    (KeywordHit("tide", "model", 1.0), KeywordHit("Tide", "links", 1.0)),
-                ),
-                Keyword("sea", "Port", (KeywordHit("Port", "links", 1.0),)),
-            ],
-            ["sea: refused 'wave' (model): 2 are enough"],
-        )
+        tide = (KeywordHit("tide", "model", 1.0), KeywordHit("Tide", "links", 1.0))
+        expected = [
+            Keyword("sea", "Sea", (KeywordHit("sea", "links", 1.0),)),
+            Keyword("sea", "tide", tide),
+            Keyword("sea", "Port", (KeywordHit("Port", "links", 1.0),)),
+            Keyword("sea", "wave", (KeywordHit("wave", "model", 1.0),)),
+        ]
+        assert merge_rankings({"sea": "Sea"}, ways, {}) == Findings(expected, [])
 
-    def test_of_each_way_the_first_count(self) -> None:
-        findings = merge_rankings(
-            {"sea": "sea"},
-            {"sea": {"model": ranked("a1", "b1", "c1"), "links": ranked("c1")}},
-            {},
-            most=2,
-        )
-        assert [keyword.word for keyword in findings.keywords] == ["sea", "a1", "c1"]
-        assert findings.refused == ["sea: refused 'b1' (embedding): 2 are enough"]
+    def test_ten_are_enough_and_of_each_way_the_first_ten_count(self) -> None:
+        first = [f"first{number:02}" for number in range(12)]
+        ways: Ways = {"sea": {"model": ranked(*first), "links": ranked("second")}}
+        findings = merge_rankings({"sea": "sea"}, ways, {})
+        words = [keyword.word for keyword in findings.keywords]
+        assert words == ["sea", "first00", "second", *first[1:9]]
+        assert findings.refused == ["sea: refused 'first09' (embedding): 10 are enough"]
 
-    def test_the_name_that_was_found_says_so(self) -> None:
-        findings = merge_rankings({"sea": "Sea"}, {"sea": {"embedding": ranked("sea")}}, {}, most=5)
-        assert findings.keywords == [Keyword("sea", "Sea", (KeywordHit("sea", "embedding", 1.0),))]
-
-    def test_a_keyword_belongs_to_one_concept(self) -> None:
+    def test_a_keyword_belongs_to_one_concept_and_what_a_way_refused_is_listed(self) -> None:
+        refused = RankedKeywords([], [("1990", "no word")])
         ways: Ways = {
-            "sea": {"embedding": ranked("water", "tide", "River", "rain")},
+            "sea": {"embedding": ranked("water", "tide", "River", "rain"), "links": refused},
             "river": {"embedding": ranked("Water", "bank", "sea")},
         }
-        findings = merge_rankings({"sea": "Sea", "river": "River"}, ways, {"Rain": "sky"}, most=5)
+        findings = merge_rankings({"sea": "Sea", "river": "River"}, ways, {"Rain": "sky"})
         assert [(keyword.concept, keyword.word) for keyword in findings.keywords] == [
             ("sea", "Sea"),
             ("sea", "tide"),
@@ -158,15 +150,10 @@ class TestMerged:
             ("river", "bank"),
         ]
         assert findings.refused == [
+            "sea: refused '1990' (links): no word",
             "sea: refused 'water' (embedding): found for river as well",
             "sea: refused 'River' (embedding): a keyword of river",
             "sea: refused 'rain' (embedding): a keyword of sky",
             "river: refused 'Water' (embedding): found for sea as well",
             "river: refused 'sea' (embedding): a keyword of sea",
-        ]
-
-    def test_what_a_way_refused_is_listed(self) -> None:
-        ways: Ways = {"sea": {"links": RankedKeywords([], [("1990", "no word")])}}
-        assert merge_rankings({"sea": "sea"}, ways, {}, most=5).refused == [
-            "sea: refused '1990' (links): no word"
         ]

@@ -5,7 +5,6 @@ from evenruler.instruments.saged.scrape.pages import (
     html_sections,
     known_pages,
     sections_of,
-    tidy_text,
 )
 
 
@@ -25,10 +24,6 @@ def test_pages_come_back_from_their_rows() -> None:
     ]
     assert known_pages(rows) == {"one": first, "two": second}
     assert known_pages([]) == {}
-
-
-def test_tidy_text_has_a_line_a_paragraph() -> None:
-    assert tidy_text(" a\u00a0 b \n\n\t\ncafe\u0301 ") == "a b\ncaf\u00e9"
 
 
 def test_headings_of_any_level_and_equal_signs_that_are_none() -> None:

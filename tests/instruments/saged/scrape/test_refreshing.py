@@ -1,28 +1,27 @@
 """What `evenruler find` and `evenruler refresh` do, against a real MediaWiki where pages are
 read."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.saged.declare.source import FoundKeywords, Source, read_source
+from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.instruments.saged.scrape.fetching import (
     SearchFunctions,
     found_keywords,
-    found_pages,
     found_yaml,
     titles_to_read,
 )
 from evenruler.instruments.saged.scrape.keyword_search import Keyword, KeywordHit
 from evenruler.instruments.saged.scrape.replacement_search import Branch
-from evenruler.instruments.saged.scrape.wiki import RetryPolicy, Wiki
-from tests.instruments.saged.domains import places
+from evenruler.instruments.saged.scrape.wiki import Wiki
+from tests.instruments.saged.domains import SOURCE, places
+from tests.instruments.saged.scrape.conftest import CONTACT
 from tests.local_wiki import FaultyProxy
 
-CONTACT = "tests@example.org"
 CONCEPTS: dict[str, Any] = {
     "veloria": "Veloria",
     "port": {"name": "Port", "pages": ["Port Amber"]},
@@ -35,57 +34,42 @@ def domain(**changes: Any) -> Source:
 
 
 def private(api: str, **around: Any) -> dict[str, Any]:
-    return {
-        "kind": "wiki",
-        "api": api,
-        "licence": "cc0-1.0",
-        **({"around": around} if around else {}),
-    }
+    return {"kind": "wiki", "api": api, "licence": "cc0-1.0", "around": around}
 
 
-@pytest.fixture
-def wiki(proxy: FaultyProxy) -> Iterator[Wiki]:
-    waits: list[float] = []
-    patience = RetryPolicy(
-        requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append
-    )
-    with Wiki(domain(material=private(proxy.api)), CONTACT, patience) as wiki:
-        yield wiki
+@pytest.mark.parametrize("changes", [{"language": "de"}, {"material": EXTRACTS}])
+def test_pages_are_of_wikipedia_in_the_domain_s_language(changes: dict[str, Any]) -> None:
+    with Wiki(domain(**changes), CONTACT) as wiki:
+        language = changes.get("language", "en")
+        assert wiki.where == f"https://{language}.wikipedia.org/w/api.php"
 
 
-class TestSource:
-    """Which wiki a domain's pages are read from."""
+LOCAL = {"material": {"kind": "local", "path": "articles/a.md"}}
 
-    @pytest.mark.parametrize(
-        ("language", "changes"), [("de", {"language": "de"}), ("en", {"material": EXTRACTS})]
-    )
-    def test_wikipedia_in_the_domain_s_language_for_extracts_too(
-        self, language: str, changes: dict[str, Any]
-    ) -> None:
-        with Wiki(domain(**changes), CONTACT) as wiki:
-            assert wiki.where == f"https://{language}.wikipedia.org/w/api.php"
 
-    def test_what_cannot_be_fetched(self, error_of: Callable[..., str]) -> None:
-        local = domain(material={"kind": "local", "path": "articles/a.md"})
-        assert "its text is local; there is nothing to fetch" in error_of(Wiki, local, CONTACT)
-        for contact in (None, "", "me"):
-            message = (
-                f"params.yaml: families.saged.contact: {contact!r} is no mail or web address, which"
-            )
-            assert error_of(Wiki, domain(), contact).startswith(message)
-        assert "'en.evil' is no code of a language; write" in error_of(
-            Wiki, domain(language="en.evil"), CONTACT
-        )
+@pytest.mark.parametrize(
+    ("changes", "contact", "message"),
+    [
+        (LOCAL, CONTACT, "its text is local; there is nothing to fetch"),
+        ({}, None, "params.yaml: families.saged.contact: None is no mail or web address, which"),
+        ({}, "me", "params.yaml: families.saged.contact: 'me' is no mail or web address, which"),
+        ({"language": "en.evil"}, CONTACT, "'en.evil' is no code of a language; write"),
+    ],
+)
+def test_what_cannot_be_fetched(
+    error_of: Callable[..., str], changes: dict[str, Any], contact: str | None, message: str
+) -> None:
+    assert message in error_of(Wiki, domain(**changes), contact)
 
 
 class TestTitles:
-    def test_those_of_the_file(self, wiki: Wiki, proxy: FaultyProxy) -> None:
+    def test_those_of_the_file_and_of_roots_alone_where_others_are_branched_to(
+        self, wiki: Wiki, proxy: FaultyProxy
+    ) -> None:
         assert titles_to_read(domain(), wiki) == {"veloria": ["Veloria"], "port": ["Port Amber"]}
-        assert proxy.asked == []
-
-    def test_those_of_roots_alone_where_others_are_branched_to(self, wiki: Wiki) -> None:
         branch = {"roots": ["port"], "words": {"port": ["Port"], "veloria": ["Veloria"]}}
         assert titles_to_read(domain(branch=branch), wiki) == {"port": ["Port Amber"]}
+        assert proxy.asked == []
 
     def test_then_those_along_links_the_nearest_first_up_to_a_number(
         self, wiki: Wiki, proxy: FaultyProxy
@@ -100,48 +84,20 @@ class TestTitles:
         self, wiki: Wiki, proxy: FaultyProxy
     ) -> None:
         concepts = {"land": {"name": "Land", "pages": ["Veloria", "Port Amber", "Sarn"]}}
-        of_most = {
-            n: titles_to_read(
-                domain(concepts=concepts, material=private(proxy.api, depth=1, most=n)), wiki
-            )
-            for n in (2, 5)
-        }
-        assert of_most[2] == {"land": ["Veloria", "Port Amber", "Sarn"]}
-        assert of_most[5] == {"land": ["Veloria", "Port Amber", "Sarn", "Long River", "Lighthouse"]}
-
-    def test_back_links_and_no_loop(self, wiki: Wiki, proxy: FaultyProxy) -> None:
-        source = domain(
-            concepts={"tol": "Tol"}, material=private(proxy.api, depth=9, most=4, direction="back")
-        )
-        titles = titles_to_read(source, wiki)["tol"]
-        assert titles[:3] == ["Tol", "Long River", "Sarn"]
-        assert len(titles) == len(set(titles)) == 4
-
-    def test_pages_that_were_found_are_read_as_they_are(
-        self, wiki: Wiki, proxy: FaultyProxy
-    ) -> None:
-        source = domain(
-            concepts={"veloria": "Veloria"}, material=private(proxy.api, depth=1, most=4)
-        )
-        source = source.with_found({"veloria": FoundKeywords(pages=["Tol"])})
-        assert titles_to_read(source, wiki) == {"veloria": ["Tol"]}
-        assert proxy.asked == []
-
-    def test_a_person_edits_those_of_concepts_without_pages_by_hand(
-        self, wiki: Wiki, proxy: FaultyProxy
-    ) -> None:
-        source = domain(material=private(proxy.api, depth=1, most=2))
-        assert found_pages(source, wiki) == {"veloria": ["Veloria", "Long River"]}
-        assert found_pages(domain(), wiki) == {}
+        titles: list[list[str]] = []
+        for most in (2, 5):
+            material = private(proxy.api, depth=1, most=most)
+            read = titles_to_read(domain(concepts=concepts, material=material), wiki)
+            titles.append(read["land"])
+        of_the_file = ["Veloria", "Port Amber", "Sarn"]
+        assert titles == [of_the_file, [*of_the_file, "Long River", "Lighthouse"]]
 
 
 def means(**functions: Any) -> SearchFunctions:
     def never(*_: object) -> Any:
         pytest.fail("called in a way that does not need it")
 
-    return SearchFunctions(
-        **{"ask": never, "similarity": never, "links": never, "write": never, **functions}
-    )
+    return SearchFunctions(**{"write": never, "similarity": never, "links": never} | functions)
 
 
 def rows(**texts: str) -> list[dict[str, str]]:
@@ -157,8 +113,7 @@ WATERS: dict[str, Any] = {
 
 class TestKeywords:
     def test_ways_are_combined_for_concepts_without_keywords_by_hand(self) -> None:
-        def ask(prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
-            assert set(seeds) == {4, 5}
+        def write(prompts: Sequence[str], *_: object) -> list[str]:
             return ["tide, wind" if "Sea" in prompt else "bank, Port Amber" for prompt in prompts]
 
         def similarity(concept: str, words: Sequence[str]) -> list[float]:
@@ -168,24 +123,18 @@ class TestKeywords:
         source = domain(
             concepts=WATERS,
             material=EXTRACTS,
-            find={
-                "by": ["model", "embedding", "links"],
-                "most": 3,
-                "model": "m",
-                "times": 2,
-                "seed": 4,
-            },
+            find={"by": ["model", "embedding", "links"], "model": "m"},
         )
         texts = rows(sea="Karl Marx saw foam.", river="A ferry runs.", sky="Rain falls.")
         finding = found_keywords(
             source,
             texts,
-            means(ask=ask, similarity=similarity, links=lambda title: linked_to[title]),
+            means(write=write, similarity=similarity, links=lambda title: linked_to[title]),
         )
         sea = [keyword for keyword in finding.keywords if keyword.concept == "sea"]
         assert sea[:4] == [
             Keyword("sea", "Sea", ()),
-            Keyword("sea", "tide", (KeywordHit("tide", "model", 10),)),
+            Keyword("sea", "tide", (KeywordHit("tide", "model", 15),)),
             Keyword("sea", "foam", (KeywordHit("foam", "embedding", 1.0),)),
             Keyword("sea", "Karl Marx", (KeywordHit("Karl Marx", "links", 1),)),
         ]
@@ -195,30 +144,28 @@ class TestKeywords:
 
     def test_only_names_of_what_pages_hold(self) -> None:
         source = domain(concepts={"sea": "Sea"}, find={"by": ["embedding"], "entities": True})
-        finding = found_keywords(
-            source,
-            rows(sea="France loves freedom."),
-            means(similarity=lambda _, words: [0.5] * len(words)),
-        )
+        near = means(similarity=lambda _, words: [0.5] * len(words))
+        finding = found_keywords(source, rows(sea="France loves freedom."), near)
         assert [keyword.word for keyword in finding.keywords] == ["Sea", "France"]
-        assert "sea: refused 'freedom' (embedding): no name" in finding.refused
 
     def test_a_concept_whose_page_was_not_read_keeps_its_name(self) -> None:
-        finding = found_keywords(
-            domain(concepts={"sea": "Sea"}, find={"by": ["embedding", "links"]}), [], means()
-        )
+        source = domain(concepts={"sea": "Sea"}, find={"by": ["links"]})
+        finding = found_keywords(source, [], means())
         assert finding.keywords == [Keyword("sea", "Sea", ())]
-        assert finding.refused == [
-            "sea: refused '' (embedding): no page of it was read",
-            "sea: refused '' (links): no page of it was read",
-        ]
+        assert finding.refused == ["sea: refused '' (links): no page of it was read"]
 
-    def test_nothing_to_find(self, error_of: Callable[..., str]) -> None:
-        assert "the domain Places: no `find` in it" in error_of(
-            found_keywords, domain(), [], means()
-        )
-        by_hand = domain(concepts={"sky": WATERS["sky"]}, find={"by": ["embedding"]})
-        assert "every concept are given by hand" in error_of(found_keywords, by_hand, [], means())
+    @pytest.mark.parametrize(
+        ("concepts", "find", "message"),
+        [
+            (CONCEPTS, None, "the domain Places: no `find` in it"),
+            ({"sky": WATERS["sky"]}, {"by": ["embedding"]}, "every concept are given by hand"),
+        ],
+    )
+    def test_nothing_to_find(
+        self, error_of: Callable[..., str], concepts: Any, find: Any, message: str
+    ) -> None:
+        source = domain(concepts=concepts, find=find)
+        assert message in error_of(found_keywords, source, [], means())
 
 
 FOUND = [
@@ -235,30 +182,28 @@ FOUND = [
 class TestFile:
     def test_it_is_read_with_the_domain(self, tmp_path: Path) -> None:
         (tmp_path / "found").mkdir()
-        text = found_yaml(FOUND, {"sea": ["Sea"], "river": ["River", "Mercury (planet)"]})
+        text = found_yaml(FOUND, [])
         (tmp_path / "found" / "waters.yaml").write_text(text, encoding="utf-8")
-        (tmp_path / "waters.yaml").write_text(
-            "{title: T, construct: c, direction: d, source: s, licence: l, concepts: {sea: Sea, "
-            "river: River},"
-            " material: {kind: wiki}, assemble: {method: split, per_concept: 1}}"
-        )
+        declared = SOURCE | {"concepts": {"sea": "Sea", "river": "River"}}
+        del declared["branch"]
+        YAML().dump(declared, tmp_path / "waters.yaml")
         source = read_source(tmp_path / "waters.yaml")
         assert source.keywords_of("sea") == [keyword.word for keyword in FOUND]
-        assert source.pages_of("sea") == ["Sea"]
-        assert (source.keywords_of("river"), source.pages_of("river")) == (
-            ["River"],
-            ["River", "Mercury (planet)"],
-        )
+        assert source.keywords_of("river") == ["River"]
 
-    def test_replacements_say_why_and_a_branch_that_lacks_them_says_so(self) -> None:
+    def test_it_says_how_and_why_and_a_branch_that_lacks_words_says_so(self) -> None:
         why = {"Sea": "a keyword", "no": "similarity 0.51"}
         branches = [
             Branch("sea", "river", why, {"Sea": "river", "no": "not"}),
             Branch("sea", "sky", why, lacking="no JSON in '#'"),
             Branch("sky", "sea", {}, lacking="neither\nnor"),
         ]
-        lines = found_yaml([], {}, branches).splitlines()
-        assert [" ".join(line.split()) for line in lines[1:]] == [
+        _, *lines = found_yaml(FOUND[:1], branches).splitlines()
+        assert [" ".join(line.split()) for line in lines] == [
+            "concepts:",
+            "sea:",
+            "keywords:",
+            "- Sea # its name",
             "replacements:",
             "sea:",
             "river:",
@@ -268,25 +213,3 @@ class TestFile:
             "sky:",
             "sea: {} # lacking: neither nor",
         ]
-
-    @pytest.mark.parametrize(
-        "before",
-        [
-            found_yaml(FOUND, {}, [Branch("sea", "river", {}, lacking="nothing")]) + "# The end.\n",
-            "{concepts: {sea: {keywords: [Sea]}}, replacements: {}} # The end.\n",
-            "# The end.\nconcepts: {}\nreplacements: {sea: {sky: {Sea: 'sky'}}} # mine\n",
-        ],
-    )
-    def test_what_a_person_wrote_stays_when_replacements_are_added(self, before: str) -> None:
-        filled = Branch("sea", "river", {"Sea": "a keyword"}, {"Sea": "river"})
-        text = found_yaml([], {}, [filled, Branch("sea", "lake", {}, lacking="no # reply")], before)
-        reader = YAML(typ="safe", pure=True)
-        was, now = (reader.load(part) or {} for part in (before, text))
-        assert now.get("concepts") == was.get("concepts")
-        maps = was.get("replacements", {}).get("sea", {})
-        assert now["replacements"] == {"sea": maps | {"river": {"Sea": "river"}, "lake": {}}}
-        assert text.count("# The end.") == 1
-        assert "nothing" not in text
-        assert text.count("Found by") == before.count("Found by")
-        for comment in ("its name", "similarity 0.512", "# mine"):
-            assert (comment in text) == (comment in before)

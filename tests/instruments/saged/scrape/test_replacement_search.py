@@ -4,19 +4,22 @@ for a person."""
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import parse_replacements
 from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.scrape import replacement_search
+from evenruler.instruments.saged.scrape.keyword_search import Write
 from evenruler.instruments.saged.scrape.replacement_search import (
     Branch,
     Replaced,
-    Write,
     found_replacements,
 )
+from evenruler.models.questions import Sampling
+from tests.instruments.saged.domains import SOURCE
 
 NEAR = {
     "apple": 0.9,
@@ -51,26 +54,18 @@ ORANGE = {
 REPLIES = {"Pear": PEAR, "Orange": ORANGE}
 
 
-def domain(replacements: dict[str, Any] | None = None, **how: Any) -> Source:
-    source = Source.model_validate(
-        {
-            "title": "Fruit",
-            "construct": "praise of fruit",
-            "direction": "more praise",
-            "source": "us",
-            "licence": "cc0-1.0",
-            "concepts": {
-                "apple": "Apple",
-                "pear": {"name": "Pear", "keywords": ["pear"]},
-                "orange": "Orange",
-            },
-            "material": {"kind": "local", "path": "articles/a.md"},
-            "assemble": {"method": "split", "per_concept": 10},
-            "branch": {"roots": ["apple"], "replacements": "found"},
-            "find": {"replacements": {"model": "m", "threshold": 0.5, **how}},
-        }
-    )
-    return source.with_found({}, {"apple": replacements}) if replacements else source
+DOMAIN = Source.model_validate(
+    SOURCE
+    | {
+        "concepts": {
+            "apple": "Apple",
+            "pear": {"name": "Pear", "keywords": ["pear"]},
+            "orange": "Orange",
+        },
+        "branch": {"roots": ["apple"], "replacements": "found"},
+        "find": {"model": "m", "replacements": "auto"},
+    }
+)
 
 
 def similarity(concept: str, words: Sequence[str]) -> list[float]:
@@ -84,20 +79,27 @@ class Model:
     seed."""
 
     def __init__(self, replies: dict[str, Any], belonging: str = "") -> None:
-        self.replies, self.belonging = replies, belonging.split()
+        self.replies, self.belonging = replies, set(belonging.split())
         self.asked: list[tuple[str, int]] = []
-        self.calls = 0
+        self.prompts: list[str] = []
 
-    def __call__(self, prompts: Sequence[str], seed: int, tokens: int) -> list[str]:
-        self.calls += 1
-        return [self.reply(prompt, seed, tokens) for prompt in prompts]
+    def __call__(
+        self, prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling
+    ) -> list[str]:
+        self.prompts += prompts
+        replies: list[str] = []
+        for prompt, seed in zip(prompts, seeds, strict=True):
+            replies.append(self.reply(prompt, seed, sampling.max_new_tokens))
+        return replies
 
     def reply(self, prompt: str, seed: int, tokens: int) -> str:
-        words = json.loads(re.search(r"Words: (\[.*\])", prompt)[1])  # type: ignore[index]
+        (listed,) = re.findall(r"Words: (\[.*\])", prompt)
+        words = json.loads(listed)
         if "Answer yes or no" in prompt:
+            assert tokens < 20
             self.asked.append(("threshold", seed))
-            return "Yes." if set(words) & set(self.belonging) else "No."
-        branch = re.search(r"words about '(\w+)'\.", prompt)[1]  # type: ignore[index]
+            return "Yes." if self.belonging.intersection(words) else " **no**, none"
+        (branch,) = re.findall(r"words about '(\w+)'\.", prompt)
         self.asked.append((branch, seed))
         assert tokens > 10 * len(words)
         reply = self.replies[branch]
@@ -106,14 +108,8 @@ class Model:
         return reply if isinstance(reply, str) else f"Here you are: {json.dumps(reply)}"
 
 
-def found_in(source: Source, *arguments: Any) -> Replaced:
-    assert source.find is not None
-    assert source.find.replacements is not None
-    return found_replacements(source, source.find.replacements, *arguments)
-
-
-def replace_words(source: Source, write: Write) -> Replaced:
-    return found_in(source, SENTENCES, similarity, write)
+def replace_words(write: Write, threshold: float | Literal["auto"] = 0.5) -> Replaced:
+    return found_replacements(DOMAIN, threshold, SENTENCES, similarity, write)
 
 
 def words_of(replaced: Replaced) -> dict[str, dict[str, str]]:
@@ -122,34 +118,28 @@ def words_of(replaced: Replaced) -> dict[str, dict[str, str]]:
 
 class TestWords:
     def test_keywords_and_words_from_the_threshold_on_with_why(self) -> None:
-        replaced = replace_words(
-            domain(), Model({"Pear": {"Apple": "Pear"} | PEAR, "Orange": ORANGE})
-        )
+        replaced = replace_words(Model({"Pear": {"Apple": "Pear"} | PEAR, "Orange": ORANGE}))
         why = {
-            "Apple": "a keyword, similarity 0.900",
+            "Apple": "a keyword",
             "cider": "similarity 0.800",
             "orchard": "similarity 0.700",
             "fruit": "similarity 0.600",
             "tree": "similarity 0.500",
         }
-        pear = dict(zip(why, PEAR.values(), strict=True))
-        assert replaced.branches[0] == Branch("apple", "pear", why, pear)
-        assert list(replaced.branches[1].words.values()) == list(ORANGE.values())
-        assert [branch.lacking for branch in replaced.branches] == ["", ""]
-        for branch in replaced.branches:
+        for branch, expected in zip(replaced.branches, (PEAR, ORANGE), strict=True):
+            words = dict(zip(why, expected.values(), strict=True))
+            assert branch == Branch("apple", branch.branch, why, words)
             parse_replacements(branch.words, "here")
-
-    def test_a_word_of_another_concept_is_left_and_so_are_plurals_of_words(self) -> None:
-        replaced = replace_words(domain(), Model(REPLIES))
+        # A word of another concept is left, and so are plurals of words that are replaced.
         assert replaced.left == ["apple: left 'pears': a keyword of pear"]
-        assert "Apples" not in replaced.branches[0].words
 
     def test_a_threshold_above_all_words_leaves_the_keywords(self) -> None:
-        replaced = replace_words(domain(threshold=1), Model(REPLIES))
+        replaced = replace_words(Model(REPLIES), 1)
         assert words_of(replaced) == {"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}}
 
-    def test_the_most_similar_ones_are_enough(self) -> None:
-        replaced = replace_words(domain(most=2), Model(REPLIES))
+    def test_the_most_similar_ones_are_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(replacement_search, "MOST_WORDS", 2)
+        replaced = replace_words(Model(REPLIES))
         assert list(words_of(replaced)["pear"]) == ["Apple", "cider", "orchard"]
         assert "apple: left 'fruit', 'tree': 2 are enough" in replaced.left
 
@@ -165,57 +155,31 @@ class TestWords:
         self, belonging: str, words: list[str]
     ) -> None:
         model = Model(REPLIES, belonging)
-        replaced = replace_words(domain(threshold="auto"), model)
+        replaced = replace_words(model, "auto")
         assert list(words_of(replaced)["pear"]) == words
         assert {seed for what, seed in model.asked if what == "threshold"} == {0}
+        assert "'Apple'" in model.prompts[0]
+        assert 'JSON: {"word": "analogous word", ...}' in model.prompts[-1]
 
-    @pytest.mark.parametrize(
-        ("reply", "belongs"), [("Yes.", True), (" **no**, none", False), ("NO", False)]
-    )
-    def test_yes_or_no(self, reply: str, belongs: bool) -> None:
-        prompts: list[str] = []
-
-        def write(batch: Sequence[str], seed: int, tokens: int) -> list[str]:
-            prompts.extend(batch)
-            return [reply if "Answer yes or no" in prompt else "None." for prompt in batch]
-
-        (lacking, _) = replace_words(domain(threshold="auto", times=1), write).branches
-        assert (len(lacking.why) > 1) is belongs
-        assert "'Apple'" in prompts[0]
-        assert 'JSON: {"word": "analogous word", ...}' in prompts[-1]
-        assert f"Words: {json.dumps(list(lacking.why))}" in prompts[-1]
-
-    @pytest.mark.parametrize("reply", ["", "yesterday"])
-    def test_neither_is_no_verdict(self, reply: str) -> None:
-        (lacking, _) = replace_words(domain(threshold="auto"), lambda *_: [reply]).branches
-        assert lacking == Branch(
-            "apple", "pear", {}, lacking=f"neither yes nor no in the reply {reply!r}"
-        )
-
-    def test_a_threshold_that_the_model_cannot_tell_leaves_every_branch(self) -> None:
+    @pytest.mark.parametrize("reply", ["", "yesterday", "Well ..."])
+    def test_a_threshold_that_the_model_cannot_tell_leaves_every_branch(self, reply: str) -> None:
         seeds: list[int] = []
 
-        def mumble(prompts: Sequence[str], seed: int, tokens: int) -> list[str]:
-            assert tokens < 20
-            seeds.append(seed)
-            return ["Well ..." for _ in prompts]
+        def mumble(prompts: Sequence[str], of_prompts: Sequence[int], _: Sampling) -> list[str]:
+            seeds.extend(of_prompts)
+            return [reply] * len(prompts)
 
-        replaced = replace_words(domain(threshold="auto", seed=7, times=2), mumble)
-        what = "neither yes nor no in the reply 'Well ...'"
-        assert replaced == Replaced(
-            [Branch("apple", name, {}, lacking=what) for name in ("pear", "orange")], []
-        )
-        assert seeds == [7, 8]
+        what = f"neither yes nor no in the reply {reply!r}"
+        lacking = [Branch("apple", name, {}, lacking=what) for name in ("pear", "orange")]
+        assert replace_words(mumble, "auto") == Replaced(lacking, [])
+        assert seeds == [0, 1, 2]
 
 
 class TestReplies:
     def test_all_branches_are_asked_at_once_and_those_again_whose_reply_will_not_do(self) -> None:
         model = Model({"Pear": ["no idea", {"Apple": "apple"}, PEAR], "Orange": ORANGE})
-        assert words_of(replace_words(domain(), model)) == words_of(
-            replace_words(domain(), Model(REPLIES))
-        )
+        assert words_of(replace_words(model)) == words_of(replace_words(Model(REPLIES)))
         assert model.asked == [("Pear", 0), ("Orange", 0), ("Pear", 1), ("Pear", 2)]
-        assert model.calls == 3
 
     @pytest.mark.parametrize(
         ("reply", "reason"),
@@ -229,7 +193,7 @@ class TestReplies:
         ],
     )
     def test_a_branch_of_nonsense_is_left_with_the_reason(self, reply: Any, reason: str) -> None:
-        replaced = replace_words(domain(times=1), Model({"Pear": reply, "Orange": ORANGE}))
+        replaced = replace_words(Model({"Pear": reply, "Orange": ORANGE}))
         assert list(words_of(replaced)) == ["orange"]
         _, lacking = replaced.branches
         assert (lacking.root, lacking.branch) == ("apple", "pear")
@@ -238,45 +202,16 @@ class TestReplies:
 
     def test_a_word_that_stays_in_one_branch_stays_in_all(self) -> None:
         model = Model({"Pear": PEAR | {"fruit": "Fruit", "tree": "fruit bush"}, "Orange": ORANGE})
-        replaced = replace_words(domain(), model)
+        replaced = replace_words(model)
         assert "apple: left 'fruit': it stays as it is for pear" in replaced.left
         for branch in replaced.branches:
             assert list(branch.words) == ["Apple", "cider", "orchard", "tree"]
             parse_replacements(branch.words, "here")
 
-    def test_other_errors_are_no_nonsense(self, error_of: Callable[..., str]) -> None:
-        def missing(prompts: Sequence[str], seed: int, tokens: int) -> str:
+    def test_errors_of_users_are_no_nonsense(self, error_of: Callable[..., str]) -> None:
+        def missing(*_: object) -> list[str]:
             raise UserError("no such model", where="params.yaml", remedy="fix it")
 
         for threshold in (0.5, "auto"):
-            assert (
-                error_of(replace_words, domain(threshold=threshold), missing)
-                == "params.yaml: no such model; fix it"
-            )
-
-
-class TestKnown:
-    def test_known_branches_give_the_words_of_the_others(self) -> None:
-        source = domain({"pear": {"cider": "perry", "APPLE": "pear"}}, threshold="auto")
-        replaced = found_in(source, SENTENCES, lambda *_: pytest.fail("asked"), Model(REPLIES))
-        why = {"Apple": "a keyword", "cider": "as in other branches"}
-        assert replaced == Replaced(
-            [Branch("apple", "orange", why, {"Apple": "orange", "cider": "juice"})], []
-        )
-
-    def test_a_word_of_known_branches_cannot_stay(self) -> None:
-        source = domain({"pear": {"cider": "perry"}}, times=1)
-        (lacking,) = replace_words(source, Model({"Orange": ORANGE | {"cider": "cider"}})).branches
-        assert (
-            lacking.lacking
-            == "'cider' becomes 'cider', which holds 'cider', a word that is replaced itself"
-        )
-
-    def test_a_branch_that_was_left_empty_is_not_known(self) -> None:
-        assert replace_words(domain({"pear": {}, "orange": {}}), Model(REPLIES)) == replace_words(
-            domain(), Model(REPLIES)
-        )
-
-    def test_nothing_is_asked_where_nothing_is_lacking(self) -> None:
-        source = domain({"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}})
-        assert replace_words(source, Model({})) == Replaced([], [])
+            line = error_of(replace_words, missing, threshold)
+            assert line == "params.yaml: no such model; fix it"

@@ -20,13 +20,10 @@ from evenruler.instruments.saged.scrape.keyword_search import (
         ("tide\nwave\n\ncurrent\n", ["tide", "wave", "current"]),
         ('["tide", "Port Amber"]', ["tide", "Port Amber"]),
         ("Sure! ```python\nwords = ['tide',\n 'wave']\n```", ["tide", "wave"]),
-        ("['tide', 'wave', 'cur", ["tide", "wave"]),
+        ("['tide', 'wave'", ["tide", "wave"]),
         ("[tide]", ["tide"]),
         ("1. Tide\n2) wave\n(3) current", ["Tide", "wave", "current"]),
-        (
-            "- **Tide**: rises and falls\n- *wave* (moves)\n- current \u2013 flows",
-            ["Tide", "wave", "current"],
-        ),
+        ("- **Tide**\n- *wave*\n- `current`", ["Tide", "wave", "current"]),
         ("\u2022 tide", ["tide"]),
         ("tide, and wave", ["tide", "wave"]),
         ("Tide, tide, TIDE", ["Tide"]),
@@ -44,9 +41,10 @@ def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("reply", "refused"),
     [
-        ("Tides", ("Tides", "no entry of a list")),
-        ("Here are some, of many:\ntide", ("Here are some, of many:", "no entry of a list")),
-        ("- tide\nI hope that helps", ("I hope that helps", "no entry of a list")),
+        ("Tides", ("Tides", "no list")),
+        ("Here are some of many:\ntide", ("Here are some of many:", "more than 4 words")),
+        ("- tide\nI hope that helps", ("I hope that helps", "a sentence")),
+        ("- tide\n- wave: it moves", ("- wave: it moves", "marks that no term has")),
         ("tide, I can", ("I can", "a sentence")),
         ("tide, it's wet", ("it's wet", "a sentence")),
         ("tide, etc.", ("etc.", "a sentence")),
@@ -55,7 +53,6 @@ def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
         ("tide, 1990", ("1990", "no word")),
         ("tide, x", ("x", "no word")),
         ("tide, __import__('os')", ("__import__('os')", "marks that no term has")),
-        ("['tide', 'wa", ("'wa", "a quotation mark that is open")),
     ],
 )
 def test_what_is_no_entry_is_refused_with_the_reason(reply: str, refused: tuple[str, str]) -> None:

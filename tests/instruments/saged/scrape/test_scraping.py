@@ -94,13 +94,6 @@ def test_provenance_travels_with_a_sentence() -> None:
     scraped = scrape("trees", OAK, [(["oak"], page("oak", ("Lead", "An oak.")))])
     (row,) = scraped.sentences
     assert set(row) == set(SENTENCES.names)
-    assert [
-        row[name] for name in ("url", "revision_id", "page_id", "section", "source", "licence")
-    ] == [
-        "https://example.org/oak",
-        70,
-        7,
-        "Lead",
-        "A wiki",
-        "cc-by-sa-4.0",
-    ]
+    origin = itemgetter("url", "revision_id", "page_id", "section", "source", "licence")
+    where = ("https://example.org/oak", 70, 7, "Lead", "A wiki", "cc-by-sa-4.0")
+    assert origin(row) == where

@@ -1,0 +1,106 @@
+"""What untrained models say to published benchmarks: nothing was learned, so an `effect` is false.
+
+Needs the packages of requirements-models.txt. Prints Markdown tables: each model and benchmark,
+then how often which verdict was given.
+
+Models have the architecture of SmolLM2 with two layers and random weights, as `untrained:` makes
+them (`evenruler.models.sources.make_untrained`), each from a seed of its own, and its tokenizer.
+All items are asked, bare.
+"""
+
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest import mock
+
+import pandas as pd
+import typer
+
+from evenruler.declaration.params import load_params
+from evenruler.instruments.external import diagnose, schemas
+from evenruler.measurement import Resampling
+from evenruler.models import sources
+from evenruler.models.catalogue import load_model
+from evenruler.models.declarations import Catalogue, ModelEntry
+from evenruler.models.model import Model
+from evenruler.models.sources import locate_model
+from evenruler.models.store import RowStore
+from studies.hostile.external_roles import MODEL, SUBJECT, ask_bare, build_benchmark
+from studies.tables import print_head, print_row
+
+BENCHMARKS = ("winogender", "crows-pairs", "winobias")
+RESAMPLING = Resampling(0.95, 200, 0)
+
+
+def make_model(seed: int, base: Path, place: Path) -> Model:
+    """A model from a seed, with a store of its own."""
+    folder = place / f"seed-{seed}"
+    folder.mkdir()
+    with mock.patch.object(sources, "SEED", seed):
+        sources.make_untrained(folder.name, "causal", base, folder)
+    entry = ModelEntry(
+        kind="causal", source=f"local:{folder}", licence="apache-2.0", origin="nobody's"
+    )
+    return load_model(
+        folder.name,
+        Catalogue(models={folder.name: entry}),
+        store=RowStore(place),
+    )
+
+
+def find_figures(
+    name: str, tables: dict[str, pd.DataFrame], plan: dict[str, Any], items: pd.DataFrame
+) -> pd.DataFrame:
+    """The figures of all items, by name."""
+    nothing = items[:0].assign(framing="")
+    scores = {"items": items, "placed": nothing, "started": nothing, "replies": nothing}
+    figures = diagnose.figures(name, tables, plan, scores, SUBJECT, RESAMPLING)["figures"]
+    has_none = figures[schemas.DIMENSIONS.names].isna().all(axis=1)
+    return figures[has_none].set_index("figure")
+
+
+def main(seeds: int = 10, only: str = "") -> None:
+    """Print the tables, of so many models and the benchmarks whose name has some words."""
+    began, params = time.monotonic(), load_params()
+    base = locate_model(MODEL, params.models[MODEL], RowStore(), params.models)
+    benchmarks = {name: build_benchmark(name) for name in BENCHMARKS if only in name}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in benchmarks}
+    print_head(
+        *("seed", "benchmark", "share [interval]", "shorter wins"),
+        *("lean", "at equal length", "verdict"),
+    )
+    with TemporaryDirectory() as place:
+        for seed in range(seeds):
+            model = make_model(seed, base, Path(place))
+            for name, (tables, plan) in benchmarks.items():
+                figures = find_figures(name, tables, plan, ask_bare(model, tables, plan))
+                counts[name][str(figures.loc["lean", "verdict"])] += 1
+                print_figures(seed, name, figures)
+    print()
+    print_head("benchmark", f"verdicts of {seeds}")
+    for name, of_name in counts.items():
+        print_row(
+            name,
+            ", ".join(f"{n} {verdict}" for verdict, n in of_name.most_common()),
+        )
+    print(f"\n{time.monotonic() - began:.0f} s")
+
+
+def print_figures(seed: int, name: str, figures: pd.DataFrame) -> None:
+    """Print the row of a model and a benchmark."""
+    share, lean = figures.loc["share"], figures.loc["lean"]
+    print_row(
+        seed,
+        name,
+        f"{share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}]",
+        f"{figures.loc['shorter_wins', 'value']:.3f}",
+        f"{lean['value']:.3f}",
+        f"{lean['specific']:.3f}",
+        lean["verdict"],
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,20 @@
+from contextlib import ExitStack
+
+import pytest
+
+from evenruler.models.backends.server import KEY, URL
+from tests.loopback_openai import running
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Makes a server listen where the environment says."""
+    with ExitStack() as stack:
+
+        def start(server):
+            stack.enter_context(running(server))
+            monkeypatch.setenv(URL, server.url)
+            monkeypatch.setenv(KEY, "secret-word")
+            return server
+
+        yield start
