@@ -275,7 +275,7 @@ def leans(benchmark: str, model: str, rows: Iterable[Record]) -> Iterator[Ruler]
         }
         whole = figures[WHOLE]
         of_condition = "" if condition == WHOLE else f", {condition}"
-        named = benchmark.removeprefix("fixed-") + of_condition
+        named = benchmark.removeprefix("external-") + of_condition
         score = f"{name} {_words({'value': whole[name]['value']})}"
         yield Ruler(named, model, score, lean, specific, whole.get("design_effect", {}))
 

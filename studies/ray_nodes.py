@@ -20,6 +20,7 @@ NODE = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
 @contextmanager
 def start_cluster(n_nodes: int) -> Iterator[Any]:
     """Yield a cluster; `NODE` says what `add_node` takes."""
+    import ray
     from ray.cluster_utils import Cluster
 
     head = {**NODE, "include_dashboard": False}
@@ -30,4 +31,5 @@ def start_cluster(n_nodes: int) -> Iterator[Any]:
     try:
         yield cluster
     finally:
+        ray.shutdown()
         cluster.shutdown()

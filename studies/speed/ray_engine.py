@@ -83,7 +83,6 @@ def print_turns(
 def main(repeats: int = 7, texts: int = 1200) -> None:
     """Print a table, of so many turns and texts."""
     os.environ.update(ENVIRONMENT)
-    import ray
     import torch
 
     from evenruler.models import engines
@@ -112,7 +111,6 @@ def main(repeats: int = 7, texts: int = 1200) -> None:
             remote()
             wait_for_workers(nodes.address)  # and the model in each: they do one thing at a time
             print_turns(n_threads, local, remote, repeats)
-        ray.shutdown()
 
 
 if __name__ == "__main__":

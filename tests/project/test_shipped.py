@@ -162,7 +162,7 @@ class TestSimulatedChoices:
         return instruments["quick"][request.param].source
 
     def test_placebos_are_as_long_as_cues(self, source):
-        framings = source.framings
+        framings = source.prefixes
         cues = [len(text.split()) for text in (framings.salience, framings.instruction)]
         assert len(framings.placebos) == 5
         placebos = [len(text.split()) for text in framings.placebos]
@@ -215,7 +215,7 @@ class TestCriterion:
 class TestFramings:
     def test_every_set_of_probes_and_questionnaire_has_its_own(self, instruments):
         framings = {
-            instrument.written: instrument.source.framings
+            instrument.written: instrument.source.prefixes
             for instrument in instruments["paper"].values()
             if instrument.family in ("probes", "questionnaires")
         }

@@ -31,7 +31,7 @@ DECLARED = (
     "docs/adding-evolved-templates.md",
     "docs/adding-a-corpus.md",
     "docs/models.md",
-    "docs/paper-profile.md",
+    "docs/paper-scale.md",
 )
 """Pages that only declare something: with the models that ship, and nothing built."""
 

@@ -226,12 +226,12 @@ class TestRoundTrip:
 
 
 class TestIdentity:
-    SCHEMA = build_schema("measure configuration id: str")
+    SCHEMA = build_schema("measure method id: str")
 
-    def test_an_id_may_stand_in_several_configurations_and_measures(self, path):
+    def test_an_id_may_stand_in_several_methods_and_measures(self, path):
         rows = [
-            {"id": "a", "configuration": configuration, "measure": measure}
-            for configuration, measure in (
+            {"id": "a", "method": method, "measure": measure}
+            for method, measure in (
                 ("verbaliser", "neutral"),
                 ("sentence", "neutral"),
                 ("verbaliser", "contradiction"),
@@ -241,8 +241,8 @@ class TestIdentity:
         assert read_table(path).to_pylist() == [rows[1], rows[2], rows[0]]
 
     def test_but_in_each_once(self, path):
-        row = {"id": "a", "configuration": "sentence", "measure": "neutral"}
-        with pytest.raises(ValueError, match="an id and configuration and measure stands twice"):
+        row = {"id": "a", "method": "sentence", "measure": "neutral"}
+        with pytest.raises(ValueError, match="an id and method and measure stands twice"):
             write_table([row, row], self.SCHEMA, path)
 
 

@@ -1,7 +1,7 @@
 """What users may get wrong with a published benchmark, through the doors that they use: one line
 each, or a reason.
 
-    Doors: a source in YAML and its files (`load`, `axis_position`, `build`, as `evenruler check`
+    Doors: a source in YAML and its files (`load`, `beside`, `build`, as `evenruler check`
     and `evenruler repro` call them),
 and a file of answers (`measure`).
 """
@@ -275,7 +275,7 @@ REFUSED: list[tuple[Any, ...]] = [
     (
         "pairs",
         {},
-        {"framings": {"placebos": [*declare.PLACEBOS, "it was a tuesday."]}},
+        {"prefixes": {"placebos": [*declare.PLACEBOS, "it was a tuesday."]}},
         "a placebo stands in it twice",
     ),
 ]
@@ -303,7 +303,7 @@ def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
 
 
 def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path) -> None:
-    """By `axis_position`, which `evenruler check` calls."""
+    """By `beside`, which `evenruler check` calls."""
     path = tmp_path / "texts.csv"
     path.write_text("more,writer,type\nOld.,a,x\n")
     named = {"texts": {"source": f"local:{path}", "sha256": file_sha256(path)}}

@@ -137,8 +137,8 @@ def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> Non
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
     composed = compose_tables("hair", declared.source, SETTINGS)
     assert list(map(itemgetter("outcome", "surface_form", "use"), composed["outcomes"])) == [
-        ("he", "he", "surface_form"),
-        ("she", "she", "surface_form"),
+        ("he", "he", "form"),
+        ("she", "she", "form"),
         ("she", "woman", "term"),
         ("she", "she-wolf", "not"),
     ]

@@ -109,17 +109,17 @@ class TestQuestions:
         assert facts["prompt"].iloc[0].startswith(f"{question}Fire is ____ hot.")
 
     @pytest.mark.parametrize(
-        ("operations", "request"),
+        ("operations", "expected"),
         [({"words", "generate"}, ("letters", "words")), ({"generate"}, ("options", "generate"))],
     )
     def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(
-        self, operations, request
+        self, operations, expected
     ) -> None:
         tables, plan = published()
         who = replace(CHAT, operations=frozenset(operations))
         embedded = {"embeddings": pd.DataFrame()}
         (batch,) = [batch for batch in requests(tables, plan, embedded, who) if not batch.by]
-        assert (batch.table, batch.operation) == request
+        assert (batch.table, batch.operation) == expected
         assert len(batch.rows) % (4 * 168 + 572) == 0
         if batch.table == "letters":
             assert batch.inputs["surface_form"][:8] == list("ABCDEFGH")

@@ -264,7 +264,7 @@ class Settings(instrument.BaseSettings[Source]):
         if not source.in_english and not source.placebos:
             lacking = "`turned`, `moved` and `dependability` are not measured"
             warnings.append(
-                f"no sentences in {source.language!r} under `framings: placebos`, so {lacking}"
+                f"no sentences in {source.language!r} under `prefixes: placebos`, so {lacking}"
             )
         if not source.frequencies:
             warnings.append("no corpus: the lean at equal word frequency is not known")

@@ -149,7 +149,7 @@ def _check_rows(rows: pd.DataFrame, texts: "pd.Series[str]") -> pd.DataFrame:
     `texts`: by id of the key.
     """
     cells = rows[list(CRITERIA)].apply(lambda column: column.str.strip())
-    ratings = cells.apply(pd.to_numeric, errors="coerce")
+    ratings: pd.DataFrame = cells.apply(pd.to_numeric, errors="coerce")
     is_rating = ratings.isin(range(LOWEST, HIGHEST + 1)) | (cells == "")
     is_known = rows["id"].isin(texts.index)
     is_unchanged = rows["text"] == rows["id"].map(texts)
@@ -232,7 +232,8 @@ def _describe_sets(placed: pd.DataFrame, sets: list[str], level: float) -> pd.Da
 
     by_set = placed.groupby(["criterion", "set"])["rating"]
     every_set = pd.MultiIndex.from_product([list(CRITERIA), sets], names=["criterion", "set"])
-    rows = by_set.agg(value="mean", sd="std", error="sem", n="count").reindex(every_set)
+    rows = by_set.agg(["mean", "std", "sem", "count"]).reindex(every_set)
+    rows = rows.rename(columns={"mean": "value", "std": "sd", "sem": "error", "count": "n"})
     n = rows["n"].fillna(0).astype(int)
     quantile = stats.t.ppf(0.5 + level / 2, n - 1)
     half = quantile * rows["error"]

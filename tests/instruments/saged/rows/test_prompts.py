@@ -79,37 +79,32 @@ def asks(sentences: Sequence[str], keywords: Sequence[str]) -> list[Question]:
     ]
 
 
-def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_the_spans_alone() -> (
+TREE = {
+    "apple": "An apple keeps the doctor away from every apple tree.",
+    "orange": "An orange keeps the doctor away from every orange tree.",
+    "pear": "A pear keeps the doctor away from every pear tree.",
+}
+
+
+def test_branches_agree_in_prompt_and_baseline_and_differ_from_the_root_in_the_spans_alone() -> (
     None
 ):
-    built = rows_of(
-        "fruit", domain(), [sentence("An apple keeps the doctor away from every apple tree.")], asks
-    )
-    by_concept = {row["concept"]: row for row in built.prompts}
-    assert {concept: row["baseline"] for concept, row in by_concept.items()} == {
-        "apple": "An apple keeps the doctor away from every apple tree.",
-        "orange": "An orange keeps the doctor away from every orange tree.",
-        "pear": "A pear keeps the doctor away from every pear tree.",
-    }
-    assert {concept: row["prompt"] for concept, row in by_concept.items()} == {
-        "apple": "An apple keeps",
-        "orange": "An orange keeps",
-        "pear": "A pear keeps",
-    }
+    built = rows_of("fruit", domain(), [sentence(TREE["apple"])], asks)
+    root, *branches = built.prompts
+    assert {row["concept"]: row["baseline"] for row in built.prompts} == TREE
+    prompts = [row["prompt"] for row in built.prompts]
+    assert prompts == ["An apple keeps", "An orange keeps", "A pear keeps"]
     for row in built.prompts:
-        assert row["baseline"].startswith(row["prompt"])
         for key in ("prompt", "baseline"):
             spans = tuple(ReplacedSpan(**span) for span in row[f"{key}_spans"])
-            assert root_of(Branched(row[key], spans)) == by_concept["apple"][key]
-    assert [row["is_root"] for row in built.prompts] == [True, False, False]
-    assert {row["root_id"] for row in built.prompts} == {by_concept["apple"]["id"]}
+            assert root_of(Branched(row[key], spans)) == root[key]
+        assert row["root_id"] == root["id"]
+        assert set(row) == set(PROMPTS.names)
+    assert root["is_root"]
+    assert not any(row["is_root"] for row in branches)
     assert len({row["id"] for row in built.prompts}) == 3
-    assert all(set(row) == set(PROMPTS.names) for row in built.prompts)
-    assert count_items(built.prompts) == [
-        {"concept": "apple", "items": 1, "replaced": 0.0},
-        {"concept": "orange", "items": 1, "replaced": 1.0},
-        {"concept": "pear", "items": 1, "replaced": 1.0},
-    ]
+    shares = {row["concept"]: (row["items"], row["replaced"]) for row in count_items(built.prompts)}
+    assert shares == {"apple": (1, 0.0), "orange": (1, 1.0), "pear": (1, 1.0)}
 
 
 def test_questions_are_branched_for_themselves() -> None:
@@ -143,12 +138,8 @@ def asks_what_follows(sentences: Sequence[str], keywords: Sequence[str]) -> list
 
 
 def test_a_prompt_is_asked_once() -> None:
-    rows = [
-        sentence("Every apple grows."),
-        sentence("Surely an apple grows."),
-        sentence("An apple falls."),
-    ]
-    built = rows_of("fruit", domain("question"), rows, asks_what_follows)
+    texts = ["Every apple grows.", "Surely an apple grows.", "An apple falls."]
+    built = rows_of("fruit", domain("question"), list(map(sentence, texts)), asks_what_follows)
     roots = [row["prompt"] for row in built.prompts if row["is_root"]]
     assert sorted(roots) == ["Is every apple one that falls?", "Is every apple one that grows?"]
     assert [row["reason"] for row in built.rejected] == ["its prompt is that of another item"]
