@@ -53,7 +53,7 @@ def _find_problem(error: Exception, subject: str, revision: str | None) -> tuple
     return (
         _repository_problem(error, subject, revision)
         or _connection_problem(error)
-        or _answer_problem(error)
+        or _misread_answer_problem(error)
     )
 
 
@@ -122,7 +122,7 @@ def _no_answer_problem(error: Exception) -> tuple[str, str]:
     return f"the Hub does not answer ({_first_line(error)})", "run it again"
 
 
-def _answer_problem(error: Exception) -> tuple[str, str] | None:
+def _misread_answer_problem(error: Exception) -> tuple[str, str] | None:
     """The problem of an answer that the Hub's client, which trusts it, fails to read."""
     if not isinstance(error, MISREADINGS) or not _is_raised_under(error, "huggingface_hub"):
         return None

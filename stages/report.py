@@ -5,8 +5,9 @@ from evenruler.instruments import agreement
 from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import figure_rows
-from evenruler.report import InstrumentView, Section, make_figure_cell, render_page, robustness
-from evenruler.report.page import Table
+from evenruler.report import robustness
+from evenruler.report.grid import InstrumentView, make_figure_cell
+from evenruler.report.page import Section, Table, render_page
 from evenruler.report.sentences import of_planted
 from evenruler.tables import read_frame
 from evenruler.tables.frames import for_people

@@ -14,8 +14,9 @@ from evenruler.declaration.params_file import Active
 from evenruler.declaration.profiles import TOP, command_prefix, path_to_top
 
 ACTIVE_HEAD = """\
-# What is in use: names and routes, which `foreach` in dvc.yaml goes through. Written by `evenruler
-# check`, not by hand; the stage `declared` refuses it where it does not fit params.yaml.
+# What is in use: names and routes, which `foreach` in dvc.yaml goes through.
+# Written by `evenruler check`, not by hand; the stage `declared` refuses it where it does not fit
+# params.yaml.
 """
 
 

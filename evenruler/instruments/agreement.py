@@ -90,14 +90,14 @@ def compute_agreement(concepts: pd.DataFrame, level: float) -> pd.DataFrame:
         rows += [
             {
                 **keys,
-                **_pair_columns(measure, measure),
+                **_measure_columns(measure, measure),
                 **vars(_reliability_figure(measure, level, unit)),
             }
             for measure in instrument_measures
         ]
         for pair in pairs:
             for figure in _correlation_figures(*pair, level, unit):
-                rows.append({**keys, **_pair_columns(*pair), **vars(figure)})
+                rows.append({**keys, **_measure_columns(*pair), **vars(figure)})
     return pd.DataFrame(rows, columns=AGREEMENT.names)
 
 
@@ -121,7 +121,8 @@ def _external_measures(concepts: pd.DataFrame) -> Iterator[UnitMeasure]:
     yield UnitMeasure(LETTERS, LETTERS, "", LETTERS, values, asked=False)
 
 
-def _pair_columns(measure: UnitMeasure, other: UnitMeasure) -> dict[str, str]:
+def _measure_columns(measure: UnitMeasure, other: UnitMeasure) -> dict[str, str]:
+    """The columns of `AGREEMENT` that name two measures, and what they have in common (`kind`)."""
     if measure.trait != other.trait:
         kind = OTHER_TRAIT
     elif measure is other:

@@ -40,7 +40,7 @@ from evenruler.instruments.instrument import (
 from evenruler.measurement.inputs import Resampling
 from evenruler.measurement.verdicts import HeadlineTest
 from evenruler.models.declarations import Catalogue
-from evenruler.report import Section
+from evenruler.report.page import Section
 
 if TYPE_CHECKING:
     from evenruler.instruments.probes.evolve import EvolutionResult

@@ -214,11 +214,12 @@ class AnswerRelease:
 
 def open_release() -> AnswerRelease:
     """The release of the repository that this process works in."""
-    return _released_in((repository.find_repository_root() or Path()).absolute() / FOLDER)
+    return _read_answer_release((repository.find_repository_root() or Path()).absolute() / FOLDER)
 
 
 @cache
-def _released_in(folder: Path) -> AnswerRelease:
+def _read_answer_release(folder: Path) -> AnswerRelease:
+    """The recorded answers in a folder; none where it holds no release."""
     return AnswerRelease(folder)
 
 

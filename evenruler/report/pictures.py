@@ -152,9 +152,8 @@ class Declarations(StrictModel):
     sections: list[SectionDeclaration]
 
 
-def read_declarations(module: str) -> list[SectionDeclaration]:
-    """The sections in `pictures.yaml` beside a module, the path of which is given."""
-    path = Path(module).with_name("pictures.yaml")
+def read_declarations(path: Path) -> list[SectionDeclaration]:
+    """The sections that a family's `pictures.yaml` declares."""
     return validate(Declarations, read_yaml(path), path).sections
 
 

@@ -47,7 +47,7 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
 
 def test_the_whole_answer_stands_first() -> None:
     answer = ["EFFECT, spread: " + "so " * 40, "It does not show harm."]
-    lines = lines_of(JUDGED, answer=answer)
+    lines = lines_of(JUDGED, summary=answer)
     assert lines[1].startswith("  EFFECT, spread: so so")
     assert lines[3:5] == ["  It does not show harm.", "  seed"]
 

@@ -190,8 +190,8 @@ OTHER_FIGURE = f"differs: not those of its answers (by evenruler {__version__}):
         ),
         (lambda record: find_in(record, "spread").update(value=9.0), [OTHER_FIGURE]),
         (
-            lambda record: record.update(answer=["It is fair."]),
-            [FIGURES, f"differs: answer: {OTHERWISE}"],
+            lambda record: record.update(summary=["It is fair."]),
+            [FIGURES, f"differs: summary: {OTHERWISE}"],
         ),
         (
             lambda record: record["benchmark"].update(plan_sha256="a" * 64),

@@ -18,8 +18,9 @@ from tests.project import told
 ROOT = Path(__file__).parents[2]
 
 ACTIVE = """\
-# What is in use: names and routes, which `foreach` in dvc.yaml goes through. Written by `evenruler
-# check`, not by hand; the stage `declared` refuses it where it does not fit params.yaml.
+# What is in use: names and routes, which `foreach` in dvc.yaml goes through.
+# Written by `evenruler check`, not by hand; the stage `declared` refuses it where it does not fit
+# params.yaml.
 active:
   profile: quick
   families:

@@ -6,7 +6,8 @@ import json
 import re
 from typing import Any
 
-from evenruler.report import InstrumentView, Section, render_page
+from evenruler.report.grid import InstrumentView
+from evenruler.report.page import Section, render_page
 
 
 def page_of(*sections: Section) -> str:

@@ -10,8 +10,16 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import FigureHeading
-from evenruler.report import FigureCell, InstrumentView, Section, make_figure_cell, render_page
-from evenruler.report.page import Cell, PageSection, Picture, Table, gzip_base64
+from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
+from evenruler.report.page import (
+    Cell,
+    PageSection,
+    Picture,
+    Section,
+    Table,
+    gzip_base64,
+    render_page,
+)
 from evenruler.report.pictures import PartDeclaration, draw_chart
 from tests import browser
 from tests.report.pages import unpacked

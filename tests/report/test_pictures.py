@@ -256,4 +256,4 @@ def test_an_unknown_key_of_a_declaration_is_named(tmp_path: Path) -> None:
     written = "sections: [{title: One, parts: [{title: A, kind: dots, table: t, hue: x}]}]"
     (tmp_path / "pictures.yaml").write_text(written, encoding="utf-8")
     with pytest.raises(UserError, match="unknown key 'hue'"):
-        read_declarations(str(tmp_path / "module.py"))
+        read_declarations(tmp_path / "pictures.yaml")

@@ -28,8 +28,9 @@ def refresh(domain: Domain) -> None:
 
 @app.command()
 def find(domain: Domain) -> None:
-    """Find keywords and replacements, as a domain's `find` says:
-    data/sources/saged/found/DOMAIN.yaml.
+    """Find keywords and replacements, as a domain's `find` says.
+
+    They are written to data/sources/saged/found/DOMAIN.yaml.
     """
     from evenruler.declaration.params_file import ParamsFile
     from evenruler.instruments.saged.scrape.fetching import search_for_domain as look

@@ -116,7 +116,7 @@ class Lean:
         return cls(np.asarray(units, dtype=object), products, moments, smallest_share)
 
     @property
-    def counts(self) -> Floats:
+    def unit_weights(self) -> Floats:
         """[g] weight of each unit."""
         return self.products[:, 0, 0]
 
@@ -125,7 +125,7 @@ class Lean:
         """Effective number of units (Kish 1965) minus one, which accounts for units of unequal
         weight.
         """
-        counts = self.counts
+        counts = self.unit_weights
         effective = float(counts.sum() ** 2 / (counts**2).sum())
         return max(1.0, effective - 1)
 
@@ -144,7 +144,7 @@ class Lean:
 
     def mean(self) -> Floats:
         """[1 + g] the lean of all units, then leaving out each unit."""
-        return _without_each(self.moments[:, 0]) / _without_each(self.counts)
+        return _without_each(self.moments[:, 0]) / _without_each(self.unit_weights)
 
     def specific(self) -> Floats:
         """[1 + g] the intercept beside the confounds, the lean at equal length and frequency;
@@ -161,7 +161,7 @@ class Lean:
         """
         whole, g = self.products.sum(axis=0), len(self.units)
         intercept = np.linalg.pinv(whole, rcond=_SINGULAR, hermitian=True)[0]
-        of_lean = g * self.moments[:, 0] / self.counts.sum()
+        of_lean = g * self.moments[:, 0] / self.unit_weights.sum()
         return of_lean, g * self.moments @ intercept
 
 
@@ -191,8 +191,8 @@ def lean_headline(
     lean_sums = Lean.of(items, score)
     g = len(lean_sums.units)
     levels = {units: g}
-    whole = lean_sums.counts.sum()
-    if g < FEWEST_UNITS or not whole or (whole - lean_sums.counts).min() <= 0:
+    whole = lean_sums.unit_weights.sum()
+    if g < FEWEST_UNITS or not whole or (whole - lean_sums.unit_weights).min() <= 0:
         few = f"{g} {units} (at least {FEWEST_UNITS} needed)"
         return HeadlineTest(LEAN, units, levels, None, smallest, lacking=few)
     mean = lean_sums.mean()
@@ -633,7 +633,7 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
     `axis_position`: weight.
     """
     lean_sums = Lean.of(items, score)
-    counts = lean_sums.counts
+    counts = lean_sums.unit_weights
     if not counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=schemas.HEADLINES.names)
     lean, specific = lean_sums.shares()

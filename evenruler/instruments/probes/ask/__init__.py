@@ -461,7 +461,7 @@ def template_diversities(
     were not embedded.
     """
     rows: list[dict[str, object]] = []
-    for key, templates in _sets_and_generations(tables) if embeddings else ():
+    for key, templates in _group_templates(tables) if embeddings else ():
         texts = templates["text"].tolist()
         semantic = measurement.semantic_diversity(
             np.stack([embeddings[without_slots(text)] for text in texts])
@@ -475,7 +475,7 @@ def template_diversities(
     return pd.DataFrame(rows, columns=columns).astype({"generation": "Int16"})
 
 
-def _sets_and_generations(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
+def _group_templates(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
     """Key columns and templates of every set and generation."""
     scored = tables["templates"][~tables["templates"]["control"]]
     for name, templates in scored.groupby("set", sort=True):

@@ -1,5 +1,7 @@
 """Sections of the report on probes: sets of templates, and what evolved."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from evenruler.instruments.instrument import ReportInput
@@ -10,7 +12,7 @@ from evenruler.report.page import Section
 from evenruler.report.pictures import draw_sections, read_declarations
 from evenruler.tables import concat_frames
 
-DECLARED = read_declarations(__file__)
+DECLARED = read_declarations(Path(__file__).with_name("pictures.yaml"))
 
 
 def sections(shown: ReportInput[Settings, ProbeSource]) -> list[Section]:

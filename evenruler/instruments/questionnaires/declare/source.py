@@ -222,14 +222,15 @@ def placebo_mismatch(item: Wording, twin: Wording) -> str | None:
     if somebody := SOMEBODY.search(text):
         return f"{somebody[0]!r} is about a person, but a twin is about none"
     for side, template in twin.templates.items():
-        item_slots = _name_slots(item.templates[side])
-        twin_slots = _name_slots(template)
+        item_slots = _list_slots(item.templates[side])
+        twin_slots = _list_slots(template)
         if item_slots != twin_slots:
             return f"its {side} holds {twin_slots}, that of its item {item_slots}"
     return None
 
 
-def _name_slots(template: str) -> str:
+def _list_slots(template: str) -> str:
+    """The slots of a template in words: "{TERM} and {INTENSIFIER}"."""
     return " and ".join(sorted(slots(template))) or "no slot"
 
 

@@ -1,5 +1,7 @@
 """Sections of the report on the saged family: what the replies are like, by concept."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from evenruler.instruments.instrument import ReportInput
@@ -8,7 +10,7 @@ from evenruler.instruments.saged.declare.source import Source
 from evenruler.report.page import Section
 from evenruler.report.pictures import draw_sections, read_declarations
 
-DECLARED = read_declarations(__file__)
+DECLARED = read_declarations(Path(__file__).with_name("pictures.yaml"))
 
 OUTCOMES = ["refusals", "empty", "cut", "other_language", "withheld"]
 """Counts of replies, from which readers choose one."""
