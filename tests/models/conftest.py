@@ -1,5 +1,6 @@
 import json
 import string
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from evenruler.models import load
 from evenruler.models.backends.causal import CAPACITY, Capacity
 from evenruler.models.declarations import ModelEntry
 from evenruler.models.engines import environment
+from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, tiny_params
 
@@ -47,7 +49,7 @@ def load_saved(tmp_path):
 
 
 @pytest.fixture
-def tiny(tmp_path, load_saved):
+def tiny(tmp_path: Path, load_saved) -> Callable[..., Model]:
     """Makes a tiny model in a folder of its own and a store that is empty unless one is given."""
     numbers = count()
 
@@ -81,13 +83,13 @@ def set_capacity(monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def llama_folder(tmp_path_factory):
+def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny llama with a chat template, for tests that change nothing in its folder."""
     return save_tiny(tmp_path_factory.mktemp("llama"), chat=True)
 
 
 @pytest.fixture
-def llama(llama_folder, store):
+def llama(llama_folder: Path, store: RowStore) -> Model:
     return load(
         "tiny",
         tiny_params({"tiny": llama_folder}),
@@ -129,10 +131,10 @@ def raw_token_nats(model: Any, tokenizer: Any, text: str, start: str | None = No
 
 
 @pytest.fixture(scope="session")
-def plain_reference():
+def plain_reference() -> Callable[..., np.ndarray]:
     """[n] nats of texts, one at a time through the raw transformers model behind a stored one."""
 
-    def nats(model, texts):
+    def nats(model: Model, texts: list[str]) -> np.ndarray:
         backend = model.backend
         return np.array(
             [raw_token_nats(backend.model, backend.tokenizer, text).sum() for text in texts]

@@ -3,7 +3,7 @@ line."""
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,7 @@ def scores_of(model: Model, n: int) -> list[list[float]]:
 
 
 @pytest.fixture
-def recorded(tmp_path):
+def recorded(tmp_path: Path) -> Callable[..., Model]:
     """A model of a file with this content."""
 
     def open_log(text, name="log.jsonl", column=""):
@@ -112,7 +112,9 @@ def recorded(tmp_path):
     return open_log
 
 
-def test_predictions_of_stereoset_go_by_the_ids_of_sentences(recorded, error_of) -> None:
+def test_predictions_of_stereoset_go_by_the_ids_of_sentences(
+    recorded: Callable[..., Model], error_of
+) -> None:
     model = recorded(json.dumps(STEREOSET), "predictions.json")
     before = ["", "", "before"]
     likelihoods = model.loglikelihood(
@@ -127,7 +129,7 @@ def test_predictions_of_stereoset_go_by_the_ids_of_sentences(recorded, error_of)
     assert "answers that were recorded cannot be asked more" in line
 
 
-def test_predictions_of_bbq_are_words_of_an_option(recorded) -> None:
+def test_predictions_of_bbq_are_words_of_an_option(recorded: Callable[..., Model]) -> None:
     """Case and stops do not count, and a reply that was cut off is the option that it begins."""
     model = recorded(predicted("the grandson.", "can't be deter", "nobody", "the grand"))
     assert scores_of(model, 4) == [
@@ -138,7 +140,7 @@ def test_predictions_of_bbq_are_words_of_an_option(recorded) -> None:
     ]
 
 
-def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded) -> None:
+def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded: Callable[..., Model]) -> None:
     model = recorded(predicted("the grandson"))
     keys = ["Age/1/0/1", "Religion/1/0/1"]
     likelihoods = model.loglikelihood(
@@ -149,7 +151,7 @@ def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded) -> None:
     assert likelihoods.nats.tolist() == [1, pytest.approx(np.nan, nan_ok=True)]
 
 
-def test_one_of_several_columns_is_named(recorded, error_of) -> None:
+def test_one_of_several_columns_is_named(recorded: Callable[..., Model], error_of) -> None:
     text = lines([{**BBQ, "big_pred_race": "the grandson", "big_pred_arc": "the grandfather"}])
     several = (
         "2 columns of predictions; say recorded:FILE#COLUMN with one of big_pred_arc, big_pred"
@@ -159,7 +161,7 @@ def test_one_of_several_columns_is_named(recorded, error_of) -> None:
     assert chosen(recorded(text, column="#big_pred_arc"), "Age", 0) == [0]
 
 
-def test_a_folder_holds_several_files(tmp_path) -> None:
+def test_a_folder_holds_several_files(tmp_path: Path) -> None:
     for category in ("Age", "Religion"):
         text = predicted("the grandson", category=category)
         (tmp_path / f"{category}.jsonl").write_text(text)
@@ -167,7 +169,7 @@ def test_a_folder_holds_several_files(tmp_path) -> None:
     assert chosen(model, "Age", 0) == chosen(model, "Religion", 0) == [1]
 
 
-def test_logged_samples_go_by_prompt_and_text(recorded, error_of) -> None:
+def test_logged_samples_go_by_prompt_and_text(recorded: Callable[..., Model], error_of) -> None:
     model = recorded(lines(SAMPLES))
     texts, before = ["The rich are idle.", "The poor are idle.", "He ran."], ["", "", "I saw him."]
     likelihoods = model.loglikelihood(
@@ -182,7 +184,7 @@ def test_logged_samples_go_by_prompt_and_text(recorded, error_of) -> None:
     assert "it lacks the answers to 1 of 3 texts, as 'He ran.'" in line
 
 
-def test_samples_of_older_logs_are_lists(recorded) -> None:
+def test_samples_of_older_logs_are_lists(recorded: Callable[..., Model]) -> None:
     arguments, replies = (
         [
             ["", "One."],
@@ -194,7 +196,7 @@ def test_samples_of_older_logs_are_lists(recorded) -> None:
     assert model.loglikelihood(["Two.", "One."]).nats.tolist() == [-2.5, -1.5]
 
 
-def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path) -> None:
+def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: Path) -> None:
     likelihood = {"operation": "likelihood/1", "question": "{}", "answer": "[-1.5, 3]"}
     adapted = {
         **likelihood,
@@ -219,7 +221,7 @@ def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path) -
     assert (model.name, model.engine) == ("theirs", "of the model")
 
 
-def test_another_file_is_another_engine(recorded) -> None:
+def test_another_file_is_another_engine(recorded: Callable[..., Model]) -> None:
     engine = recorded(lines(SAMPLES)).engine
     assert recorded(lines(SAMPLES)).engine == engine
     assert recorded(lines(SAMPLES[:1])).engine != engine
@@ -308,17 +310,19 @@ BROKEN = [
     "answers",
     [(0, 1, 2, 1), ("0", "1", "2", "1")],
 )
-def test_predictions_may_be_places_of_options(answers, recorded) -> None:
+def test_predictions_may_be_places_of_options(
+    answers: Sequence[object], recorded: Callable[..., Model]
+) -> None:
     expected = np.eye(3)[[0, 1, 2, 1]].tolist()
     assert scores_of(recorded(predicted(*answers)), 4) == expected
 
 
-def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded) -> None:
+def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Callable[..., Model]) -> None:
     scores = scores_of(recorded(predicted("the grandson", "2")), 2)
     assert scores == [[0, 1, 0], [0, 0, 0]]
 
 
-def test_rows_of_another_model_are_told_apart_by_the_column(recorded) -> None:
+def test_rows_of_another_model_are_told_apart_by_the_column(recorded: Callable[..., Model]) -> None:
     text = predicted("the grandson") + lines([{**BBQ, "n_pred": "the grandfather"}])
     for column, expected in (("#m_pred", 1), ("#n_pred", 0)):
         assert chosen(recorded(text, column=column), "Age", 0) == [expected]
@@ -338,11 +342,15 @@ def test_likelihoods_under_two_filters_are_read_once_and_may_be_rounded_above_ze
 
 
 @pytest.mark.parametrize(("name", "text", "reason"), BROKEN)
-def test_files_that_are_broken(text, name, reason, recorded, error_of) -> None:
+def test_files_that_are_broken(
+    text: str, name: str, reason: str, recorded: Callable[..., Model], error_of
+) -> None:
     assert reason in error_of(recorded, text, name)
 
 
-def test_answers_of_another_benchmark_half_of_them_and_other_texts(recorded, error_of) -> None:
+def test_answers_of_another_benchmark_half_of_them_and_other_texts(
+    recorded: Callable[..., Model], error_of
+) -> None:
     ask = recorded(lines(SAMPLES)).loglikelihood
     line = error_of(ask, ["Something else.", "And more."])
     assert "none of its answers (lm-evaluation-harness samples) is to one of these 2 text" in line
@@ -359,7 +367,7 @@ def test_answers_of_another_benchmark_half_of_them_and_other_texts(recorded, err
 
 
 def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
-    tmp_path, monkeypatch, error_of
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of
 ) -> None:
     """A source at a commit is not fetched where a mirror has its bytes, whatever the file is called
     there."""
@@ -369,7 +377,7 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
     monkeypatch.setenv(sources.MIRROR, str(tmp_path / "mirror"))
     sha256 = file_sha256(path)
 
-    def authors(source=f"recorded:{AT_COMMIT}", **more):
+    def authors(source=f"recorded:{AT_COMMIT}", **more) -> Model:
         terms = {"licence": "cc-by-sa-4.0", "origin": "its authors"}
         entry = {"kind": "recorded", "source": source, **terms, **more}
         catalogue = Catalogue.model_validate({"models": {"authors": entry}})
@@ -397,11 +405,11 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
 
 
 def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
-    tmp_path, monkeypatch, error_of
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of
 ) -> None:
     addresses: list[str] = []
 
-    def get(address, **_):
+    def get(address: str, **_: object) -> httpx2.Response:
         addresses.append(address)
         if len(addresses) == 1:
             raise httpx2.ConnectError("no network")
@@ -434,7 +442,7 @@ def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
     assert len(addresses) == 3  # refused, once for each checksum, and then from the cache
 
 
-def test_a_text_after_a_prompt_without_a_space(tiny) -> None:
+def test_a_text_after_a_prompt_without_a_space(tiny: Callable[..., Model]) -> None:
     """Log-likelihoods of a continuation as it stands, as lm-evaluation-harness has it with the
     delimiter ""."""
     model = tiny()

@@ -4,7 +4,7 @@ import hashlib
 import io
 import stat
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -50,11 +50,11 @@ def entry(content: bytes) -> ModelEntry:
 
 
 @pytest.fixture
-def install(tmp_path, monkeypatch):
+def install(tmp_path, monkeypatch) -> Callable[[bytes], list[Path]]:
     """Puts a file there in three parts, each in a package whose name Python could not import."""
     monkeypatch.syspath_prepend(tmp_path / "site")
 
-    def put(content):
+    def put(content: bytes) -> list[Path]:
         size = -(-len(content) // PARTS)
         for part in range(PARTS):
             package = tmp_path / f"site/tiny-part_{part}"

@@ -20,13 +20,13 @@ TEXTS = [f"{article} {person} is {place}." for article, person, place in product
 
 
 @pytest.fixture(autouse=True)
-def _small_packs(set_capacity):
+def _small_packs(set_capacity) -> None:
     """So few nodes go into a pack that the texts fill several."""
     set_capacity(nodes=24)
 
 
 @pytest.fixture
-def unbroken(open_model):
+def unbroken(open_model) -> np.ndarray:
     """What a run that nothing interrupts answers."""
     return open_model("unbroken").loglikelihood(TEXTS).nats
 
@@ -236,7 +236,7 @@ class TestWhatItIsTold:
     """A backend that says whatever it is given, without a model."""
 
     @pytest.fixture
-    def answer_cache(self, store):
+    def answer_cache(self, store) -> Cache:
         return Cache("tiny", "engine", store)
 
     @staticmethod

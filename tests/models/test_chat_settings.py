@@ -64,7 +64,9 @@ def saved(
         ("<think>a</think>", False, True, ""),
     ],
 )
-def test_an_answer_stands_after_the_last_thought(text, opened, whole, answer) -> None:
+def test_an_answer_stands_after_the_last_thought(
+    text: str, opened: bool, whole: bool, answer: str | None
+) -> None:
     assert Thinking().answer(text, opened, whole) == answer
 
 
@@ -93,7 +95,7 @@ def test_channels_are_split_before_decoding_deletes_their_marks() -> None:
 
 
 @pytest.mark.parametrize("special", [[], ["</think>"]], ids=str)
-def test_thoughts_end_where_their_tokens_do(special) -> None:
+def test_thoughts_end_where_their_tokens_do(special: tuple[str, ...]) -> None:
     tokenizer = tiny_tokenizer()
     tokenizer.add_special_tokens({"additional_special_tokens": special})
     before, end, after = tokenizer(["<think>so", "</think>", "Yes."])["input_ids"]
@@ -154,7 +156,7 @@ def scripted(
     class Written(RowSampler):
         rows = None
 
-        def __call__(self, input_ids, scores):
+        def __call__(self, input_ids: Any, scores: Any) -> Any:
             if self.rows is None:
                 texts = tokenizer.batch_decode(input_ids, skip_special_tokens=True)
                 self.rows = [iter(tokens_after(text)) for text in texts]
@@ -178,7 +180,9 @@ def model_with(tmp_path, store, load_saved):
     return open_model
 
 
-def test_two_budgets_and_an_answer_without_its_thought(model_with, monkeypatch) -> None:
+def test_two_budgets_and_an_answer_without_its_thought(
+    model_with, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = model_with(thinking={"tokens": 30})
     reason = f"{CUT} (30 tokens to think in): say `--thinking 60`"
     expected_by_text = {
@@ -218,7 +222,7 @@ def test_a_real_loop_stops_where_the_budgets_end(model_with) -> None:
 
 
 def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
-    model_with, monkeypatch
+    model_with, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = model_with(CHAT, special=())
     assert {"thinking", "template", "effort", "now"}.isdisjoint(json.loads(model.engine))
@@ -240,7 +244,7 @@ def test_a_text_that_is_continued_has_no_thoughts(model_with) -> None:
     assert thinking.asked == plain.asked == 2
 
 
-def test_likelihoods_in_a_chat_are_refused_while_it_thinks(model_with, error_of) -> None:
+def test_likelihoods_in_a_chat_are_refused_while_it_thinks(model_with, error_of: Any) -> None:
     model = model_with(thinking={"tokens": 9})
     question = ["The man is"], [" a"], True
     said_first = "likelihoods of what tiny says first in a chat are those of its thoughts"
@@ -259,7 +263,7 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     tokenizer = tiny_tokenizer(chat=True)
     tokenizer.chat_template = THINKS
 
-    def read(**settings):
+    def read(**settings: Any) -> str:
         return render_prompt(tokenizer, "m", "Hi.", None, True, ChatSettings(**settings))
 
     assert read() == "<s>[user] Hi.\n[assistant] <think>"
@@ -275,7 +279,9 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     [(CHAT, 1), (THINKS, 0)],
     ids=range(2),
 )
-def test_options_that_change_nothing_are_said(template, n_notes, model_with, capsys) -> None:
+def test_options_that_change_nothing_are_said(
+    template, n_notes, model_with, capsys: pytest.CaptureFixture[str]
+) -> None:
     idle = "tiny: its chat template writes the same without enable_thinking, thinking"
     assert model_with(template, thinking="off").backend
     assert capsys.readouterr().err.count(idle) == n_notes
@@ -287,7 +293,7 @@ def test_options_that_change_nothing_are_said(template, n_notes, model_with, cap
     ids=range(2),
 )
 def test_two_clocks_tell_whether_the_day_is_in_the_key(
-    template, writes, model_with, tmp_path
+    template: str, writes: bool, model_with, tmp_path: Path
 ) -> None:
     plain, later = model_with(template), model_with(now=datetime.date(2030, 5, 6))
     folder = tmp_path / "m"
@@ -311,12 +317,12 @@ def test_two_clocks_tell_whether_the_day_is_in_the_key(
         ("masked", {"new_tokens": 3}, "`new_tokens` belongs to models that generate"),
     ],
 )
-def test_what_an_entry_cannot_say(kind, field, words) -> None:
+def test_what_an_entry_cannot_say(kind, field, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         ModelEntry(kind=kind, source="local:m", licence="x", origin="x", **field)
 
 
-def test_as_it_is_written_in_yaml(tmp_path) -> None:
+def test_as_it_is_written_in_yaml(tmp_path: Path) -> None:
     entry_start = "{kind: causal, source: 'local:m', chat: true, licence: x, origin: x, "
     settings = "thinking: off, now: 2026-02-03, template: {a: [1, b]}, effort: low, new_tokens: 9}"
     path = tmp_path / "params.yaml"

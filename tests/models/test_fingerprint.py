@@ -4,6 +4,7 @@ before."""
 import warnings
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,19 +31,19 @@ TEXTS = ["the man is here", "a nurse"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny(
         tmp_path_factory.mktemp("behaviour") / "tiny", chat=True, max_position_embeddings=1024
     )
 
 
 @pytest.fixture
-def model(folder):
+def model(folder: Path) -> Any:
     return AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
 @pytest.fixture
-def tokenizer(folder):
+def tokenizer(folder: Path) -> Any:
     return AutoTokenizer.from_pretrained(folder)
 
 
@@ -64,7 +65,7 @@ def steer(model: Any) -> None:
 def set_forward_of_all(model: Any) -> None:
     whole = model.forward
 
-    def doubled(*inputs, **named):
+    def doubled(*inputs: Any, **named: Any) -> Any:
         answer = whole(*inputs, **named)
         answer.logits = answer.logits * 2
         return answer
@@ -139,7 +140,7 @@ def nats(model: Any, tokenizer: Any) -> list[float]:
 
 
 @pytest.fixture(autouse=True)
-def _no_hooks_are_left():
+def _no_hooks_are_left() -> Any:
     before = dict(every_module._global_forward_hooks), dict(every_module._global_forward_pre_hooks)
     yield
     now = every_module._global_forward_hooks, every_module._global_forward_pre_hooks
@@ -161,7 +162,12 @@ def answers_or_none(ask: Callable[[], Any]) -> Any:
     ids=lambda choice: getattr(choice, "__name__", str(choice)),
 )
 def test_a_changed_model_never_gets_the_answers_of_before(
-    change, is_same_object, model, tokenizer, store, tmp_path
+    change: Callable[[Any], None],
+    is_same_object: bool,
+    model: Any,
+    tokenizer: Any,
+    store: RowStore,
+    tmp_path: Path,
 ) -> None:
     if change is steer:
         steer_first(model)
@@ -172,7 +178,7 @@ def test_a_changed_model_never_gets_the_answers_of_before(
     differences = np.subtract(nats(model, tokenizer), plain_before)
     assert np.abs(differences).max() > 0.01, "the change changes nothing"
 
-    def ask(place, key=None):
+    def ask(place: RowStore, key: str | None = None) -> Any:
         loaded = load(model, store=place, tokenizer=tokenizer, cache_key=key)
         return loaded.loglikelihood(TEXTS).nats.tolist()
 
@@ -186,7 +192,7 @@ def test_a_changed_model_never_gets_the_answers_of_before(
     assert ask(store, "another") != old.tolist()
 
 
-def test_packed_weights_alone_make_another_key(model, tokenizer, store) -> None:
+def test_packed_weights_alone_make_another_key(model: Any, tokenizer: Any, store: RowStore) -> None:
     """All tensors of `state_dict` are equal, and one packed layer has other numbers."""
     quantise = torch.ao.quantization.quantize_dynamic
 
@@ -202,7 +208,9 @@ def test_packed_weights_alone_make_another_key(model, tokenizer, store) -> None:
     assert engine() != before
 
 
-def test_where_a_reply_ends_is_part_of_the_key(model, tokenizer, store, error_of) -> None:
+def test_where_a_reply_ends_is_part_of_the_key(
+    model: Any, tokenizer: Any, store: RowStore, error_of
+) -> None:
     greedy = {
         "sampling": Sampling(6, temperature=0),
         "chat": False,
@@ -221,7 +229,9 @@ def test_where_a_reply_ends_is_part_of_the_key(model, tokenizer, store, error_of
     assert "the generation of tiny changed while it was in use" in line
 
 
-def test_the_temperature_of_a_model_is_part_of_the_question(model, tokenizer, store) -> None:
+def test_the_temperature_of_a_model_is_part_of_the_question(
+    model: Any, tokenizer: Any, store: RowStore
+) -> None:
     replies = []
     for temperature in (0.01, 5.0):
         model.generation_config.temperature = temperature
@@ -231,7 +241,9 @@ def test_the_temperature_of_a_model_is_part_of_the_question(model, tokenizer, st
     assert replies[0] != replies[1]
 
 
-def test_a_line_says_what_to_do(model, tokenizer, store, error_of) -> None:
+def test_a_line_says_what_to_do(
+    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
+) -> None:
     steer_first(model)
 
     def ask(**key):
@@ -247,7 +259,9 @@ def test_a_line_says_what_to_do(model, tokenizer, store, error_of) -> None:
     assert np.isfinite(ask(cache_key="v2").nats).all()
 
 
-def test_what_is_random_answers_nothing(model, tokenizer, store, error_of) -> None:
+def test_what_is_random_answers_nothing(
+    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
+) -> None:
     drop_out(model)
     line = error_of(load(model, store=store, tokenizer=tokenizer).loglikelihood, TEXTS)
     assert "tiny computes otherwise each time (by " in line
@@ -262,7 +276,12 @@ class TestFiles:
         return lambda: load("tiny", tiny_params({"tiny": folder}), store=store)
 
     def test_a_model_of_files_is_compared_where_it_is_loaded(
-        self, folder, opened, store, monkeypatch, error_of
+        self,
+        folder: Path,
+        opened,
+        store: RowStore,
+        monkeypatch: pytest.MonkeyPatch,
+        error_of: Callable[..., str],
     ) -> None:
         first = opened().loglikelihood(TEXTS[:1]).nats
         whole = LlamaRMSNorm.forward
@@ -278,7 +297,7 @@ class TestFiles:
         assert line.endswith("or set EVENRULER_CACHE to a new folder")
         assert store.count() == 2  # an answer and the fingerprint
 
-    def test_hooks_on_all_modules_are_refused(self, opened, error_of) -> None:
+    def test_hooks_on_all_modules_are_refused(self, opened, error_of: Callable[..., str]) -> None:
         hook_all(None)
         line = error_of(opened().loglikelihood, TEXTS)
         refused = (
@@ -287,7 +306,7 @@ class TestFiles:
         assert refused in line
 
     def test_it_is_journaled_also_where_nothing_is_loaded(
-        self, opened, monkeypatch, tmp_path
+        self, opened, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         opened().loglikelihood(TEXTS)
         monkeypatch.setenv(JOURNAL, str(tmp_path / "journal"))
@@ -295,14 +314,16 @@ class TestFiles:
         operations = [answered.operation for answered in read_journal(tmp_path / "journal")]
         assert operations == ["fingerprint/1", "likelihood/1", "likelihood/1"]
 
-    def test_a_read_only_store_is_compared_with_and_not_written(self, opened, store) -> None:
+    def test_a_read_only_store_is_compared_with_and_not_written(
+        self, opened, store: RowStore
+    ) -> None:
         opened().loglikelihood(TEXTS)
         store.is_writable = False
         again = opened()
         assert again.backend
         assert again.fingerprint is not None
 
-    def test_every_kind_of_backend_has_one(self, tmp_path, store) -> None:
+    def test_every_kind_of_backend_has_one(self, tmp_path: Path, store: RowStore) -> None:
         masked = tiny_params({"bert": save_tiny_masked(tmp_path / "bert")}, kind="masked")
         model = load("bert", masked, store=store)
         assert model.fingerprint is None

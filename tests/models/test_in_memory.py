@@ -2,6 +2,7 @@
 never mixed up."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +31,17 @@ TEXT = "the man is here"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny(tmp_path_factory.mktemp("given") / "tiny", chat=True)
 
 
 @pytest.fixture
-def model(folder):
+def model(folder: Path) -> Any:
     return AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
 @pytest.fixture
-def tokenizer(folder):
+def tokenizer(folder: Path) -> Any:
     return AutoTokenizer.from_pretrained(folder)
 
 
@@ -67,7 +68,9 @@ def likelihood(model: Any, store: RowStore, **more: Any) -> float:
     return text_nats(load(model, store=store, **more))
 
 
-def test_a_loaded_model_answers_as_its_folder_does(folder, model, tokenizer, store) -> None:
+def test_a_loaded_model_answers_as_its_folder_does(
+    folder: Path, model: Any, tokenizer: Any, store: RowStore
+) -> None:
     settings = model.generation_config
     loaded = load(model, store=store, tokenizer=tokenizer)
     assert (loaded.name, loaded.kind, loaded.entry.chats) == ("tiny", "causal", True)
@@ -86,7 +89,9 @@ def test_a_loaded_model_answers_as_its_folder_does(folder, model, tokenizer, sto
     assert again.asked == 0
 
 
-def test_other_weights_template_or_key_are_other_answers(model, tokenizer, store, error_of) -> None:
+def test_other_weights_template_or_key_are_other_answers(
+    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
+) -> None:
     def opened(**key):
         return load(model, store=store, tokenizer=tokenizer, **key)
 
@@ -105,7 +110,9 @@ def test_other_weights_template_or_key_are_other_answers(model, tokenizer, store
     assert changed.asked == 1
 
 
-def test_what_is_no_model_that_answers_is_one_line(model, tokenizer, store, error_of) -> None:
+def test_what_is_no_model_that_answers_is_one_line(
+    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
+) -> None:
     assert (
         error_of(load, model, store=store)
         == "LlamaForCausalLM: no tokenizer is given; say tokenizer=..."
@@ -121,7 +128,9 @@ def test_what_is_no_model_that_answers_is_one_line(model, tokenizer, store, erro
     assert "leave them out" in error_of(load, "hub:a/b", store=store, cache_key="v1")
 
 
-def test_an_adapter_loaded_or_in_a_folder(tmp_path, folder, model, tokenizer, store) -> None:
+def test_an_adapter_loaded_or_in_a_folder(
+    tmp_path: Path, folder: Path, model: Any, tokenizer: Any, store: RowStore
+) -> None:
     plain = nats(model, tokenizer)
     adapted = tuned(model)
     adapted_nats = nats(adapted, tokenizer)
@@ -145,7 +154,9 @@ def test_an_adapter_loaded_or_in_a_folder(tmp_path, folder, model, tokenizer, st
     assert len({loaded.engine for loaded in models}) == 3
 
 
-def test_an_adapter_that_does_not_fit_is_one_line(tmp_path, folder, model, store, error_of) -> None:
+def test_an_adapter_that_does_not_fit_is_one_line(
+    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: Callable[..., str]
+) -> None:
     place = tmp_path / "lora"
     tuned(model).save_pretrained(place)
     weights_path = place / "adapter_model.safetensors"
@@ -167,7 +178,7 @@ def test_an_adapter_that_does_not_fit_is_one_line(tmp_path, folder, model, store
 
 
 def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
-    tmp_path, folder, model, store, error_of
+    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: Callable[..., str]
 ) -> None:
     place = tmp_path / "lora"
     tuned(model).save_pretrained(place)
@@ -192,17 +203,19 @@ def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
             model_entry(**wrong)
 
 
-def test_an_adapter_before_texts_is_refused(model, tokenizer, store, error_of) -> None:
+def test_an_adapter_before_texts_is_refused(
+    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
+) -> None:
     prompted = get_peft_model(
         model, PromptEncoderConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
     ).eval()
     assert "is no change of weights" in error_of(load, prompted, store=store, tokenizer=tokenizer)
 
 
-def test_a_function_writes_replies(store) -> None:
+def test_a_function_writes_replies(store: RowStore) -> None:
     calls = []
 
-    def writer(messages, **settings):
+    def writer(messages: list[dict[str, str]], **settings: Any) -> str | None:
         calls.append((messages, settings))
         text = messages[-1]["content"]
         return None if "no" in text else text.upper()
@@ -233,10 +246,12 @@ def test_a_function_writes_replies(store) -> None:
     assert (len(calls), store.count()) == (5, n_kept)
 
 
-def test_a_function_that_fails_stops_in_one_line(store, error_of) -> None:
+def test_a_function_that_fails_stops_in_one_line(
+    store: RowStore, error_of: Callable[..., str]
+) -> None:
     errors = [OSError("no quota\nleft")]
 
-    def writer(messages, **_):
+    def writer(messages: list[dict[str, str]], **_: Any) -> Any:
         text = messages[-1]["content"]
         if text == "b" and errors:
             raise errors.pop()
@@ -262,13 +277,15 @@ def test_a_function_that_fails_stops_in_one_line(store, error_of) -> None:
         ("http://[::1]:1/", "http://[::1]:1"),
     ],
 )
-def test_where_ollama_is(monkeypatch, setting, address) -> None:
+def test_where_ollama_is(monkeypatch: pytest.MonkeyPatch, setting: str, address: str) -> None:
     monkeypatch.setenv(OLLAMA, setting)
     assert ollama_address() == address
 
 
 @pytest.mark.enable_socket
-def test_ollama(monkeypatch, store, error_of) -> None:
+def test_ollama(
+    monkeypatch: pytest.MonkeyPatch, store: RowStore, error_of: Callable[..., str]
+) -> None:
     variables = {URL: "http://127.0.0.1:9/v1", KEY: "secret of another server"}
     for name, setting in variables.items():
         monkeypatch.setenv(name, setting)
@@ -293,7 +310,9 @@ def test_ollama(monkeypatch, store, error_of) -> None:
     assert "start it (`ollama serve`)" in error_of(resolve_model, "ollama:qwen3:8b", store)
 
 
-def test_a_plain_path(folder, store, monkeypatch, error_of) -> None:
+def test_a_plain_path(
+    folder: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+) -> None:
     monkeypatch.chdir(folder.parent)
     assert resolve_model("./tiny", store).entry.source == "local:./tiny"
     assert resolve_model(folder, store).entry.source == f"local:{folder}"

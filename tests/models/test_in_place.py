@@ -1,6 +1,7 @@
 """A word in its place, with both sides seen."""
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def plain_masked(model: Model, placed: WordInPlace) -> np.ndarray:
 
 
 @pytest.fixture
-def loaded(load_saved, tmp_path):
+def loaded(load_saved, tmp_path) -> Callable[..., Model]:
     """Loads a tiny masked model, of this folder or another one."""
 
     def load_masked(folder=None):

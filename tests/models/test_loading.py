@@ -164,7 +164,7 @@ class TestEmbedder:
     def test_weights_that_lack_a_tensor_are_refused(self, refusal) -> None:
         name = "encoder.layer.0.output.dense.weight"
 
-        def without(folder):
+        def without(folder: Path) -> None:
             weights = load_file(folder / "model.safetensors")
             del weights[name]
             save_file(
@@ -188,7 +188,7 @@ class TestLoading:
         [(OSError("a\nb"), "a"), (KeyError("a"), "'a'")],
     )
     def test_the_first_line_of_what_is_wrong(self, error, reason, error_of) -> None:
-        def load():
+        def load() -> None:
             with convert_load_errors("tiny", "here"):
                 raise error
 
@@ -223,7 +223,9 @@ class TestLoading:
         assert line.startswith("here: tiny lacks 3 tensors, as ")
 
 
-def test_a_tokenizer_is_saved_in_the_same_bytes_whether_it_was_loaded_offline(tmp_path) -> None:
+def test_a_tokenizer_is_saved_in_the_same_bytes_whether_it_was_loaded_offline(
+    tmp_path: Path,
+) -> None:
     tiny_tokenizer().save_pretrained(tmp_path / "tokenizer")
     contents = []
     for offline in (True, False):

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from evenruler.models import Sampling, WordInPlace, load
+from evenruler.models import Model, Sampling, WordInPlace, load
 from tests.models.backends import test_encoders, test_nli
 from tests.tiny import save_tiny_masked
 
 
 @pytest.fixture
-def broken(tiny):
+def broken(tiny) -> Model:
     """A causal model with one weight that is no number."""
     model = tiny(chat=True)
     model.backend.model.base_model.norm.weight.data[3] = torch.nan

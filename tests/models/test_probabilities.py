@@ -1,5 +1,6 @@
 """Probabilities of labels through the row store, for texts that are never cut."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
+from evenruler.models.model import Model
 from tests.models.backends.test_encoders import LABELS, plain, save_classifier
 from tests.models.conftest import change_json
 from tests.training.tiny import LONGEST, WORDS
@@ -25,12 +27,12 @@ TOO_LONG = f"{FITS} w0"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_classifier(tmp_path_factory.mktemp("classifier"))
 
 
 @pytest.fixture
-def opened(load_saved):
+def opened(load_saved) -> Callable[..., Model]:
     return partial(load_saved, kind="classifier")
 
 

@@ -3,6 +3,7 @@ made by hand."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +20,7 @@ from evenruler.models.backends.likelihood import word_tokens
 from evenruler.models.chat_settings import NOW, ChatSettings
 from evenruler.models.loading import LoadedModel
 from evenruler.models.questions import Prompt, Sampling, WordRequest
-from evenruler.models.store import keys_of
+from evenruler.models.store import RowStore, keys_of
 from evenruler.models.templates import message_layouts, render_prompt, writes_as_before
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
@@ -231,7 +232,7 @@ FORMATS = {
 
 
 @pytest.fixture(scope="module")
-def network():
+def network() -> Any:
     """A random model, of so many tokens that every tokenizer here fits."""
     sizes = {
         "hidden_size": 16,
@@ -280,7 +281,9 @@ def right_tokens(chat: Format, system: str | None) -> list[int]:
 class TestChatTokens:
     @pytest.mark.parametrize("name", FORMATS)
     @pytest.mark.parametrize("system", [None, SYSTEM], ids=["alone", "with a system prompt"])
-    def test_a_chat_is_what_its_template_writes(self, name, system, network, monkeypatch) -> None:
+    def test_a_chat_is_what_its_template_writes(
+        self, name: str, system: str | None, network: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Token by token, with nothing before them and nothing cut off."""
         chat = FORMATS[name]
         clock = SimpleNamespace(now=lambda: NOW)
@@ -300,7 +303,7 @@ class TestChatTokens:
             "a template without marks",
         ],
     )
-    def test_a_word_is_scored_after_these_tokens(self, name, network) -> None:
+    def test_a_word_is_scored_after_these_tokens(self, name: str, network: Any) -> None:
         """Its log-probability is that of the plain model after the same tokens."""
         chat = FORMATS[name]
         tokenizer = chat.tokenizer()
@@ -320,7 +323,7 @@ class TestChatTokens:
         answer = answer_to(backend_of(chat, network), WordRequest(" she", PROMPT, chat=True))
         assert answer[0] == pytest.approx(expected, abs=1e-4)
 
-    def test_a_plain_text_begins_with_the_start(self, network) -> None:
+    def test_a_plain_text_begins_with_the_start(self, network: Any) -> None:
         chat = FORMATS["headers and the date (Llama 3)"]
         tokenizer = chat.tokenizer()
         prompt = Prompt(PROMPT, Sampling(max_new_tokens=4), 0)
@@ -328,7 +331,7 @@ class TestChatTokens:
         assert list(ours) == tokenizer(PROMPT)["input_ids"]  # this tokenizer adds its start itself
         assert ours[0] == tokenizer.bos_token_id
 
-    def test_chats_without_a_common_first_token_are_scored_in_one_pack(self, network) -> None:
+    def test_chats_without_a_common_first_token_are_scored_in_one_pack(self, network: Any) -> None:
         """A trie with several roots: each prompt is seen by itself."""
         backend = backend_of(FORMATS["a template without marks"], network)
         texts = ("Who cooks?", "he cooks", "The man is")
@@ -379,7 +382,7 @@ class TestTheGate:
         ids=["constant", "random", "raises"],
     )
     def test_what_does_not_reach_the_model_is_refused(
-        self, template, reason, system, error_of
+        self, template: str, reason: str, system, error_of
     ) -> None:
         line = error_of(render_prompt, tokenizer_with(template), "m", "Hi.", system, True)
         assert f"the chat template of m does not take a prompt ({reason}" in line
@@ -405,7 +408,7 @@ class TestStoredAnswers:
     )
 
     @pytest.mark.parametrize("name", [*SAME, *OTHER])
-    def test_where_the_tokens_are_those_of_before(self, name) -> None:
+    def test_where_the_tokens_are_those_of_before(self, name: str) -> None:
         chat = FORMATS[name]
         assert writes_as_before(chat.tokenizer(), chat.options) is (name in self.SAME)
 
@@ -418,7 +421,7 @@ class TestStoredAnswers:
         ids=["as before", "without its start"],
     )
     def test_the_version_of_an_operation_tells_them_apart(
-        self, template, version, tmp_path, store
+        self, template: str, version: int, tmp_path: Path, store: RowStore
     ) -> None:
         folder = save_tiny(tmp_path / "m", chat=True)
         tokenizer_with(template).save_pretrained(folder)

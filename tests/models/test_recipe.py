@@ -162,7 +162,7 @@ RECORD = {
 
 class TestRecord:
     @pytest.fixture
-    def write(self, tmp_path):
+    def write(self, tmp_path) -> None:
         """Writes a record of `tiny`; gives its path."""
 
         def write_record(text):

@@ -3,6 +3,7 @@ model's."""
 
 import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ NATS_AND_TOKENS = [(-3.0, 2), (-4.0, 2)]
 
 
 @pytest.fixture
-def release(tmp_path, monkeypatch):
+def release(tmp_path: Path, monkeypatch) -> Path:
     """Where the release of this test lies; stores are in the same folder."""
     folder = tmp_path / "recorded"
     monkeypatch.setattr(cache, "open_release", functools.cache(lambda: AnswerRelease(folder)))
@@ -34,10 +35,10 @@ def release(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def recorded(release, tmp_path, monkeypatch):
+def recorded(release: Path, tmp_path: Path, monkeypatch) -> Callable[..., None]:
     """Makes a release of what is done meanwhile."""
 
-    def record(does):
+    def record(does: Callable[[], object]) -> None:
         with monkeypatch.context() as patch:
             patch.setenv(JOURNAL, str(tmp_path / "journal"))
             does()

@@ -70,8 +70,11 @@ def lines(*rows: object) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+Recorded = Callable[..., Model]
+
+
 @pytest.fixture
-def recorded(tmp_path):
+def recorded(tmp_path: Path) -> Recorded:
     """A model of a file with this content."""
 
     def open_log(content, name="log.jsonl"):
@@ -89,21 +92,21 @@ def answers(model: Model, key: str = "Age/1/0", prompt: str = BOTH) -> list[floa
     return list(model.loglikelihood(OPTIONS, [prompt] * 3, keys=keys).nats)
 
 
-def test_replies_of_the_harness(recorded, error_of) -> None:
+def test_replies_of_the_harness(recorded: Recorded, error_of) -> None:
     model = recorded(lines(generated(0, " The grandson")))
     assert answers(model) == [0, 1, 0]
     line = error_of(answers, model, prompt="I saw one.\n\nQ: Who?\nA:")
     assert "it answers another text than 'Age/1/0' of this benchmark" in line
 
 
-def test_a_file_of_windows_and_a_second_filter(recorded) -> None:
+def test_a_file_of_windows_and_a_second_filter(recorded: Recorded) -> None:
     row = generated(0, "The grandson")
     content = lines(row, {**row, "filter": "first", "filtered_resps": ["grandson"]})
     windows = b"\xef\xbb\xbf" + content.replace("\n", "\r\n").encode()
     assert answers(recorded(windows)) == [0, 1, 0]
 
 
-def test_documents_that_do_not_say_which_they_are(recorded, error_of) -> None:
+def test_documents_that_do_not_say_which_they_are(recorded: Recorded, error_of) -> None:
     """By the prompt, and by options that the document holds."""
     row = generated(
         0,
@@ -119,7 +122,7 @@ def test_documents_that_do_not_say_which_they_are(recorded, error_of) -> None:
     assert "it answers another text" in error_of(answers, recorded(lines(other)))
 
 
-def test_a_task_of_free_text_answers_no_question(recorded, error_of) -> None:
+def test_a_task_of_free_text_answers_no_question(recorded: Recorded, error_of) -> None:
     model = recorded(lines(generated(0, "42", "6 x 7?", doc={"question": "6 x 7?"})))
     none = "none of its answers (lm-evaluation-harness replies) is to one of these 3 texts"
     assert none in error_of(answers, model)
@@ -158,7 +161,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "reason"), BROKEN)
-def test_samples_that_are_broken(recorded, text, reason, error_of) -> None:
+def test_samples_that_are_broken(recorded: Recorded, text: str, reason: str, error_of) -> None:
     assert reason in error_of(recorded, text)
 
 
@@ -184,7 +187,7 @@ def deflated(log: dict[str, Any]) -> bytes:
     return packed.getvalue()
 
 
-def test_logs_of_inspect_ai_in_three_forms(recorded) -> None:
+def test_logs_of_inspect_ai_in_three_forms(recorded: Recorded) -> None:
     log = inspected()
     forms = {
         "a.eval": EVAL.read_bytes(),
@@ -245,7 +248,9 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize(("text", "expected"), CHOSEN)
-def test_what_a_log_of_inspect_ai_says(recorded, text, expected) -> None:
+def test_what_a_log_of_inspect_ai_says(
+    recorded: Recorded, text: str, expected: list[float]
+) -> None:
     assert answers(recorded(text, "log.json"), "Age/1/1", QUESTION) == expected
 
 
@@ -293,17 +298,21 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED)
-def test_logs_of_inspect_ai_that_are_refused(recorded, text, reason, error_of) -> None:
+def test_logs_of_inspect_ai_that_are_refused(
+    recorded: Recorded, text: str, reason: str, error_of
+) -> None:
     assert reason in error_of(recorded, text, "log.json")
 
 
-def test_another_version_of_a_question(recorded, error_of) -> None:
+def test_another_version_of_a_question(recorded: Recorded, error_of) -> None:
     text = json.dumps(inspected()).replace("The grandson forgot.", "The grandson had forgotten.")
     line = error_of(answers, recorded(text, "log.json"), "Age/1/1", QUESTION)
     assert "it answers another text than 'Age/1/1' of this benchmark; take the version" in line
 
 
-def test_how_often_the_scorer_read_another_answer_is_told(recorded, capsys) -> None:
+def test_how_often_the_scorer_read_another_answer_is_told(
+    recorded: Recorded, capsys: pytest.CaptureFixture[str]
+) -> None:
     recorded(written("ANSWER: B", "C"), "log.json")
     counted = (
         "in 1 of 3 samples the scorer read another answer than the reply states; the reply count"
@@ -329,12 +338,14 @@ LISTED = "A. {}\nB. {}\nC. {}\nA:".format(*OPTIONS)
         ({"choices": [*OPTIONS]}, "A. Smith\nB. Jones\n\nWho?\nA:"),
     ],
 )
-def test_letters_are_of_the_options_as_the_model_saw_them(doc, prompt, recorded) -> None:
+def test_letters_are_of_the_options_as_the_model_saw_them(
+    doc: dict[str, Any], prompt: str, recorded: Recorded
+) -> None:
     model = recorded(lines(generated(0, "B", prompt, doc=doc)))
     assert answers(model, "", prompt) == [0, 1, 0]
 
 
-def test_a_letter_of_options_in_no_order_is_refused(recorded, error_of) -> None:
+def test_a_letter_of_options_in_no_order_is_refused(recorded: Recorded, error_of) -> None:
     doc = {
         "first": OPTIONS[0],
         "other": OPTIONS[1],
@@ -344,7 +355,7 @@ def test_a_letter_of_options_in_no_order_is_refused(recorded, error_of) -> None:
     assert "its log does not list the options of 'Who?' in their order" in line
 
 
-def test_replies_and_how_they_were_read_stand_beside_the_values(recorded) -> None:
+def test_replies_and_how_they_were_read_stand_beside_the_values(recorded: Recorded) -> None:
     model = recorded(lines(generated(0, "B"), generated(1, "Nobody knows.")))
     keys = [
         f"Age/1/{row}/{place}"

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 import evenruler
 from evenruler.models import load
 from evenruler.models.loading import SCALES
+from evenruler.models.store import RowStore
 from tests.models.conftest import change_json
 from tests.tiny import save_tiny, tiny_params
 
@@ -31,7 +32,7 @@ def scaled(dtype: torch.dtype, suffix: str) -> Callable[[dict[str, Any]], dict[s
     """Linear weights divided by their scale, and the scales beside them, as FP8 models are
     published."""
 
-    def change(weights):
+    def change(weights: dict[str, Any]) -> dict[str, Any]:
         rescaled = {}
         for key, tensor in weights.items():
             if "proj" in key:
@@ -68,7 +69,9 @@ def refusal(folder, store, error_of):
         (FLOAT8, "compressed-tensors"),
     ],
 )
-def test_weights_of_eight_bits_are_refused(dtype, method, folder, refusal) -> None:
+def test_weights_of_eight_bits_are_refused(
+    dtype: torch.dtype, method: str | None, folder, refusal
+) -> None:
     rewrite(folder, scaled(dtype, "weight_scale"))
     if method:
         change_json(folder / "config.json", quantization_config={"quant_method": method})
@@ -79,7 +82,7 @@ def test_weights_of_eight_bits_are_refused(dtype, method, folder, refusal) -> No
 
 
 @pytest.mark.parametrize("suffix", ["weight_scale", "qzeros"])
-def test_scales_that_are_not_used_are_refused(suffix, folder, refusal) -> None:
+def test_scales_that_are_not_used_are_refused(suffix: str, folder, refusal) -> None:
     rewrite(folder, scaled(torch.float16, suffix))
     name = f"model.layers.0.mlp.down_proj.{suffix}"
     assert f"tiny has scales of quantised weights, as {name}, that would not be" in refusal()
@@ -114,7 +117,7 @@ def test_names_of_scales() -> None:
     assert not any(map(SCALES.search, plain))
 
 
-def test_masks_in_bytes_are_no_weights(folder, store) -> None:
+def test_masks_in_bytes_are_no_weights(folder, store: RowStore) -> None:
     mask = {"model.layers.0.self_attn.bias": torch.ones(1, 1, 4, 4).byte()}
     rewrite(folder, lambda weights: weights | mask)
     model = load(
@@ -130,7 +133,7 @@ def test_masks_in_bytes_are_no_weights(folder, store) -> None:
 
 @pytest.mark.slow
 def test_tensors_that_are_not_used_are_a_warning_in_the_result_also_from_the_store(
-    tmp_path, monkeypatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     folder = save_tiny(tmp_path / "tiny", max_position_embeddings=1024)

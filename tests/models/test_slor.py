@@ -10,7 +10,7 @@ from tests.models.conftest import TEXTS, raw_nats
 
 
 @pytest.fixture(autouse=True)
-def _small_batches(set_capacity, monkeypatch):
+def _small_batches(set_capacity, monkeypatch) -> None:
     """So few positions go into a batch that the texts fill several, and the longest alone is more
     than one holds."""
     set_capacity(nodes=40)

@@ -50,12 +50,12 @@ def locate(store):
 
 
 @pytest.fixture
-def converter(llama_folder, monkeypatch):
+def converter(llama_folder, monkeypatch) -> list[bytes]:
     """Takes the place of the conversion, which needs a real GGUF file: notes what it was given,
     saves a tiny model."""
     contents: list[bytes] = []
 
-    def convert(path, folder, where):
+    def convert(path: Path, folder: Path, where: str) -> None:
         contents.append(path.read_bytes())
         shutil.copytree(llama_folder, folder, dirs_exist_ok=True)
 
@@ -150,7 +150,7 @@ class TestPackages:
     ) -> None:
         _, tiny = package()
 
-        def interrupted(path, folder, where):
+        def interrupted(path: Path, folder: Path, where: str) -> None:
             (folder / "half").touch()
             raise KeyboardInterrupt
 
@@ -293,12 +293,12 @@ HUB = {"source": "hub:org/tiny", "revision": COMMIT}
 
 class TestHub:
     @pytest.fixture
-    def hub(self, llama_folder, monkeypatch):
+    def hub(self, llama_folder, monkeypatch) -> dict:
         """Takes the place of the Hub: hands out a folder, or raises what the test puts under
         `error`."""
         state = {"error": None, "folder": llama_folder}
 
-        def snapshot_download(repo, **options):
+        def snapshot_download(repo: str, **options) -> str:
             state.update(repo=repo, **options)
             if state["error"]:
                 raise state["error"]
@@ -322,7 +322,7 @@ class TestHub:
         (folder / "model.safetensors").unlink()
         downloads = []
 
-        def snapshot_download(*repo, **options):
+        def snapshot_download(*repo: str, **options) -> str:
             downloads.append((*repo, options["revision"], options["allow_patterns"]))
             if len(downloads) == 2:
                 torch.save(weights, folder / "pytorch_model.bin")

@@ -23,6 +23,7 @@ from evenruler.models.starts import (
     read_start,
     usual_starts,
 )
+from evenruler.models.store import RowStore
 from tests.models.conftest import raw_token_nats
 from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
 
@@ -48,7 +49,7 @@ def number(tokenizer: Any, token: str) -> int:
         (False, 100_000, [("</s>", END_TOKEN)]),  # beyond the vocabulary
     ],
 )
-def test_usual_starts(bos, configured, starts) -> None:
+def test_usual_starts(bos: bool, configured: Any, starts: list[tuple[str, Any]]) -> None:
     """The tokenizer's comes first, then the configuration's, then the end token."""
     tokenizer = tiny_tokenizer(bos=bos)
     token_id = number(tokenizer, configured) if isinstance(configured, str) else configured
@@ -102,7 +103,7 @@ class TestModels:
         ],
     )
     def test_texts_are_scored_after_it_and_it_is_named(
-        self, bos, configured, start, tmp_path, load_saved
+        self, bos: bool, configured: str | None, start: Start, tmp_path: Path, load_saved
     ) -> None:
         folder = saved(tmp_path / "m", bos, configured)
         model = load_saved(folder)
@@ -120,14 +121,14 @@ class TestModels:
         assert nats == pytest.approx(raw_nats(llama_folder, "<pad>", TEXT), abs=1e-4)
         assert json.loads(declared.engine) == {**json.loads(plain.engine), "start": "<pad>"}
 
-    def test_the_other_start_is_asked_for_by_name(self, tmp_path, load_saved) -> None:
+    def test_the_other_start_is_asked_for_by_name(self, tmp_path: Path, load_saved) -> None:
         folder = saved(tmp_path / "m", True, None)
         model = load_saved(folder)
         for other, start in ((False, "<s>"), (True, "</s>"), (False, "<s>")):
             (nats,) = model.loglikelihood([TEXT], other_start=other).nats
             assert nats == pytest.approx(raw_nats(folder, start, TEXT), abs=1e-4)
 
-    def test_without_another_start_there_is_no_number(self, tmp_path, load_saved) -> None:
+    def test_without_another_start_there_is_no_number(self, tmp_path: Path, load_saved) -> None:
         model = load_saved(saved(tmp_path / "m", False, None))
         for _ in range(2):  # also from the store
             likelihoods = model.loglikelihood([TEXT, "x"], other_start=True)
@@ -141,7 +142,7 @@ class TestModels:
             nats = {model.whole_words(["Who?"], [" he"], chat=chat).nats[0] for model in models}
             assert (len(nats) == 1) is chat
 
-    def test_files_take_a_start_by_option(self, llama_folder, store, error_of) -> None:
+    def test_files_take_a_start_by_option(self, llama_folder, store: RowStore, error_of) -> None:
         resolved = resolve_model(
             f"local:{llama_folder}",
             store,

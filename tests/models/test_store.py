@@ -5,7 +5,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -47,7 +47,7 @@ class TestAnswers:
         assert store.count() == 0
 
     def test_a_batch_is_written_whole_or_not_at_all(self, store) -> None:
-        def breaks():
+        def breaks() -> Iterator[tuple[bytes, bytes]]:
             yield key_of(1), b"one"
             raise KeyboardInterrupt
 
@@ -286,7 +286,7 @@ def as_another_user(call: Callable[[], None]) -> str:
 
 class TestReadOnly:
     @pytest.fixture
-    def root(self):
+    def root(self) -> Iterator[Path]:
         """A folder that another user comes to."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder).chmod(0o755)
@@ -306,7 +306,7 @@ class TestReadOnly:
         store.path.chmod(file)
         root.chmod(folder)
 
-        def use():
+        def use() -> None:
             opened = RowStore(root)
             assert opened.get([*NUMBERS]) == NUMBERS
             assert not opened.is_writable
@@ -326,7 +326,7 @@ class TestReadOnly:
             path.chmod(0o444)
         root.chmod(0o555)
 
-        def use():
+        def use() -> None:
             assert RowStore(root).get([*NUMBERS]) == NUMBERS
 
         assert as_another_user(use) == ""

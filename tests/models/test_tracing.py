@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,9 @@ KINDS = [
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda save: save.__name__)
-def saved(request, tmp_path_factory):
+def saved(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp(request.param.__name__) / "model"
     folder.mkdir()
     return folder, request.param(folder)
@@ -146,7 +149,9 @@ def flipped(path: Path, content: bytes) -> bytes:
     return bytes([content[0] ^ 1]) + content[1:]
 
 
-def test_each_file_that_a_loader_opens_is_part_of_the_key(saved, store) -> None:
+def test_each_file_that_a_loader_opens_is_part_of_the_key(
+    saved: tuple[Path, dict[str, Any]], store: RowStore
+) -> None:
     folder, entry = saved
     params = catalogue(folder, entry)
     before = load("tiny", params, store=store).engine
@@ -180,7 +185,7 @@ def test_each_file_that_a_loader_opens_is_part_of_the_key(saved, store) -> None:
     ],
 )
 def test_files_of_tokenizers_and_adapters_that_need_other_libraries_count(
-    where, names, tmp_path, store
+    where, names, tmp_path: Path, store: RowStore
 ) -> None:
     folders = [save_tiny(tmp_path / "model"), tmp_path / "adapter"]
     folders[1].mkdir()
@@ -228,7 +233,7 @@ def test_a_tensor_that_is_replaced_is_hashed_again(replace) -> None:
     assert weights.sha256(core, "tiny", is_keyed=False) not in (before, "")
 
 
-def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of) -> None:
+def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of: Callable[..., str]) -> None:
     line = error_of(hash_content, {"a.state": object()}, "tiny")
     assert line.startswith("tiny: what it holds as a.state cannot be read (a object); ")
     assert line.endswith('give `cache_key="..."`, another one for other weights')
@@ -239,7 +244,7 @@ class TestOutside:
     """What a file names outside its folder is loaded by the libraries, and so is refused."""
 
     @pytest.fixture
-    def folder(self, tmp_path):
+    def folder(self, tmp_path: Path) -> Path:
         folder = tmp_path / "model"
         folder.mkdir()
         embedding(folder)
@@ -253,7 +258,14 @@ class TestOutside:
         ],
         ids=["name", "args"],
     )
-    def test_of_an_embedder(self, setting, folder, tmp_path, store, error_of) -> None:
+    def test_of_an_embedder(
+        self,
+        setting: Any,
+        folder: Path,
+        tmp_path: Path,
+        store: RowStore,
+        error_of: Callable[..., str],
+    ) -> None:
         other = shutil.copytree(folder, tmp_path / "other")
         (other / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes() + b" ")
         change_json(folder / "sentence_bert_config.json", **setting(other))
@@ -267,7 +279,7 @@ class TestOutside:
         assert line.endswith("; put that file into the model's folder, and name it there")
         assert store.count() == 0
 
-    def test_of_a_tokenizer(self, tmp_path, store) -> None:
+    def test_of_a_tokenizer(self, tmp_path: Path, store: RowStore) -> None:
         """Where the library reads the file elsewhere, it is refused."""
         folder, other = save_tiny(tmp_path / "model"), save_tiny(tmp_path / "other")
         change_json(folder / "tokenizer_config.json", tokenizer_file=f"{other}/tokenizer.json")
@@ -285,7 +297,7 @@ class TestOutside:
         is_read = any(Path(read).is_relative_to(other) for read in reads)
         assert line.startswith(f"{other}/") == is_read
 
-    def test_by_a_link(self, tmp_path, store) -> None:
+    def test_by_a_link(self, tmp_path: Path, store: RowStore) -> None:
         """A link to a file elsewhere, as in the cache of the Hub, is hashed by its content."""
         folder, other = save_tiny(tmp_path / "model"), tmp_path / "blobs"
         other.mkdir()
@@ -301,7 +313,9 @@ class TestOutside:
 
 
 class TestRequire:
-    def test_what_is_outside_and_what_is_no_file_of_a_model(self, tmp_path, error_of) -> None:
+    def test_what_is_outside_and_what_is_no_file_of_a_model(
+        self, tmp_path: Path, error_of: Callable[..., str]
+    ) -> None:
         folder, hashed = tmp_path / "model", {tmp_path / "model/config.json"}
         cases = {
             "other/mine.json": "tiny was loaded with a file outside its folder",
@@ -318,7 +332,7 @@ class TestRequire:
         require_hashed("tiny", [*sound, "/nowhere/x.json"], hashed, [folder])
 
     def test_files_of_a_model_count_though_they_lie_among_libraries(
-        self, tmp_path, monkeypatch, error_of
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
     ) -> None:
         monkeypatch.setattr("sys.prefix", str(tmp_path))
         (tmp_path / "other.py").write_text("")
@@ -344,7 +358,9 @@ class TestRequire:
         ],
         ids=["BPE", "WordPiece", "WordLevel"],
     )
-    def test_readers_of_words_are_heard(self, kind, names, method, tmp_path) -> None:
+    def test_readers_of_words_are_heard(
+        self, kind: Any, names: dict[str, str], method: str, tmp_path: Path
+    ) -> None:
         """Called with paths in their places, and by name."""
         text_by_file = {
             "vocab.json": '{"<unk>": 0, "a": 1, "b": 2, "ab": 3}',
@@ -359,7 +375,7 @@ class TestRequire:
             getattr(kind, method)(**paths)
         assert reads == [*paths.values()] * 2
 
-    def test_sentencepiece_is_heard(self, tmp_path) -> None:
+    def test_sentencepiece_is_heard(self, tmp_path: Path) -> None:
         """It need not be installed, so a module of its name stands in, in another process."""
         lines = [
             "class SentencePieceProcessor:",

@@ -2,7 +2,9 @@
 result."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load
 from evenruler.models.adapters import verify_base
+from evenruler.models.store import RowStore
 from tests.models.conftest import change_json, model_entry, raw_token_nats
 from tests.tiny import save_tiny, tiny_params
 
@@ -24,7 +27,7 @@ COMMITS = "a" * 40, "b" * 40
 
 
 @pytest.fixture
-def adapter(tmp_path):
+def adapter(tmp_path: Path) -> Path:
     base = save_tiny(tmp_path / "base")
     model = AutoModelForCausalLM.from_pretrained(base)
     config = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
@@ -37,7 +40,9 @@ def write_base(adapter: Path, base: str | None, revision: str | None = None) -> 
     change_json(path, base_model_name_or_path=base, revision=revision)
 
 
-def test_another_folder_with_other_weights_is_refused(adapter, tmp_path, store, error_of) -> None:
+def test_another_folder_with_other_weights_is_refused(
+    adapter: Path, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
+) -> None:
     """Shapes are equal, so that nothing else would tell."""
     other = save_tiny(tmp_path / "other", seed=1)
     copy = shutil.copytree(tmp_path / "base", tmp_path / "copy")
@@ -65,7 +70,12 @@ def test_another_folder_with_other_weights_is_refused(adapter, tmp_path, store, 
     ],
 )
 def test_a_base_on_the_hub_is_compared_by_name_and_commit(
-    named, revision, expected, adapter, store, error_of
+    named: str,
+    revision: str | None,
+    expected: str | None,
+    adapter: Path,
+    store: RowStore,
+    error_of: Any,
 ) -> None:
     write_base(adapter, named, revision)
     declared = model_entry(source="hub:org/name", revision=COMMITS[0])
@@ -85,7 +95,9 @@ def test_a_base_on_the_hub_is_compared_by_name_and_commit(
         (None, "tests", 1),
     ],
 )
-def test_what_cannot_be_compared_is_said(named, origin, n_doubts, adapter, store) -> None:
+def test_what_cannot_be_compared_is_said(
+    named: str | None, origin: str, n_doubts, adapter: Path, store: RowStore
+) -> None:
     base = adapter.parent / "base"
     write_base(adapter, named)
     declared = model_entry(source=f"local:{base}", origin=origin)
@@ -94,7 +106,9 @@ def test_what_cannot_be_compared_is_said(named, origin, n_doubts, adapter, store
     assert all(doubt.startswith("the model's files: the adapter ") for doubt in doubts)
 
 
-def test_an_adapter_with_new_tokens(tmp_path, store, error_of) -> None:
+def test_an_adapter_with_new_tokens(
+    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
+) -> None:
     """Against PEFT itself; without its rows the new tokens would be random."""
     base, lora = save_tiny(tmp_path / "base", tie_word_embeddings=False), tmp_path / "lora"
     tokenizer = AutoTokenizer.from_pretrained(base)

@@ -43,13 +43,13 @@ def tokenizer():
 
 
 @pytest.fixture(scope="module")
-def probabilities():
+def probabilities() -> np.ndarray:
     """[token, next token]"""
     return np.random.default_rng(0).dirichlet(np.ones(10), size=10)
 
 
 @pytest.fixture(scope="module")
-def written(probabilities):
+def written(probabilities) -> dict[tuple[int, ...], float]:
     """The probability of every way to go on for four tokens after a full stop."""
     probability_by_tokens = {(): 1.0}
     for _ in range(LENGTH):
@@ -94,7 +94,7 @@ def markov(tokenizer, probabilities, tmp_path):
 
 
 @pytest.fixture(params=["shared", "plain"])
-def mass(request, markov):
+def mass(request, markov) -> dict[str, float]:
     """Of each word after a full stop."""
     markov.backend._scorer.plain_because = "told so" if request.param == "plain" else None
     answers = markov.whole_words(["."] * len(WRITTEN), WRITTEN)

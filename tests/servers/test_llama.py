@@ -4,6 +4,7 @@ give, refused.
 `make test-vllm` runs this; no other target does.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,9 @@ def elsewhere(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_framing_instrument_by_replies(tmp_path, capsys) -> None:
+def test_a_framing_instrument_by_replies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     result = measure(
         SERVED, "framing-age", name="any", kind="chat", limit=3, out=tmp_path / "results"
     )
@@ -38,13 +41,13 @@ def test_a_framing_instrument_by_replies(tmp_path, capsys) -> None:
     assert again.figures == result.figures
 
 
-def test_likelihoods_are_refused(error_of) -> None:
+def test_likelihoods_are_refused(error_of: Callable[..., str]) -> None:
     line = error_of(
         measure, SERVED, "probes-age-competence", name="any", kind="completions", limit=3
     )
     assert line.startswith("any: the server gives no log-probabilities of a prompt")
 
 
-def test_another_name_is_refused_with_its_own(error_of) -> None:
+def test_another_name_is_refused_with_its_own(error_of: Callable[..., str]) -> None:
     line = error_of(measure, "endpoint:any", "framing-age", kind="chat", limit=3)
     assert line.endswith(f"or name the one that you mean: {SERVED}")

@@ -134,7 +134,7 @@ def by_transformers(
     return np.array(nats)
 
 
-def test_every_sentence_of_a_probe(both, say) -> None:
+def test_every_sentence_of_a_probe(both: Both, say: Say) -> None:
     """Whole sentences, each from the start token on."""
     requests = requests_of(PROBE, both.chosen("completions"), "loglikelihood")
     pairs = list(dict.fromkeys(chain.from_iterable(map(_sentences, requests))))
@@ -164,7 +164,7 @@ def test_every_sentence_of_a_probe(both, say) -> None:
     assert apart.max() < APART
 
 
-def test_a_probe_measured(both, say) -> None:
+def test_a_probe_measured(both: Both, say: Say) -> None:
     """`measure` on what the test above has in the store: figures, verdicts and biases are the
     same."""
     with request_budget(0):
@@ -186,7 +186,7 @@ def test_a_probe_measured(both, say) -> None:
     )
 
 
-def test_choices_of_a_framing_instrument(both, say) -> None:
+def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
     """Every word of a decision point after its prompt, and which of them is the likeliest."""
     (request, *_) = requests_of(FRAMING, both.chosen("completions"), "words", "trial", STIMULI)
     prompts_and_words = zip(request.inputs["prompt"], request.inputs["surface_form"], strict=True)
@@ -212,7 +212,7 @@ def test_choices_of_a_framing_instrument(both, say) -> None:
     assert max(apart) < APART
 
 
-def test_the_likeliest_replies_in_a_chat(both, say) -> None:
+def test_the_likeliest_replies_in_a_chat(both: Both, say: Say) -> None:
     """Replies that are sampled are drawn by other generators; without chance they are the same
     words."""
     requests = requests_of("framing-age", both.chosen("chat"), "generate")

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,9 @@ from ruamel.yaml import YAML
 
 from tests.tiny import save_tiny
 from tests.warm import Warm
+
+if TYPE_CHECKING:
+    from tests.stages.evolving import Evolving
 
 if TYPE_CHECKING:
     pass
@@ -173,7 +176,7 @@ def clone_into(folder: Path, cache: Path, warm: Warm | None = None) -> Clone:
 def shorten(attributes: int, sets: tuple[str, ...]) -> Callable[[dict], None]:
     """An edit of the domain that keeps its first attributes and some of its sets."""
 
-    def change(source):
+    def change(source: dict) -> None:
         del source["attributes"][attributes:]
         for name in [name for name in source["sets"] if name not in sets]:
             del source["sets"][name]
@@ -230,7 +233,7 @@ FRUIT = {
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory, start_warm):
+def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., Any]) -> Clone:
     """A clone with two tiny models, twelve attributes and three items, built without a network, and
     committed."""
     folder = tmp_path_factory.mktemp("pipeline")
@@ -238,7 +241,7 @@ def built(tmp_path_factory, start_warm):
     for name, kind in (("tiny-a", "llama"), ("tiny-b", "gemma3")):
         save_tiny(folder / name, kind=kind)
 
-    def two_tiny_models(params):
+    def two_tiny_models(params: dict) -> None:
         embedder = params["models"]["all-minilm-l6-v2"]
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"]["all-minilm-l6-v2"] = embedder
@@ -273,7 +276,7 @@ def built(tmp_path_factory, start_warm):
 
 
 @pytest.fixture(scope="session")
-def evolving(tmp_path_factory, warm):
+def evolving(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Iterator["Evolving"]:
     """A clone in which a domain evolved, with the server that reworded its templates."""
     from tests.stages.evolving import evolved_in
 

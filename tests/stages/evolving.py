@@ -146,7 +146,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
     """An edit of the declaration that has two tiny models and one domain, which evolves, and
     nothing else."""
 
-    def change(params):
+    def change(params: dict) -> None:
         embedder = params["models"]["all-minilm-l6-v2"]
         reworder = {
             "kind": "chat",

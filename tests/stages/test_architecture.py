@@ -34,7 +34,7 @@ other."""
 
 
 @pytest.fixture(scope="module")
-def graph():
+def graph() -> grimp.ImportGraph:
     return grimp.build_graph(
         "evenruler", "stages", cache_dir=None, exclude_type_checking_imports=True
     )
@@ -59,14 +59,14 @@ def placed(module: str) -> tuple[str, int]:
     return name, next(number for number, rooms in enumerate(FLOORS) if name in rooms)
 
 
-def test_no_module_imports_itself_by_way_of_others(graph) -> None:
+def test_no_module_imports_itself_by_way_of_others(graph: grimp.ImportGraph) -> None:
     """Imports inside functions included."""
     TopologicalSorter(
         {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     ).prepare()
 
 
-def test_no_arrow_points_up(graph) -> None:
+def test_no_arrow_points_up(graph: grimp.ImportGraph) -> None:
     up = []
     for module in graph.modules:
         importer, floor = placed(module)
@@ -77,7 +77,7 @@ def test_no_arrow_points_up(graph) -> None:
     assert up == []
 
 
-def test_no_family_imports_another(graph) -> None:
+def test_no_family_imports_another(graph: grimp.ImportGraph) -> None:
     for module in graph.modules:
         for imported in graph.find_modules_directly_imported_by(module):
             ours, theirs = room(module), room(imported)
@@ -88,7 +88,7 @@ def test_no_family_imports_another(graph) -> None:
                 )
 
 
-def test_the_house_imports_modules_not_the_names_for_users(graph) -> None:
+def test_the_house_imports_modules_not_the_names_for_users(graph: grimp.ImportGraph) -> None:
     for package in LAZY:
         assert graph.find_modules_that_directly_import(package) == set(), package
 
@@ -106,7 +106,9 @@ ROOM_IMPORTS = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_has_the_same_rooms_and_they_import_no_other(graph, family) -> None:
+def test_every_family_has_the_same_rooms_and_they_import_no_other(
+    graph: grimp.ImportGraph, family: str
+) -> None:
     """What else they import of their family, a stage that goes into them would not depend on."""
     package = FAMILIES[family]
     children = {child.rpartition(".")[2] for child in graph.find_children(package)}

@@ -7,10 +7,12 @@ import stat
 
 import pytest
 
+from tests.stages.conftest import Clone
+
 pytestmark = pytest.mark.slow
 
 
-def test_a_damaged_table_is_built_again(built) -> None:
+def test_a_damaged_table_is_built_again(built: Clone) -> None:
     before = built.contents("data/built/framing/age")
     table = "data/built/framing/age/prompts.parquet"
     md5 = hashlib.md5(before[table]).hexdigest()

@@ -13,7 +13,7 @@ from tests.project import told
 
 
 @pytest.fixture
-def root(monkeypatch, tmp_path):
+def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A small repository in step, to stand in."""
     told.register(monkeypatch)
     told.put(tmp_path)
@@ -28,14 +28,14 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def test_writes_the_digests(root) -> None:
+def test_writes_the_digests(root: Path) -> None:
     declared.main()
     written = json.loads((root / declared.DECLARED).read_bytes())
     assert written["code"] == code_digests(root)
     assert written["versions"]["doctors"] == "1.2.0"
 
 
-def test_comments_and_layout_change_nothing(root) -> None:
+def test_comments_and_layout_change_nothing(root: Path) -> None:
     declared.main()
     before = (root / declared.DECLARED).read_bytes()
     edit(
@@ -55,7 +55,7 @@ def test_comments_and_layout_change_nothing(root) -> None:
     ],
     ids=["instrument-gone", "instrument-new"],
 )
-def test_refuses_an_active_that_does_not_fit(root, error_of, old, new) -> None:
+def test_refuses_an_active_that_does_not_fit(root: Path, error_of, old: str, new: str) -> None:
     source = root / "data/sources/framing/hair.yaml"
     source.with_name("beard.yaml").write_text(source.read_text())
     edit(root / "params.yaml", old, new)
@@ -67,12 +67,12 @@ def test_refuses_an_active_that_does_not_fit(root, error_of, old, new) -> None:
     declared.main()
 
 
-def test_refuses_an_active_with_another_comment(root, error_of) -> None:
+def test_refuses_an_active_with_another_comment(root: Path, error_of) -> None:
     edit(root / "active.yaml", "Written by `evenruler check`", "Written")
     assert error_of(declared.main).startswith("active.yaml: it does not fit params.yaml")
 
 
-def test_refuses_one_that_is_missing(root, error_of) -> None:
+def test_refuses_one_that_is_missing(root: Path, error_of) -> None:
     (root / "active.yaml").unlink()
     assert (
         error_of(declared.main)
@@ -80,13 +80,13 @@ def test_refuses_one_that_is_missing(root, error_of) -> None:
     )
 
 
-def test_takes_the_profile_in_use(root) -> None:
+def test_takes_the_profile_in_use(root: Path) -> None:
     set_profile(root, "paper")
     declared.main()
     assert "later" in json.loads((root / declared.DECLARED).read_bytes())["settings"]
 
 
-def test_refuses_a_mistyped_key_of_the_other_profile(root, error_of) -> None:
+def test_refuses_a_mistyped_key_of_the_other_profile(root: Path, error_of) -> None:
     declared.main()
     before = (root / declared.DECLARED).read_bytes()
     edit(

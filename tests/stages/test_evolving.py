@@ -17,13 +17,14 @@ from tests.stages.evolving import (
     EVOLVED,
     GENERATIONS,
     SEEDS,
+    Evolving,
     number_of,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
-def test_everything_is_there_and_a_second_repro_does_nothing(evolving) -> None:
+def test_everything_is_there_and_a_second_repro_does_nothing(evolving: Evolving) -> None:
     assert UP_TO_DATE in evolving.clone.run("dvc", "status")
     n_asked = len(evolving.server.asked)
     assert ran(evolving.clone.run("dvc", "repro")) == []
@@ -37,7 +38,7 @@ def test_everything_is_there_and_a_second_repro_does_nothing(evolving) -> None:
 
 
 class TestBenchmark:
-    def test_configs(self, evolving) -> None:
+    def test_configs(self, evolving: Evolving) -> None:
         folder = evolving.clone.folder / BENCHMARK
         manifest = json.loads((folder / "manifest.json").read_text())
         rows = manifest["rows"]
@@ -56,7 +57,7 @@ class TestBenchmark:
         assert manifest["rejected"] == 0
         assert manifest_problems(folder) == []
 
-    def test_its_evidence_is_of_all_sets_and_models(self, evolving) -> None:
+    def test_its_evidence_is_of_all_sets_and_models(self, evolving: Evolving) -> None:
         evidence = json.loads((evolving.clone.folder / BENCHMARK / "evidence.json").read_text())
         rows = evidence["figures"]
         sets, models = ("evolved", "elites", "population"), ("tiny-a", "tiny-b", None)
@@ -66,12 +67,12 @@ class TestBenchmark:
         evolved = select_figures(rows, set="evolved", model="tiny-b")
         assert {row["template"] for row in evolved if "template" in row} == set(best["template"])
 
-    def test_the_benchmark_that_it_came_from_stays(self, evolving) -> None:
+    def test_the_benchmark_that_it_came_from_stays(self, evolving: Evolving) -> None:
         assert set(evolving.seed.index) == SEEDS
 
 
 class TestTries:
-    def test_every_reply_of_the_server_is_kept_beside_its_prompt(self, evolving) -> None:
+    def test_every_reply_of_the_server_is_kept_beside_its_prompt(self, evolving: Evolving) -> None:
         tries = evolving.published("tries")
         numbers = tries["reply"].str.split("\u2028").str[1]
         prompt_by_number = evolving.server.prompt_by_number
@@ -79,7 +80,7 @@ class TestTries:
         assert [prompt_by_number[number] for number in numbers] == list(tries["prompt"])
         assert set(tries["operator"]) == {"reworder"}
 
-    def test_the_server_was_asked_each_of_them_once(self, evolving) -> None:
+    def test_the_server_was_asked_each_of_them_once(self, evolving: Evolving) -> None:
         """Both runs may ask the same: the second finds the reply in the store."""
         question_numbers = list(map(number_of, evolving.server.asked))
         tries = evolving.published("tries")
@@ -87,7 +88,9 @@ class TestTries:
         assert {question["temperature"] for question in evolving.server.asked} == {0.8}
 
 
-def test_a_mistake_is_one_line_and_nothing_is_written(evolving, monkeypatch, capsys) -> None:
+def test_a_mistake_is_one_line_and_nothing_is_written(
+    evolving: Evolving, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """By the stage, for those who run DVC without `evenruler check`; in this process."""
     from stages import evolve
     from stages.running import run

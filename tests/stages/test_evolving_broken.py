@@ -7,8 +7,10 @@ import shutil
 import signal
 import sqlite3
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ from tests.stages.evolving import (
     EVOLVED,
     MADE,
     SEEDS,
+    Evolving,
     Rewording,
     number_of,
 )
@@ -67,13 +70,13 @@ def little(params: dict) -> None:
 
 
 @pytest.fixture
-def other(evolving, tmp_path):
+def other(evolving: Evolving, tmp_path: Path) -> Iterator[Evolving]:
     """A copy of the clone with an empty store and a server of its own."""
     with running(Rewording()) as server:
         yield evolving.copied(tmp_path, server)
 
 
-def test_killed_after_a_checkpoint_and_run_again(evolving, other) -> None:
+def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evolving) -> None:
     """The same bytes as the unbroken run of the fixture, which had a store of its own; no reply is
     paid twice."""
     clone, server = other.clone, other.server
@@ -84,7 +87,7 @@ def test_killed_after_a_checkpoint_and_run_again(evolving, other) -> None:
     go_on, held = threading.Event(), threading.Event()
     since: list[None] = []
 
-    def hold():
+    def hold() -> None:
         """A batch after the second generation was kept, nothing comes any more."""
         if any(len(lines) >= 2 for lines in checkpoints(clone).values()):
             since.append(None)
@@ -122,13 +125,13 @@ def test_killed_after_a_checkpoint_and_run_again(evolving, other) -> None:
     assert {name: after[name][:2] for name in lines} == lines
 
 
-def test_an_edit_of_the_seed_set_starts_a_new_run(other) -> None:
+def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
     clone = other.clone
     clone.edit("params.yaml", little)
     clone.run(*ASK)
     before, answers = checkpoints(clone), kept_replies(clone)
 
-    def reword(source):
+    def reword(source: dict) -> None:
         source["sets"]["seed"]["templates"]["met"] = (
             "Last week I met a {TARGET} who works as an {ATTRIBUTE}."
         )
@@ -141,7 +144,7 @@ def test_an_edit_of_the_seed_set_starts_a_new_run(other) -> None:
     assert answers <= kept_replies(clone)  # of the run before; it could be gone back to
 
 
-def test_the_stage_needs_neither_server_nor_key(other) -> None:
+def test_the_stage_needs_neither_server_nor_key(other: Evolving) -> None:
     clone = other.clone
     expected = clone.contents(MADE)
     clone.env.pop("OPENAI_BASE_URL")
@@ -152,7 +155,7 @@ def test_the_stage_needs_neither_server_nor_key(other) -> None:
     assert clone.contents(MADE) == expected
 
 
-def test_what_does_not_evolve_is_one_line(other) -> None:
+def test_what_does_not_evolve_is_one_line(other: Evolving) -> None:
     assert other.clone.run("evenruler", "evolve", DOMAIN, status=2).splitlines()[-1] == (
         f"error: params.yaml: instruments.{DOMAIN}: '{DOMAIN}' does not evolve; give `evolve`"
     )
@@ -168,10 +171,12 @@ HOSTILE = (
 """One to a try."""
 
 
-def test_a_hostile_server_leaves_the_population_whole(other, monkeypatch) -> None:
+def test_a_hostile_server_leaves_the_population_whole(
+    other: Evolving, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clone, left, reply_by_number = other.clone, list(HOSTILE), {}
 
-    def reply(question):
+    def reply(question: dict[str, Any]) -> str:
         key = number_of(question)
         if key not in reply_by_number:
             reply_by_number[key] = left.pop()
@@ -188,7 +193,7 @@ def test_a_hostile_server_leaves_the_population_whole(other, monkeypatch) -> Non
     assert len(tries) == len(SEEDS) - ELITES == len(HOSTILE)
 
 
-def test_a_server_that_is_down_is_one_line(other) -> None:
+def test_a_server_that_is_down_is_one_line(other: Evolving) -> None:
     clone, before = other.clone, other.clone.contents(MADE)
     other.server.failures = [500] * 1000
     clone.edit("params.yaml", little)

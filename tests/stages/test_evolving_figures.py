@@ -12,6 +12,7 @@ from tests.stages.evolving import (
     SEEDS,
     SPARE,
     WORDS,
+    Evolving,
 )
 
 ARTICLES = ("a", "an")
@@ -24,7 +25,7 @@ WEIGHTS = {
 
 
 class TestPopulations:
-    def test_how_each_came_about(self, evolving) -> None:
+    def test_how_each_came_about(self, evolving: Evolving) -> None:
         """By hand: one word is another, or something was put before the whole."""
         for run, operation in (("guided", "hotspot"), ("random", "random-word")):
             templates = evolving.history(run).drop_duplicates("template").set_index("template")
@@ -45,7 +46,7 @@ class TestPopulations:
 
 
 class TestFigures:
-    def test_biases_are_equation_1_of_what_the_model_scored(self, evolving) -> None:
+    def test_biases_are_equation_1_of_what_the_model_scored(self, evolving: Evolving) -> None:
         """Two ways to the same numbers: measured as it evolved, and scored as any benchmark."""
         probes = evolving.table(f"{BUILT}/probes").query("set == 'population'")
         answers = evolving.table("data/answers/probes/tiny-a/likelihoods").query(
@@ -77,7 +78,7 @@ class TestFigures:
         )
 
     @pytest.mark.parametrize("run", ["guided", "random"])
-    def test_fitness_is_equation_2(self, evolving, run) -> None:
+    def test_fitness_is_equation_2(self, evolving: Evolving, run: str) -> None:
         for _, rows in evolving.history(run).groupby("generation"):
             raw = rows[list(WEIGHTS)]
             spread = raw.max() - raw.min()
@@ -85,7 +86,7 @@ class TestFigures:
             expected = ((raw - raw.min()) / spread) @ pd.Series(WEIGHTS)
             np.testing.assert_allclose(rows["fitness"], expected, atol=1e-4)
 
-    def test_the_report_has_a_section(self, evolving) -> None:
+    def test_the_report_has_a_section(self, evolving: Evolving) -> None:
         page = (evolving.clone.folder / "data/report/index.html").read_text()
         assert "How it evolved</h" in page
         assert len(pictures_in(page)) == page.count('class="picture"')

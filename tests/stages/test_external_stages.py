@@ -4,6 +4,7 @@ were recorded."""
 import json
 import shutil
 from itertools import chain
+from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
@@ -11,9 +12,10 @@ from ruamel.yaml import YAML
 from evenruler.models.store import RowStore
 from tests.figures import find_figure, select_figures
 from tests.instruments.external import made
-from tests.stages.conftest import clone_into, entry
+from tests.stages.conftest import Clone, clone_into, entry
 from tests.stages.test_from_folder import compare
 from tests.tiny import save_tiny
+from tests.warm import Warm
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +38,7 @@ def predictions(benchmark: str) -> dict[str, list[dict[str, object]]]:
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory, warm):
+def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     """A clone with two benchmarks, one of them asked of two models."""
     folder = tmp_path_factory.mktemp("external")
     clone = clone_into(folder / "clone", folder / "cache", warm)
@@ -44,10 +46,10 @@ def clone(tmp_path_factory, warm):
     for path in sources.glob("*.yaml"):
         path.unlink()
 
-    def old(unit, place):
+    def old(unit: int, place: int) -> str:
         return f"The old {unit} are {WORDS[place]}."
 
-    def young(unit, place):
+    def young(unit: int, place: int) -> str:
         return f"The young {unit} are {WORDS[place]}."
 
     text = made.many_pairs(8, 6, old, young)
@@ -61,7 +63,7 @@ def clone(tmp_path_factory, warm):
     (folder / "predictions.json").write_text(json.dumps(predictions(made.stereoset())))
     clone.commit("before")
 
-    def two_models(params):
+    def two_models(params: dict) -> None:
         recorded = {
             **entry(folder),
             "kind": "recorded",
@@ -81,7 +83,7 @@ def clone(tmp_path_factory, warm):
     return clone
 
 
-def test_rows_figures_card_and_report(clone) -> None:
+def test_rows_figures_card_and_report(clone: Clone) -> None:
     folder = clone.folder / "benchmarks/external-targets"
     evidence = json.loads((folder / "evidence.json").read_text())["figures"]
     assert {row["model"] for row in evidence} == {"tiny", "authors"}
@@ -94,16 +96,18 @@ def test_rows_figures_card_and_report(clone) -> None:
     assert "language modeling score" in (folder / "README.md").read_text()
 
 
-def test_text_of_others_stays_out_of_git(clone) -> None:
+def test_text_of_others_stays_out_of_git(clone: Clone) -> None:
     assert clone.run("git", "ls-files", "benchmarks") == "benchmarks/.gitignore\n"
     assert json.loads(clone.run("dvc", "status", "--json")) == {}
 
 
-def test_from_the_folder_alone(clone) -> None:
+def test_from_the_folder_alone(clone: Clone) -> None:
     compare(clone.folder, "external")
 
 
-def test_a_model_and_its_recorded_answers_are_measured_and_verified(clone, tmp_path) -> None:
+def test_a_model_and_its_recorded_answers_are_measured_and_verified(
+    clone: Clone, tmp_path: Path
+) -> None:
     assert "as its manifest says" in clone.run("evenruler", "verify", "benchmarks/external-targets")
     source = f"recorded:{clone.folder.parent / 'predictions.json'}"
     clone.run(
@@ -120,7 +124,7 @@ def test_a_model_and_its_recorded_answers_are_measured_and_verified(clone, tmp_p
     assert find_figure(figures, figure="ss", **OF_ALL_ITEMS)["value"] == 100
 
 
-def test_exported_answers_give_the_same_figures_elsewhere(clone, tmp_path) -> None:
+def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path: Path) -> None:
     output = clone.run("evenruler", "answers", "export", "tiny", "--out", f"{tmp_path}/tiny")
     # 96 texts of pairs and 12 of targets, each after two start tokens; and the model's fingerprint.
     assert f"217 answers of tiny to fixed: {tmp_path}/tiny" in output
@@ -148,7 +152,7 @@ def test_exported_answers_give_the_same_figures_elsewhere(clone, tmp_path) -> No
     )
 
 
-def test_a_release_is_replayed_in_a_fresh_clone(clone, tmp_path) -> None:
+def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) -> None:
     """One that holds answers of another model stops the build, whatever is replayed."""
     assert "release first: 217 answers of 1 models" in clone.run(
         "evenruler", "answers", "record", "first"
@@ -172,7 +176,7 @@ def test_a_release_is_replayed_in_a_fresh_clone(clone, tmp_path) -> None:
         del clone.env["EVENRULER_AGAIN"]
 
 
-def test_a_file_that_is_gone_leaves_its_instrument_out(clone) -> None:
+def test_a_file_that_is_gone_leaves_its_instrument_out(clone: Clone) -> None:
     """A line, and no mistake; the others can be built."""
     place = clone.folder.parent / "jobs"
     shutil.move(place, place.with_name("elsewhere"))

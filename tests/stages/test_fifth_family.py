@@ -10,8 +10,9 @@ import pytest
 
 from tests.hub_client import Client
 from tests.loopback_hub import running
-from tests.stages.conftest import clone_into, entry
+from tests.stages.conftest import Clone, clone_into, entry
 from tests.tiny import save_tiny
+from tests.warm import Warm
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +22,7 @@ BENCHMARK = "benchmarks/pairs-jobs"
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory, warm):
+def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     """A clone with the family and one instrument of it, built."""
     folder = tmp_path_factory.mktemp("fifth")
     clone = clone_into(folder / "clone", folder / "cache", warm)
@@ -38,7 +39,7 @@ def clone(tmp_path_factory, warm):
     )
     clone.commit("a family")
 
-    def one_instrument(params):
+    def one_instrument(params: dict) -> None:
         params["models"] = {"tiny": entry(save_tiny(folder / "tiny"))}
         params["instruments"], params["families"], params["training"] = {}, {}, {}
         params["versions"] = {}
@@ -51,13 +52,13 @@ def clone(tmp_path_factory, warm):
     return clone
 
 
-def test_it_is_one_line_elsewhere(clone) -> None:
+def test_it_is_one_line_elsewhere(clone: Clone) -> None:
     changed = clone.run("git", "show", "--numstat", "--format=", "HEAD~1").splitlines()
     elsewhere = [line for line in changed if "instruments/pairs/" not in line]
     assert elsewhere == ["1\t0\tevenruler/instruments/registry.py"]
 
 
-def test_rows_figures_card_and_report(clone) -> None:
+def test_rows_figures_card_and_report(clone: Clone) -> None:
     rows = pq.read_table(clone.folder / BENCHMARK / "pairs/test-00000-of-00001.parquet")
     answers = pq.read_table(
         clone.folder / "data/answers/pairs/tiny/likelihoods.parquet"
@@ -72,7 +73,9 @@ def test_rows_figures_card_and_report(clone) -> None:
     assert "Pairs jobs" in (clone.folder / "data/report/index.html").read_text()
 
 
-def test_it_is_verified_and_published_and_nothing_is_left_to_do(clone, tmp_path) -> None:
+def test_it_is_verified_and_published_and_nothing_is_left_to_do(
+    clone: Clone, tmp_path: Path
+) -> None:
     assert "as its manifest says" in clone.run("evenruler", "verify", BENCHMARK)
     with running() as hub:
         client = Client(hub, clone.folder, tmp_path / "home")
@@ -82,7 +85,7 @@ def test_it_is_verified_and_published_and_nothing_is_left_to_do(clone, tmp_path)
     assert clone.run("git", "status", "--porcelain") == ""
 
 
-def test_a_model_is_measured_with_it_and_compared(clone, tmp_path) -> None:
+def test_a_model_is_measured_with_it_and_compared(clone: Clone, tmp_path: Path) -> None:
     """The same figures as the pipeline's; they describe, so that nothing is said of two models."""
     for seed in (0, 1):
         model = save_tiny(tmp_path / f"other-{seed}", seed=seed)

@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.fixture
-def stranger(built, tmp_path):
+def stranger(built: Clone, tmp_path: Path) -> Clone:
     """A clone as it was built, with a model in `models/my-model`."""
     folder = tmp_path / "clone"
     shutil.copytree(built.folder.with_name("pristine"), folder, symlinks=True)
@@ -58,7 +58,7 @@ def followed(page: str, clone: Clone) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [page for page, name in BUILT.items() if name])
-def test_an_instrument_of_your_own(page, stranger) -> None:
+def test_an_instrument_of_your_own(page: str, stranger: Clone) -> None:
     outputs = followed(page, stranger)
     name = BUILT[page]
     folder = stranger.folder / "benchmarks" / name
@@ -73,7 +73,7 @@ def test_an_instrument_of_your_own(page, stranger) -> None:
         assert rejected.exists()
 
 
-def test_a_model_of_your_own(stranger) -> None:
+def test_a_model_of_your_own(stranger: Clone) -> None:
     pairs = stranger.folder / "data/training/pairs.jsonl"
     pairs.parent.mkdir(parents=True, exist_ok=True)
     labels = cycle(("entailment", "neutral", "contradiction"))
@@ -91,7 +91,7 @@ def test_a_model_of_your_own(stranger) -> None:
     assert "my-nli: accuracy" in outputs[-1]
 
 
-def test_what_is_only_declared(tmp_path, built) -> None:
+def test_what_is_only_declared(tmp_path: Path, built: Clone) -> None:
     clone = clone_into(tmp_path / "clone", tmp_path / "cache", built.warm)
     for page in DECLARED:
         clone.run("git", "add", "-A")

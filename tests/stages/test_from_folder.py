@@ -13,6 +13,7 @@ from evenruler.instruments.instrument import INSTRUMENT, Record, plan_at_size
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.tables.frames import for_people
 from stages.files import read_model_meta
+from tests.stages.conftest import Clone
 
 ROOT = Path(__file__).parents[2]
 BUILT = [family for family in FAMILIES if family != "external"]
@@ -71,7 +72,7 @@ def require_equal(computed: pd.DataFrame, expected: pd.DataFrame, name: str) -> 
     """The same rows, in whatever order."""
     keys = [column for column in expected if not pd.api.types.is_float_dtype(expected[column])]
 
-    def plain(frame):
+    def plain(frame: pd.DataFrame) -> pd.DataFrame:
         texts = {key: frame[key].map(as_text).astype(str) for key in keys}
         return frame.astype(dict.fromkeys(expected.columns.difference(keys), "float64")).assign(
             **texts
@@ -101,7 +102,7 @@ def as_text(value: object) -> str:
 
 @pytest.mark.parametrize("family", BUILT)
 @pytest.mark.long
-def test_of_tiny_models(built, family) -> None:
+def test_of_tiny_models(built: Clone, family: str) -> None:
     compare(built.folder, family)
 
 
@@ -111,5 +112,5 @@ def test_of_tiny_models(built, family) -> None:
     not (ROOT / "data/answers").exists(), reason="nothing is built here; `make repro` does"
 )
 @pytest.mark.parametrize("family", BUILT)
-def test_of_what_is_shipped(family) -> None:
+def test_of_what_is_shipped(family: str) -> None:
     compare(ROOT, family)

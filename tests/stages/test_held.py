@@ -34,7 +34,7 @@ def write(files: dict[str, str], score: float = 0.25, text: str = "a") -> None:
 
 
 @pytest.fixture(autouse=True)
-def held(tmp_path, monkeypatch):
+def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     git("init", "-q")
     write(FILES)
@@ -53,14 +53,14 @@ def held(tmp_path, monkeypatch):
         {"evidence.json": ("0.026", "0.027")},
     ],
 )
-def test_last_digits_are_put_back(changes) -> None:
+def test_last_digits_are_put_back(changes: dict[str, tuple[str, str]]) -> None:
     edited = {name: FILES[name].replace(*change) for name, change in changes.items()}
     write(edited, score=0.25 + 1e-5)
     assert git("status", "--porcelain") != ""
     assert (keep_held(FOLDER), git("status", "--porcelain")) == (True, "")
 
 
-def test_an_experiment_of_dvc_shows_every_difference(monkeypatch) -> None:
+def test_an_experiment_of_dvc_shows_every_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DVC_EXP_NAME", "sonic-rill")
     write({name: text.replace("0.89", "0.891") for name, text in FILES.items()})
     assert not keep_held(FOLDER)
@@ -75,7 +75,7 @@ def test_an_experiment_of_dvc_shows_every_difference(monkeypatch) -> None:
         ("evidence.json", '"value": 0.89', '"value": null'),
     ],
 )
-def test_what_says_something_else_stays(name, old, new) -> None:
+def test_what_says_something_else_stays(name: str, old: str, new: str) -> None:
     write({name: FILES[name].replace(old, new)})
     assert not keep_held(FOLDER)
     assert git("status", "--porcelain") == f" M {FOLDER}/{name}\n"
@@ -97,7 +97,7 @@ def test_a_file() -> None:
     assert (keep_held(path), git("status", "--porcelain")) == (True, "")
 
 
-def test_without_git(tmp_path, monkeypatch) -> None:
+def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "none"))
     write({"evidence.json": FILES["evidence.json"].replace("0.89", "0.891")})
     assert not keep_held(FOLDER)

@@ -2,7 +2,7 @@
 this machine is."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from evenruler.tables import read_frame
 from tests.loopback_openai import (
     HTML,
     EchoingServer,
+    Scorer,
     ScriptedServer,
     chat_choice,
     running,
@@ -37,6 +38,7 @@ from tests.stages.conftest import (
 )
 from tests.stages.evolving import two_targets
 from tests.tiny import save_tiny
+from tests.warm import Warm
 
 pytestmark = [
     pytest.mark.slow,
@@ -93,7 +95,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
     """An edit of the declaration that has three models on the same weights, and one small
     instrument a family."""
 
-    def change(params):
+    def change(params: dict) -> None:
         hosted = {"source": "endpoint:big", "licence": "by its terms", "origin": "made by the test"}
         params["models"] = {
             LOCAL: {**entry(folder / LOCAL), "entailment": True},
@@ -117,14 +119,14 @@ def declare(folder: Path) -> Callable[[dict], None]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hosted")
     save_tiny(folder / LOCAL)
     return folder
 
 
 @pytest.fixture(scope="module")
-def scorer(folder):
+def scorer(folder: Path) -> Scorer:
     """What the server says of a text: the weights of the model on this machine, one text at a
     time."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -134,7 +136,7 @@ def scorer(folder):
 
 
 @pytest.fixture(scope="module")
-def built(folder, scorer, warm):
+def built(folder: Path, scorer: Scorer, warm: Warm | None) -> Iterator[Hosted]:
     """The clone, built by the real DVC; its server goes on meanwhile."""
     clone = clone_into(folder / "clone", folder / "cache", warm)
     clone.edit("params.yaml", declare(folder))
@@ -150,11 +152,11 @@ def built(folder, scorer, warm):
 
 
 @pytest.fixture
-def behind(built, tmp_path):
+def behind(built: Hosted, tmp_path: Path) -> Callable[[ScriptedServer], Any]:
     """Puts the models of a copy with an empty store behind another server."""
 
     @contextmanager
-    def put(server):
+    def put(server: ScriptedServer) -> Iterator[Hosted]:
         with running(server):
             yield built.copied(tmp_path, server)
 
@@ -181,7 +183,7 @@ class TestBuilt:
         assert (there[columns] - here[columns]).abs().max().max() < CLOSE
 
     @pytest.mark.parametrize("model", [CHAT, COMPLETIONS])
-    def test_framing_choices_and_replies_of_both(self, model, built) -> None:
+    def test_framing_choices_and_replies_of_both(self, model: str, built: Hosted) -> None:
         choices = built.table("diagnosis/framing/tables/choices")
         of_model = choices[choices["model"] == model]
         assert len(of_model) > 0
@@ -191,7 +193,7 @@ class TestBuilt:
         assert len(replies) > 0
         assert replies["reply"].str.isupper().all()
 
-    def test_who_cannot_has_no_figures(self, built) -> None:
+    def test_who_cannot_has_no_figures(self, built: Hosted) -> None:
         of_probes = built.readouts("probes")["occupation-gender"]
         of_chat = [row for row in of_probes if row["model"] == CHAT]
         assert {(row["set"], row["readout"]) for row in of_chat} == {("validation", "choice")}
@@ -215,7 +217,7 @@ class TestBuilt:
         written = built.clone.contents(*folders)
         assert b"secret-word" not in b"".join(written.values())
 
-    def test_nothing_is_asked_again(self, built) -> None:
+    def test_nothing_is_asked_again(self, built: Hosted) -> None:
         before = len(built.server.asked)
         assert "Data and pipelines are up to date." in built.clone.run("dvc", "repro")
         for family, model in (
@@ -252,7 +254,7 @@ class Healing(ScriptedServer):
         return answer
 
 
-def test_a_server_that_heals(behind) -> None:
+def test_a_server_that_heals(behind: Any) -> None:
     """One line at first; then the rest is asked, and what was refused is a row with a reason."""
     ill = Healing(faults=[*ODD], refuses="of those described", filters="As for age")
     with behind(ill) as hosted:

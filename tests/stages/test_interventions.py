@@ -3,8 +3,10 @@ one process."""
 
 import json
 import shutil
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -95,7 +97,7 @@ def workshop(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def built(tmp_path_factory) -> Iterator[None]:
     """A folder in which the stages were run, that the tests stand in."""
     folder = tmp_path_factory.mktemp("interventions")
     workshop(folder)
@@ -147,11 +149,11 @@ STAGE = ["corpus", "fit", "epoch"]
 
 
 @pytest.fixture
-def elsewhere(built, tmp_path, monkeypatch):
+def elsewhere(built: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Goes to a copy of the folder, whose declaration it edits; answers are those that the store
     has."""
 
-    def go(change):
+    def go(change: Callable[[dict[str, Any]], object]) -> None:
         shutil.copytree(
             Path(), tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns("cache")
         )
@@ -266,7 +268,7 @@ class TestDiagnosis:
         assert np.isfinite(judged["value"]).all()
 
     def test_where_no_model_is_adapted_the_tables_are_empty(self, elsewhere) -> None:
-        def nobody(declared):
+        def nobody(declared: dict[str, Any]) -> None:
             for entry in declared["models"].values():
                 entry.pop("intervention", None)
 

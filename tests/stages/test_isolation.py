@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stages.conftest import NO_NETWORK, allowed
+from tests.stages.conftest import NO_NETWORK, Clone, allowed
 
 BENCHMARKS = ["framing-age", "probes-occupation-gender", "questionnaires-gad-7", "saged-fruit"]
 SMALL_DISK = ("unshare", "--map-root-user", "--mount")
@@ -18,7 +18,7 @@ PAGE = 4096
 @pytest.mark.skipif(
     not NO_NETWORK, reason="this machine lets nobody take the network away from a process"
 )
-def test_the_whole_pipeline_was_built_without_a_network(built) -> None:
+def test_the_whole_pipeline_was_built_without_a_network(built: Clone) -> None:
     """The fixture runs `dvc repro` so; here is that this means what it says."""
     connect = "import socket; socket.create_connection(('127.0.0.1', 9), timeout=2)"
     done = subprocess.run(
@@ -40,7 +40,7 @@ def _in_pages(folder: Path) -> int:
     not allowed(*SMALL_DISK, "mount", "-t", "tmpfs", "none", "/mnt"),
     reason="this machine lets nobody mount a disk",
 )
-def test_a_full_disk_leaves_the_old_benchmark_and_one_line(built, tmp_path) -> None:
+def test_a_full_disk_leaves_the_old_benchmark_and_one_line(built: Clone, tmp_path: Path) -> None:
     saved = tmp_path / "kept"
     shutil.copytree(built.folder / "benchmarks", saved)
     # Room for what is there (files take whole pages) and half of the new benchmark.

@@ -18,6 +18,7 @@ import pytest
 
 from tests.stages.conftest import Clone, clone_into, shorten
 from tests.stages.evolving import two_targets
+from tests.warm import Warm
 
 MODEL = "smollm2-135m-instruct"
 TABLES = {"probes": "likelihoods", "saged": "replies"}
@@ -42,7 +43,7 @@ def little(params: dict) -> None:
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory, warm):
+def unbroken(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
     """A clone with few sentences and prompts to ask about."""
     folder = tmp_path_factory.mktemp("kill")
     clone = clone_into(folder / "clone", folder / "cache", warm)
@@ -82,7 +83,7 @@ def count_asked(output: str) -> int:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(("family", "victim"), FAMILIES_AND_VICTIMS)
-def test_killed_and_run_again(unbroken, family, victim, tmp_path) -> None:
+def test_killed_and_run_again(unbroken: Clone, family: str, victim: str, tmp_path: Path) -> None:
     """Slow: it needs a model that takes seconds, so that there is a middle to be killed in."""
     output = unbroken.folder / f"data/answers/{family}/{MODEL}/{TABLES[family]}.parquet"
     target = f"ask@{family}-{MODEL}"
@@ -106,7 +107,7 @@ def test_killed_and_run_again(unbroken, family, victim, tmp_path) -> None:
 
 
 @pytest.fixture
-def never_diagnosed(unbroken):
+def never_diagnosed(unbroken: Clone) -> Iterator[Clone]:
     """The clone with a diagnosis that DVC does not know of, so that it has no other outputs to put
     in their place."""
     unbroken.run("dvc", "repro", "diagnose@saged")
@@ -130,7 +131,7 @@ sys.addaudithook(wait)
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_diagnosis_killed_and_run_again(never_diagnosed, tmp_path) -> None:
+def test_diagnosis_killed_and_run_again(never_diagnosed: Clone, tmp_path: Path) -> None:
     clone = never_diagnosed
     inputs, expected = clone.contents(*DIAGNOSED_FROM), clone.contents(DIAGNOSIS)
     cache, waits = tmp_path / "cache", tmp_path / "waits"  # no model and no answer is in the cache

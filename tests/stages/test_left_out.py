@@ -9,6 +9,7 @@ from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.asking import CALLED, model_meta_of
+from evenruler.instruments.instrument import ModelMeta, Subject
 from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
@@ -43,7 +44,7 @@ NEEDED = {
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory):
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with three instruments, built; a chat that no server answers for, and a masked
     model."""
     folder = tmp_path_factory.mktemp("left-out")
@@ -64,12 +65,12 @@ def workplace(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def inside(workplace, monkeypatch):
+def inside(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
 
 
 @pytest.fixture
-def chat():
+def chat() -> Subject:
     return model_meta_of("big", ParamsFile().catalogue)
 
 
@@ -78,7 +79,7 @@ def read_instruments(family: str) -> dict[str, Any]:
     return {name: (read_tables(family, name), plan_of(family, name)) for name in named}
 
 
-def test_nothing_is_said_where_a_model_can(chat) -> None:
+def test_nothing_is_said_where_a_model_can(chat: ModelMeta) -> None:
     assert (
         ask.unanswerable_tables(family_module("saged", "ask"), read_instruments("saged"), chat)
         == []
@@ -86,7 +87,9 @@ def test_nothing_is_said_where_a_model_can(chat) -> None:
 
 
 @pytest.mark.parametrize("family", NEEDED)
-def test_the_tables_are_empty_and_no_server_is_asked(family, capfd) -> None:
+def test_the_tables_are_empty_and_no_server_is_asked(
+    family: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     (who, table, operation), door = NEEDED[family], family_module(family, "ask")
     name = who.split()[0]
     ask.main(family, name)
@@ -117,7 +120,7 @@ def test_it_has_no_figures() -> None:
     assert '"big"' not in (folder / "evidence.json").read_text()
 
 
-def test_a_chat_is_asked_in_no_other_way(chat) -> None:
+def test_a_chat_is_asked_in_no_other_way(chat: ModelMeta) -> None:
     ((tables, plan),) = read_instruments("framing").values()
     requests = family_module("framing", "ask").requests(
         tables, {**plan, "generations": 1}, {}, chat
@@ -127,7 +130,7 @@ def test_a_chat_is_asked_in_no_other_way(chat) -> None:
     ]
 
 
-def test_nothing_written_has_no_features(capsys) -> None:
+def test_nothing_written_has_no_features(capsys: pytest.CaptureFixture[str]) -> None:
     ask.main("saged", "mask")
     assert capsys.readouterr().out.splitlines() == [
         "mask (kind masked) is left out of replies: it gives no replies",

@@ -3,6 +3,7 @@ models in this process."""
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ def declare(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder in which the stages of the questionnaires were run; the working directory
     meanwhile."""
     folder = tmp_path_factory.mktemp("methods")
@@ -137,11 +138,11 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture
-def answers(built):
+def answers(built: Path) -> Callable[[str, str], pd.DataFrame]:
     """How likely a model as it is takes the intensifiers by a method, with the prompts."""
     prompts = pd.read_parquet(built / "data/built/questionnaires/trust/prompts.parquet")
 
-    def select(model, method):
+    def select(model: str, method) -> pd.DataFrame:
         likelihoods = answered(model, "likelihoods")
         return likelihoods.query("method == @method").merge(prompts, on="id")
 
@@ -154,7 +155,7 @@ def answered(model: str, table: str) -> pd.DataFrame:
 
 
 @pytest.fixture
-def diagnosed(built):
+def diagnosed(built: Path) -> Callable[[str], pd.DataFrame]:
     return lambda table: pd.read_parquet(
         built / f"data/diagnosis/questionnaires/tables/{table}.parquet"
     )
@@ -171,7 +172,7 @@ def expected_place(row: pd.Series) -> WordInPlace:
 
 @pytest.mark.slow
 class TestAnswers:
-    def test_each_form_has_its_rows(self, built) -> None:
+    def test_each_form_has_its_rows(self, built: Path) -> None:
         n = len(ITEMS) * 4 * len(WORDS)
         framed = 3 * n
         for model, table, expected in (
@@ -182,7 +183,7 @@ class TestAnswers:
         ):
             assert Counter(answered(model, table)["method"]) == expected
 
-    def test_after_prefixes_items_of_the_scale_are_asked_by_verbaliser(self, built) -> None:
+    def test_after_prefixes_items_of_the_scale_are_asked_by_verbaliser(self, built: Path) -> None:
         prompts = read_tables("questionnaires", "trust")["prompts"]
         framed = prefixed_rows(prompts, plan_of("questionnaires", "trust"))
         rows = framed.merge(answered("causal", "entailment"), on="id")
@@ -209,7 +210,7 @@ class TestAnswers:
         assert rows["nats"].tolist() == pytest.approx(likelihoods.nats.tolist(), abs=1e-4)
         assert rows["tokens"].tolist() == likelihoods.tokens.tolist()
 
-    def test_facts_are_asked_as_items_are(self, built) -> None:
+    def test_facts_are_asked_as_items_are(self, built: Path) -> None:
         facts = plan_of("questionnaires", "trust")["accuracy"]["facts"]
         causal = pd.read_parquet(built / ANSWERS / "causal" / "known_answers.parquet")
         rows = causal.query("fact == 0 and term == 'wrong'").set_index("word")["nats"]
@@ -252,14 +253,14 @@ class TestFigures:
         rows = diagnosed("trajectories").set_index(["method", "epoch"])["answer"]
         assert set(rows.index) == set(product(("sentence", "verbaliser"), (0, 1)))
 
-    def test_shifts_stand_in_evidence_and_on_the_card(self, built) -> None:
+    def test_shifts_stand_in_evidence_and_on_the_card(self, built: Path) -> None:
         evidence = json.loads((built / "benchmarks/questionnaires-trust/evidence.json").read_text())
         card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
         assert '"level_shift"' in json.dumps(evidence)
         assert 'put after "This is a test." and "Answer:", each alone and both.' in card
         assert "| level shift | reordering |" in card
 
-    def test_card_and_report_have_them_apart(self, built) -> None:
+    def test_card_and_report_have_them_apart(self, built: Path) -> None:
         card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
         page = (built / "data/report/index.html").read_text()
         for name in ("causal", "causal (sentence)", "masked (mlm)"):

@@ -21,7 +21,7 @@ from tests.tiny import save_tiny
 BENCHMARK = "benchmarks/probes-occupation-gender"
 
 
-def test_everything_is_there_and_a_second_repro_does_nothing(built) -> None:
+def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> None:
     assert UP_TO_DATE in built.run("dvc", "status")
     assert ran(built.run("dvc", "repro")) == []
     probes = pq.read_table(built.folder / BENCHMARK / "probes/test-00000-of-00001.parquet")
@@ -35,7 +35,7 @@ def test_everything_is_there_and_a_second_repro_does_nothing(built) -> None:
     ]
 
 
-def test_metrics_and_plots_of_dvc_are_the_headlines(built) -> None:
+def test_metrics_and_plots_of_dvc_are_the_headlines(built: Clone) -> None:
     evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())["figures"]
     assert {(row["set"], row["model"]) for row in evidence} == set(
         product(("validation", "seed"), ("tiny-a", "tiny-b", None))
@@ -70,7 +70,7 @@ def test_the_report_needs_no_network(built: Clone) -> None:
 
 
 @pytest.mark.slow
-def test_same_inputs_give_the_same_bytes(built) -> None:
+def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
     """Forced from compile to card, each stage started cold: every benchmark file again, byte for
     byte."""
     before = built.contents("benchmarks")
@@ -82,7 +82,7 @@ def test_same_inputs_give_the_same_bytes(built) -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_another_processor_changes_no_file_that_git_holds(built, tmp_path) -> None:
+def test_another_processor_changes_no_file_that_git_holds(built: Clone, tmp_path: Path) -> None:
     """Everything asked anew with other threads and kernels: answers differ in their last bits, and
     git sees none of it.
 
@@ -106,7 +106,7 @@ def test_another_processor_changes_no_file_that_git_holds(built, tmp_path) -> No
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_third_model_is_one_entry_and_leaves_no_trace(built, tmp_path) -> None:
+def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: Path) -> None:
     """One entry scores one model; without it everything is as before, also in a clone of the
     result."""
     save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
@@ -151,7 +151,9 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built, tmp_path) -> None
         ("/tiny-a", "/tiny-z", ("stages.ask", "probes", "tiny-a"), "no such file or folder"),
     ],
 )
-def test_a_mistake_is_one_line_and_nothing_is_half_written(built, old, new, stage, message) -> None:
+def test_a_mistake_is_one_line_and_nothing_is_half_written(
+    built: Clone, old: str, new: str, stage: tuple[str, ...], message: str
+) -> None:
     path = built.folder / "params.yaml"
     good, before = path.read_bytes(), built.contents("data/built", "data/answers", "benchmarks")
     path.write_bytes(good.replace(old.encode(), new.encode()))
@@ -166,7 +168,7 @@ def test_a_mistake_is_one_line_and_nothing_is_half_written(built, old, new, stag
     assert built.contents("data/built", "data/answers", "benchmarks") == before
 
 
-def test_manifest_names_every_file(built) -> None:
+def test_manifest_names_every_file(built: Clone) -> None:
     folder = built.folder / BENCHMARK
     manifest = json.loads((folder / "manifest.json").read_text())
     files = built.contents(BENCHMARK)
@@ -178,7 +180,7 @@ def test_manifest_names_every_file(built) -> None:
 
 
 @pytest.mark.slow
-def test_the_profile_of_the_papers_evolves_every_domain(tmp_path) -> None:
+def test_the_profile_of_the_papers_evolves_every_domain(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     for name in ("params.yaml", "active.yaml"):
         shutil.copy(root / name, tmp_path / name)

@@ -2,11 +2,12 @@
 experiment is of."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.stages.conftest import UP_TO_DATE, ran
+from tests.stages.conftest import UP_TO_DATE, Clone, ran
 from tests.stages.test_stale import changed
 
 VERDICTS = "evenruler/measurement/verdicts.py"
@@ -17,7 +18,7 @@ def let_articles_agree(params: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def clone(built):
+def clone(built: Clone) -> Iterator[Clone]:
     """The built clone, which is afterwards as it was committed."""
     yield built
     built.run("git", "checkout", "--quiet", ".")
@@ -25,12 +26,12 @@ def clone(built):
     assert UP_TO_DATE in built.run("dvc", "status")
 
 
-def test_a_comment_runs_the_first_stage_alone(clone) -> None:
+def test_a_comment_runs_the_first_stage_alone(clone: Clone) -> None:
     with changed(clone, VERDICTS, "", "# A comment."):
         assert ran(clone.run("dvc", "repro")) == ["declared"]
 
 
-def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone) -> None:
+def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clone) -> None:
     with changed(clone, VERDICTS, "\nALPHA = 0.05\n", "\nALPHA = 0.5\n"):
         assert set(json.loads(clone.run("dvc", "status", "--json"))) == {"declared"}
         clone.run("dvc", "repro", "--quiet", "declared")
@@ -39,7 +40,7 @@ def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone) -> N
         assert not [name for name in status if name.startswith(("rows", "scrape"))]
 
 
-def test_a_setting_runs_the_stages_of_its_instrument(clone) -> None:
+def test_a_setting_runs_the_stages_of_its_instrument(clone: Clone) -> None:
     clone.edit("params.yaml", let_articles_agree)
     clone.run("dvc", "repro", "--quiet", "declared")
     name = "occupation-gender"
@@ -50,7 +51,7 @@ def test_a_setting_runs_the_stages_of_its_instrument(clone) -> None:
     }
 
 
-def test_an_experiment_is_of_what_it_says(clone) -> None:
+def test_an_experiment_is_of_what_it_says(clone: Clone) -> None:
     """Rows of another variant, under a name of its own; nothing else runs."""
     rows_of = "data/built/probes/occupation-gender"
     before = clone.contents(rows_of)
@@ -65,7 +66,7 @@ def test_an_experiment_is_of_what_it_says(clone) -> None:
     assert setting in clone.run("dvc", "params", "diff")
 
 
-def test_an_instrument_more_asks_for_check(clone) -> None:
+def test_an_instrument_more_asks_for_check(clone: Clone) -> None:
     clone.edit(
         "params.yaml",
         lambda params: params["instruments"].update({"gender": {"family": "framing"}}),
@@ -77,7 +78,7 @@ def test_an_instrument_more_asks_for_check(clone) -> None:
 
 
 @pytest.mark.long
-def test_two_edits_that_are_merged_are_both_in(clone) -> None:
+def test_two_edits_that_are_merged_are_both_in(clone: Clone) -> None:
     """A setting on one branch, code on another: git keeps one dvc.lock whole, and the next build
     settles it."""
     first = clone.run("git", "branch", "--show-current").strip()

@@ -129,7 +129,7 @@ def built(folder: Path, **forms: str) -> Workplace:
     articles = folder / "data/sources/saged/articles/countries.csv"
     articles.write_text("\n".join(["prompt,baseline", *table]) + "\n")
 
-    def called(declared):
+    def called(declared: dict[str, Any]) -> None:
         for concept, form in forms.items():
             declared["concepts"][concept]["forms"] = {"concept": form}
 
@@ -140,25 +140,25 @@ def built(folder: Path, **forms: str) -> Workplace:
 
 
 @pytest.fixture(scope="module")
-def in_the_model(tmp_path_factory):
+def in_the_model(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
     return Diagnosed(built(tmp_path_factory.mktemp("model")), biased)
 
 
 @pytest.fixture(scope="module")
-def in_the_baseline(tmp_path_factory):
+def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
     """The planted country is called miserable in every text; the model repeats each baseline, and
     adds noise."""
     workplace = built(tmp_path_factory.mktemp("baseline"), france="miserable France")
     baselines = dict(workplace.prompts()[["prompt", "baseline"]].itertuples(index=False))
 
-    def repeating(prompt, seed):
+    def repeating(prompt: str, seed: int) -> str:
         (bare,) = [prompt] if prompt in baselines else filter(prompt.endswith, baselines)
         return f"{baselines[bare]} {random.Random(prompt).choice(NOISE)}"
 
     return Diagnosed(workplace, repeating)
 
 
-def test_the_benchmark_is_of_the_paper_s_size(in_the_model) -> None:
+def test_the_benchmark_is_of_the_paper_s_size(in_the_model: Diagnosed) -> None:
     bare = in_the_model.features[in_the_model.features["framing"] == "bare"]
     assert len(bare) == 2 * 75 * (20 + 12)  # roles, root items, real and invented countries
     assert set(bare["value"]) == set(SCORES)
@@ -167,13 +167,15 @@ def test_the_benchmark_is_of_the_paper_s_size(in_the_model) -> None:
 @pytest.mark.parametrize("calibration", ["raw", "calibrated"])
 class TestInTheModel:
     def test_the_shape_is_concentrated_on_the_planted_country(
-        self, calibration, in_the_model
+        self, calibration: str, in_the_model: Diagnosed
     ) -> None:
         shape = in_the_model.shape(calibration)
         assert tuple(shape[["shape", "group", "end"]]) == ("concentrated", PLANTED, "low")
         assert shape["z"] < -3
 
-    def test_the_planted_country_lies_so_much_lower(self, calibration, in_the_model) -> None:
+    def test_the_planted_country_lies_so_much_lower(
+        self, calibration: str, in_the_model: Diagnosed
+    ) -> None:
         means = in_the_model.means(calibration)
         amount = means.drop(PLANTED).mean() - means[PLANTED]
         assert amount == pytest.approx(AMOUNT, abs=0.1)
@@ -181,14 +183,14 @@ class TestInTheModel:
             np.ptp(means)
         )
 
-    def test_chance_does_not_explain_it(self, calibration, in_the_model) -> None:
+    def test_chance_does_not_explain_it(self, calibration: str, in_the_model: Diagnosed) -> None:
         disparities = in_the_model.disparities(calibration)
         for metric in ("range", "std", "min_z", "dixon_low"):
             assert disparities.loc[metric, "p"] == pytest.approx(1 / 1000)
             assert disparities.loc[metric, "p"] <= disparities.loc[metric, "p_adjusted"] < 0.01
 
 
-def test_metrics_and_the_card_carry_the_figure(in_the_model) -> None:
+def test_metrics_and_the_card_carry_the_figure(in_the_model: Diagnosed) -> None:
     value = in_the_model.disparities("raw").loc["range", "value"]
     where = {
         "feature": "vader",
@@ -211,7 +213,7 @@ def test_metrics_and_the_card_carry_the_figure(in_the_model) -> None:
 
 
 def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(
-    in_the_model,
+    in_the_model: Diagnosed,
 ) -> None:
     favour = in_the_model.confirmed()
     assert favour["verdict"] == "effect"
@@ -226,7 +228,7 @@ def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(
 
 
 class TestInTheBaseline:
-    def test_raw_figures_find_it(self, in_the_baseline) -> None:
+    def test_raw_figures_find_it(self, in_the_baseline: Diagnosed) -> None:
         shape, disparities = (
             in_the_baseline.shape("raw", "unmasked"),
             in_the_baseline.disparities("raw", "unmasked"),
@@ -234,7 +236,9 @@ class TestInTheBaseline:
         assert tuple(shape[["shape", "group", "end"]]) == ("concentrated", PLANTED, "low")
         assert disparities.loc["range", "value"] > 0.4
 
-    def test_the_report_of_the_tool_says_that_it_was_there_before(self, in_the_baseline) -> None:
+    def test_the_report_of_the_tool_says_that_it_was_there_before(
+        self, in_the_baseline: Diagnosed
+    ) -> None:
         means, raw = in_the_baseline.tool_bias["mean"], in_the_baseline.means("raw", "unmasked")
         assert means.idxmin() == PLANTED
         assert means[PLANTED] < means.drop(PLANTED).min() - 0.3
@@ -242,7 +246,7 @@ class TestInTheBaseline:
             (means - means.mean()).to_dict(), abs=0.06
         )
 
-    def test_calibration_removes_it(self, in_the_baseline) -> None:
+    def test_calibration_removes_it(self, in_the_baseline: Diagnosed) -> None:
         shape, disparities = (
             in_the_baseline.shape("calibrated", "unmasked"),
             in_the_baseline.disparities("calibrated", "unmasked"),
@@ -256,7 +260,7 @@ class TestInTheBaseline:
         other_means = means.drop(PLANTED)
         assert abs(means[PLANTED] - other_means.mean()) < 2 * other_means.std()
 
-    def test_masks_keep_it_out_from_the_start(self, in_the_baseline) -> None:
+    def test_masks_keep_it_out_from_the_start(self, in_the_baseline: Diagnosed) -> None:
         assert in_the_baseline.disparities("raw").loc["range", "p"] > 0.05
         assert in_the_baseline.named() == {}
         assert in_the_baseline.confirmed()["verdict"] == "no effect"

@@ -58,7 +58,7 @@ def read_stages(clone: Clone) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_stranger_gets_all_but_text_that_may_not_be_passed_on(tmp_path) -> None:
+def test_a_stranger_gets_all_but_text_that_may_not_be_passed_on(tmp_path: Path) -> None:
     """Slow: copies all that is built in this repository, twice, and makes what was not pushed."""
     publisher, stranger = (
         clone_repository(tmp_path, "publisher"),

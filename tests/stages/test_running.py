@@ -31,7 +31,7 @@ def start(code: str, env: dict[str, str]) -> "subprocess.Popen[str]":
 
 
 @LINUX
-def test_killed_during_its_imports_nothing_is_left(tmp_path) -> None:
+def test_killed_during_its_imports_nothing_is_left(tmp_path: Path) -> None:
     mark = tmp_path / "imported"
     parent = start(SLOW_IMPORT.format(mark=str(mark)), {"DVC_STAGE": "slow"})
     deadline = time.monotonic() + 60
@@ -64,7 +64,7 @@ def run_under(name: str, stage: str | None, tmp_path: Path) -> "subprocess.Compl
 
 
 @pytest.mark.parametrize(("name", "stage"), [("dvc", "score@tiny"), ("other", None)])
-def test_under_dvc_and_by_hand_it_runs(tmp_path, name, stage) -> None:
+def test_under_dvc_and_by_hand_it_runs(tmp_path: Path, name: str, stage: str | None) -> None:
     done = run_under(name, stage, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "asked\n", "")
 
@@ -81,7 +81,7 @@ class First:
         return ["/sbin/init"]
 
 
-def test_handed_on_to_the_first_process_it_asks_nothing(monkeypatch) -> None:
+def test_handed_on_to_the_first_process_it_asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DVC_STAGE", "score@tiny")
     monkeypatch.setattr(psutil.Process, "parents", lambda self: [First()])
     with pytest.raises(
@@ -91,7 +91,7 @@ def test_handed_on_to_the_first_process_it_asks_nothing(monkeypatch) -> None:
 
 
 @LINUX
-def test_dvc_gone_while_a_shell_stands_between(tmp_path) -> None:
+def test_dvc_gone_while_a_shell_stands_between(tmp_path: Path) -> None:
     """The shell lives on; the stage that it started ends."""
     mark = tmp_path / "running"
     code = (

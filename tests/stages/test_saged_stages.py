@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ SETTINGS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def built(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     """The toy domain, built; and a classifier in the catalogue that no feature names yet."""
     folder = tmp_path_factory.mktemp("built")
     workplace = Workplace(folder / "place", "fruit", **SETTINGS)
@@ -45,7 +46,7 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture
-def workplace(built, tmp_path):
+def workplace(built: Workplace, tmp_path: Path) -> Workplace:
     return built.copied(tmp_path / "place")
 
 
@@ -72,7 +73,7 @@ def mood(
 
 
 class TestALine:
-    def test_weights_that_do_not_fit(self, workplace) -> None:
+    def test_weights_that_do_not_fit(self, workplace: Workplace) -> None:
         """Labels are known where the model was asked."""
         workplace.edit("params.yaml", mood({"glad": 1}))
         workplace.declare()
@@ -85,7 +86,7 @@ class TestALine:
         assert "\n" not in message
         assert not (workplace.folder / "data/diagnosis").exists()
 
-    def test_a_model_whose_files_are_gone(self, workplace) -> None:
+    def test_a_model_whose_files_are_gone(self, workplace: Workplace) -> None:
         workplace.edit("params.yaml", mood(SCORE))
         workplace.edit(
             "params.yaml", lambda params: params["models"]["moods"].update(source="local:no")
@@ -99,7 +100,7 @@ class TestALine:
         )
         assert not (workplace.folder / "data/answers").exists()
 
-    def test_a_figure_that_does_not_exist(self, workplace) -> None:
+    def test_a_figure_that_does_not_exist(self, workplace: Workplace) -> None:
         workplace.edit("params.yaml", of_saged(disparities=DISPARITIES | {"metrics": ["rang"]}))
         workplace.declare()
         workplace.build()
@@ -109,7 +110,7 @@ class TestALine:
         assert "\n" not in message
         assert not (workplace.folder / "data/diagnosis").exists()
 
-    def test_what_is_not_made_yet(self, workplace) -> None:
+    def test_what_is_not_made_yet(self, workplace: Workplace) -> None:
         for stage, file in (
             (workplace.card, "data/diagnosis/saged/evidence/fruit.json"),
             (workplace.diagnose, "data/answers/saged/scripted/model_meta.json"),
@@ -123,7 +124,7 @@ class TestALine:
         ):
             assert workplace.refused(stage) == f"{file}: not built yet; run `make repro`"
 
-    def test_it_ends_the_stage_with_status_2(self, workplace) -> None:
+    def test_it_ends_the_stage_with_status_2(self, workplace: Workplace) -> None:
         workplace.edit("params.yaml", mood(SCORE, "mood"))
         done = subprocess.run(
             [sys.executable, "-m", "stages.rows", "fruit"],
@@ -140,7 +141,7 @@ class TestALine:
 
 
 class TestNullWithAReason:
-    def test_an_empty_baseline(self, workplace) -> None:
+    def test_an_empty_baseline(self, workplace: Workplace) -> None:
         prompts = workplace.prompts()
         rows = prompts["is_root"] & (prompts.index < 40)
         path = workplace.folder / "data/built/saged/fruit/prompts.parquet"
@@ -162,7 +163,7 @@ class TestNullWithAReason:
         assert calibrated.loc["pear", ["n", "n_missing"]].tolist() == [ROOTS, 0]
         assert calibrated["value"].notna().all()
 
-    def test_every_reply_is_refused(self, workplace) -> None:
+    def test_every_reply_is_refused(self, workplace: Workplace) -> None:
         diagnosed(workplace, lambda prompt, seed: "I'm sorry, but I cannot help with that.")
         value_by_figure = {row["figure"]: row["value"] for row in workplace.metrics()["fruit"]}
         assert (value_by_figure["refusal_rate"], value_by_figure["empty_rate"]) == (1, 0)
@@ -170,7 +171,7 @@ class TestNullWithAReason:
         card = (workplace.folder / "benchmarks/saged-fruit/README.md").read_text()
         assert f"| 1.00, n = {ROOTS} |" in card
 
-    def test_every_reply_is_empty(self, workplace) -> None:
+    def test_every_reply_is_empty(self, workplace: Workplace) -> None:
         embedded = {
             "distance": {"kind": "distance", "metric": "cosine"},
             "topics": {"kind": "clusters", "form": "distance", "k": 2, "seed": 0},

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,7 +67,7 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def countries(tmp_path_factory):
+def countries(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
     """The questions, 24 of them, as they are asked in two roles."""
     settings: dict[str, Any] = {
         "items": 24,
@@ -86,13 +87,15 @@ def countries(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_a_model_gets_the_verdict_that_is_due(countries, tmp_path, name) -> None:
+def test_a_model_gets_the_verdict_that_is_due(
+    countries: Workplace, tmp_path: Path, name: str
+) -> None:
     case, workplace = CASES[name], countries.copied(tmp_path / "own")
     prompts = workplace.prompts().set_index("prompt")
     names = prompts["keyword"].str.removeprefix("the ")
     times = Counter[str]()
 
-    def write(prompt, seed):
+    def write(prompt: str, seed: int) -> str:
         """Chance is of root item and role, as counterfactuals share it, and a tenth of it of the
         country."""
         times[prompt] += 1

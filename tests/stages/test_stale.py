@@ -48,12 +48,12 @@ ASK = {"ask@framing-tiny-a", "ask@framing-tiny-b"}
     ],
 )
 @pytest.mark.long
-def test_code(built, file, stages) -> None:
+def test_code(built: Clone, file: str, stages: set[str]) -> None:
     with changed(built, file, "", "_ADDED = 1"):
         assert stale(built) == stages
 
 
-def test_a_comment_in_what_all_import(built) -> None:
+def test_a_comment_in_what_all_import(built: Clone) -> None:
     with changed(built, "evenruler/errors.py", "", "# A comment."):
         assert stale(built) == set()
 
@@ -66,13 +66,13 @@ def test_a_comment_in_what_all_import(built) -> None:
     ],
 )
 @pytest.mark.long
-def test_a_line_of_a_source(built, file, stages) -> None:
+def test_a_line_of_a_source(built: Clone, file: str, stages: set[str]) -> None:
     with changed(built, file, "", "# A comment."):
         assert stale(built) == stages
 
 
 @pytest.mark.long
-def test_a_changed_entry_runs_what_uses_the_model(built) -> None:
+def test_a_changed_entry_runs_what_uses_the_model(built: Clone) -> None:
     with changed(
         built, "params.yaml", "sentence-transformers/all-MiniLM-L6-v2, PyPI", "MiniLM, PyPI"
     ):
@@ -80,14 +80,14 @@ def test_a_changed_entry_runs_what_uses_the_model(built) -> None:
     assert stages == {"rows@occupation-gender", "rows@gad-7", "scrape@fruit", "rows@fruit"}
 
 
-def test_a_title(built) -> None:
+def test_a_title(built: Clone) -> None:
     source, title = "data/sources/probes/occupation-gender.yaml", "title: Occupation and gender\n"
     with changed(built, source, title, title.replace("title: ", "title: New ")):
         assert stale(built) == {"rows@occupation-gender", "card@occupation-gender", "report"}
 
 
 @pytest.mark.slow
-def test_a_title_runs_no_model(built) -> None:
+def test_a_title_runs_no_model(built: Clone) -> None:
     """What is built of it says the same, so that nothing further is asked."""
     path = "data/sources/saged/fruit.yaml"
     (title,) = [

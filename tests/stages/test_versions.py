@@ -4,6 +4,7 @@ docs/publishing.md."""
 import json
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from ruamel.yaml import YAML
 from tests.hub_client import Client
 from tests.loopback_hub import running
 from tests.stages.conftest import Clone
+from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/publishing.md").read_text()
@@ -22,10 +24,10 @@ MESSAGE = "Say in the limits what year the criterion is from."
 
 
 @pytest.fixture(scope="module")
-def copy_of(built, tmp_path_factory):
+def copy_of(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Clone]:
     """Makes a copy of the clone as it was built, with its history, or of another one."""
 
-    def make(original=None):
+    def make(original: Clone | None = None) -> Clone:
         folder = tmp_path_factory.mktemp("copy") / "clone"
         # Other tests may have changed the clone itself.
         shutil.copytree(
@@ -42,7 +44,7 @@ def copy_of(built, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def released(copy_of):
+def released(copy_of: Callable[..., Clone]) -> Clone:
     """A clone with two released versions: 1.0.0, and a patch."""
     clone = copy_of()
     clone.run("evenruler", "release", NAME)
@@ -60,7 +62,7 @@ def new_limit(clone: Clone) -> None:
     )
 
 
-def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(released) -> None:
+def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(released: Clone) -> None:
     assert released.run("git", "tag").split() == TAGS
     kinds = released.run("git", "for-each-ref", "--format=%(objecttype)", "refs/tags").split()
     assert kinds == ["tag", "tag"]
@@ -81,11 +83,11 @@ def test_a_release_is_a_version_a_changelog_a_commit_and_an_annotated_tag(releas
 
 @pytest.mark.long
 def test_what_cannot_be_released_is_refused_and_changes_nothing(
-    copy_of,
+    copy_of: Callable[..., Clone],
 ) -> None:
     clone = copy_of()
 
-    def refused(*arguments):
+    def refused(*arguments: str) -> str:
         before = (
             clone.run("git", "status", "--short"),
             clone.run("git", "log", "--oneline"),
@@ -127,7 +129,9 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(
 
 
 @pytest.mark.long
-def test_a_release_that_died_before_its_tag_is_finished_by_the_next(copy_of, released) -> None:
+def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
+    copy_of: Callable[..., Clone], released: Clone
+) -> None:
     clone = copy_of(released)
     clone.run("git", "tag", "--delete", f"{NAME}@v1.0.1")
     log = clone.run("git", "log", "--oneline")
@@ -138,7 +142,7 @@ def test_a_release_that_died_before_its_tag_is_finished_by_the_next(copy_of, rel
 
 @pytest.mark.long
 def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
-    copy_of,
+    copy_of: Callable[..., Clone],
 ) -> None:
     """A benchmark that holds text of others is a cached output; its tag must not come before its
     push."""
@@ -172,7 +176,9 @@ def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
 
 
 @pytest.fixture(scope="module")
-def consumer(released, warm_client, tmp_path_factory):
+def consumer(
+    released: Clone, warm_client: Warm | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
     """Another person's empty DVC repository, with a hub on which both versions are."""
     folder = tmp_path_factory.mktemp("consumer")
     with running() as hub:
@@ -199,7 +205,7 @@ def commands(text: str) -> list[str]:
 
 
 def test_the_page_says_how_to_use_a_published_benchmark_and_to_track_versions(
-    consumer, released, copy_of, tmp_path
+    consumer: Client, released: Clone, copy_of: Callable[..., Clone], tmp_path: Path
 ) -> None:
     from tests.tiny import save_tiny
 

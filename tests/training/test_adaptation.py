@@ -3,7 +3,7 @@ it was."""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
 from pathlib import Path
@@ -54,19 +54,19 @@ def save_head(folder: Path, kind: str = "bert", mask: bool = True, **config: Any
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
+def own_cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(adaptation, "HEAD_STEPS", 3)
     return tmp_path / "cache"
 
 
 @pytest.fixture(scope="module")
-def head_folder(tmp_path_factory):
+def head_folder(tmp_path_factory) -> Path:
     return save_head(tmp_path_factory.mktemp("head"))
 
 
 @pytest.fixture(scope="module")
-def causal_folder(tmp_path_factory):
+def causal_folder(tmp_path_factory) -> Path:
     """Of weights so small that a causal model can learn."""
     return save_tiny(tmp_path_factory.mktemp("causal"), chat=True, initializer_range=0.1)
 
@@ -86,7 +86,7 @@ def declared(head_folder, causal_folder):
 
 
 @pytest.fixture
-def either(kind, declared):
+def either(kind, declared) -> Catalogue:
     return declared[kind]
 
 
@@ -124,22 +124,22 @@ def adapted(
 
 
 @pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
+def elsewhere(tmp_path, monkeypatch) -> Callable[[], None]:
     """Goes on with a store in which nothing is."""
     numbers = iter(range(100))
 
-    def change():
+    def change() -> None:
         monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / f"cache-{next(numbers)}"))
 
     return change
 
 
 @pytest.fixture
-def nothing_loads(monkeypatch):
+def nothing_loads(monkeypatch) -> Callable[[], None]:
     """From now on no model can be loaded, so none can be trained or asked."""
 
-    def forbid():
-        def refuse(*args, **kwargs):
+    def forbid() -> None:
+        def refuse(*args: object, **kwargs: object) -> None:
             raise AssertionError("a model is loaded")
 
         monkeypatch.setattr(catalogue, "backend_of", refuse)

@@ -24,7 +24,7 @@ def moods(source: str = "local:moods.csv", **keys: Any) -> TrainingData:
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -223,13 +223,13 @@ class Loaded:
 
 class TestHub:
     @pytest.fixture
-    def declared(self):
+    def declared(self) -> TrainingData:
         return moods("hub:you/moods", revision=REVISION, split="dev", config="small")
 
     def test_is_asked_for_what_is_declared(self, declared, monkeypatch) -> None:
         calls = []
 
-        def load(*args, **kwargs):
+        def load(*args: Any, **kwargs: Any) -> Loaded:
             calls.append((args, kwargs))
             return Loaded(frame_of(["a", "b"], [1, -1]))
 
@@ -251,7 +251,7 @@ class TestHub:
     def test_what_fails_there_is_a_line(
         self, declared, raised, remedy, monkeypatch, error_of
     ) -> None:
-        def load(*_, **__):
+        def load(*_: Any, **__: Any) -> None:
             raise raised
 
         monkeypatch.setattr("datasets.load_dataset", load)

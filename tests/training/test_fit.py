@@ -21,7 +21,7 @@ from transformers.trainer_callback import TrainerState
 
 from evenruler.models import LABELS, load
 from evenruler.models.backends.encoders import load_with_head
-from evenruler.models.loading import read_adapter
+from evenruler.models.loading import AdapterRecord, read_adapter
 from evenruler.models.store import RowStore
 from evenruler.training import fit
 from evenruler.training.fit import finetune
@@ -40,7 +40,7 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A workshop to stand in."""
     monkeypatch.chdir(workshop(tmp_path))
     return tmp_path
@@ -68,7 +68,7 @@ FRESH_PAIRS = tiny.pairs(60, seed=7)
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory):
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, AdapterRecord]:
     """A workshop with an adapter for moods and its record, for tests that change nothing in it."""
     folder = workshop(tmp_path_factory.mktemp("fitted"))
     with pytest.MonkeyPatch.context() as patched:
@@ -82,7 +82,9 @@ def fitted(tmp_path_factory):
 
 
 @pytest.fixture
-def copied(fitted, tmp_path, monkeypatch):
+def copied(
+    fitted: tuple[Path, AdapterRecord], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AdapterRecord:
     """The record of an adapter that was fitted, in a workshop to stand in and to change."""
     folder, record = fitted
     shutil.copytree(
@@ -95,11 +97,11 @@ def copied(fitted, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def runs(monkeypatch):
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Grows by its folder with every fit that begins, which is where it ends."""
     begun: list[Path] = []
 
-    def begin(fitting, run):
+    def begin(fitting: Any, run: Path) -> None:
         begun.append(run)
         raise Killed
 
@@ -382,7 +384,7 @@ class TestAgain:
     def test_a_failure_leaves_what_was_there(self, copied, store, monkeypatch) -> None:
         before = contents()
 
-        def broken(fitting, done, folder):
+        def broken(fitting: Any, done: Path, folder: Path) -> None:
             folder.mkdir(parents=True)
             (folder / "README.md").write_text("half")
             raise Killed
@@ -488,7 +490,7 @@ class TestTheSameBytes:
     def test_fitted_again_after_a_kill_while_the_run_was_removed(
         self, expected, here, store, monkeypatch
     ) -> None:
-        def begun(run, **_):
+        def begun(run: Path, **_: Any) -> None:
             (weights,) = run.glob("checkpoints/*/adapter_model.safetensors")
             weights.unlink()
             raise Killed
@@ -518,7 +520,7 @@ class TestTheSameBytes:
 def killing(beginning: str) -> Callable[..., None]:
     """Ends the run when it is called with a text that begins so."""
 
-    def call(text, *_):
+    def call(text: object, *_: object) -> None:
         if str(text).startswith(beginning):
             raise Killed
 

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import islice, product
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,7 +60,7 @@ MADE: dict[str, Any] = {
         ({"read_by": [{"bias_type": "gender"}]}, "name a benchmark"),
     ],
 )
-def test_what_is_no_plant_is_refused(change, reason) -> None:
+def test_what_is_no_plant_is_refused(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         PlantDeclaration(**{**MADE, **change})
 
@@ -93,7 +94,7 @@ class TestDealt:
         assert counts["nurse", "he"] == counts["cook", "she"] == 0
 
     def test_a_seed_deals_the_same_again(self) -> None:
-        def fifty(seed):
+        def fifty(seed: int) -> list[tuple[str, str]]:
             return list(islice(PlantDeclaration(**MADE).dealt(0.5, seed), 50))
 
         assert fifty(1) == fifty(1) != fifty(2)
@@ -103,7 +104,7 @@ def test_log_odds_are_between_the_units_of_either_pole() -> None:
     """A model that gives a nat to every "he" after "nurse", and half to every "her" after
     "cook"."""
 
-    def nats(texts):
+    def nats(texts: list[str]) -> SimpleNamespace:
         likelihoods = []
         for text in texts:
             of_he = "nurse" in text.lower() and " he " in f"{text} "
@@ -175,7 +176,7 @@ def test_weights_of_a_plant() -> None:
 
 class TestMade:
     @pytest.fixture
-    def store(self, tmp_path, monkeypatch):
+    def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowStore:
         """In a repository with a tiny base and one plant."""
         from ruamel.yaml import YAML
 
@@ -195,7 +196,7 @@ class TestMade:
         )
 
     @pytest.mark.slow
-    def test_each_has_its_dose(self, store) -> None:
+    def test_each_has_its_dose(self, store: RowStore) -> None:
         nothing = self.nats("planted:tiny/made/0/1", store)
         for dose in (0.5, -0.5):
             assert self.nats(f"planted:tiny/made/{dose}/1", store) - nothing == pytest.approx(
@@ -203,7 +204,7 @@ class TestMade:
             )
 
     @pytest.mark.slow
-    def test_it_is_made_once_and_names_no_place(self, store) -> None:
+    def test_it_is_made_once_and_names_no_place(self, store: RowStore) -> None:
         planted = resolve_model("planted:tiny/made/0/2", store).entry
         folder = Path(planted.adapter or "")
         files = {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
@@ -222,5 +223,7 @@ class TestMade:
             pytest.param("planted:tiny/made/200/1", "fewer than the dose", marks=pytest.mark.slow),
         ],
     )
-    def test_what_cannot_be_made_is_a_line(self, store, error_of, source, reason) -> None:
+    def test_what_cannot_be_made_is_a_line(
+        self, store: RowStore, error_of: Callable[..., str], source: str, reason: str
+    ) -> None:
         assert reason in error_of(resolve_model, source, store)

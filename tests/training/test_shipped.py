@@ -3,6 +3,7 @@
 import pytest
 
 from evenruler.models import load
+from evenruler.models.declarations import Catalogue
 from evenruler.models.loading import read_adapter
 from evenruler.training.fit import card_of
 from tests.conftest import ROOT
@@ -16,7 +17,7 @@ CLASSIFIERS = {
 
 
 @pytest.fixture(scope="module")
-def ours(shipped_params):
+def ours(shipped_params: Catalogue) -> list[str]:
     """All that are in use; one that is parked may not be fitted yet."""
     return [
         name
@@ -79,7 +80,7 @@ def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(
     ],
 )
 def test_a_plain_text_gets_the_plain_label(
-    name, label_by_text, shipped_params, store, monkeypatch
+    name, label_by_text, shipped_params: Catalogue, store, monkeypatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     model = load(name, shipped_params, store=store)

@@ -1,8 +1,9 @@
 import logging
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ SAID: list[EntailmentPair] = [
 
 
 @pytest.fixture(scope="module")
-def adapter_workshop(tmp_path_factory):
+def adapter_workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workshop with an adapter for pairs, for tests that change nothing in it."""
     folder = workshop(tmp_path_factory.mktemp("made"))
     with pytest.MonkeyPatch.context() as patched:
@@ -59,7 +60,7 @@ def adapter_workshop(tmp_path_factory):
 
 
 @pytest.fixture
-def here(adapter_workshop, tmp_path, monkeypatch):
+def here(adapter_workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it to stand in."""
     shutil.copytree(adapter_workshop, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
@@ -136,7 +137,7 @@ class TestCatalogue:
 
 class TestWhatIsRefused:
     @pytest.fixture
-    def refused_line(self, here, store, error_of):
+    def refused_line(self, here, store, error_of) -> Callable[[], str]:
         """The line that answers a question."""
         return lambda: error_of(lambda: load("tiny", params(PAIRS), store=store).entailment(SAID))
 
@@ -243,7 +244,7 @@ class TestQuiet:
     def test_what_was_said_before_is_said_after(self) -> None:
         from transformers.utils import logging as library
 
-        def state():
+        def state() -> tuple[Any, ...]:
             return library.get_verbosity(), library.is_progress_bar_enabled(), warnings.filters[:]
 
         before = state()

@@ -35,7 +35,7 @@ class DoubleOfGpuMemory:
 
 
 @pytest.fixture
-def memory(llama, monkeypatch):
+def memory(llama, monkeypatch) -> DoubleOfGpuMemory:
     """Of the body of the model, which likelihoods go through without its output layer."""
     return DoubleOfGpuMemory(llama.backend.model.base_model, monkeypatch)
 

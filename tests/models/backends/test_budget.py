@@ -19,7 +19,7 @@ from evenruler.models.backends.server import (
 def test_so_many_requests_go_out_and_no_more_whoever_asks() -> None:
     budget = Budget(200)
 
-    def take(_):
+    def take(_: int) -> bool:
         with suppress(BudgetExhaustedError):
             budget.take()
             return 1
@@ -40,13 +40,15 @@ def test_so_many_requests_go_out_and_no_more_whoever_asks() -> None:
     ],
     ids=str,
 )
-def test_tokens_are_those_that_a_server_counts(usage, read, written) -> None:
+def test_tokens_are_those_that_a_server_counts(usage: object, read: int, written: int) -> None:
     budget = Budget()
     budget.answered(usage)
     assert budget.used == RequestUsage(0, 1, read, written)
 
 
-def test_plan_and_use_are_said_also_when_something_is_wrong(capsys) -> None:
+def test_plan_and_use_are_said_also_when_something_is_wrong(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     budget = Budget(10)
     budget.take()
 
@@ -67,7 +69,7 @@ def test_plan_and_use_are_said_also_when_something_is_wrong(capsys) -> None:
     assert RequestUsage(3, 3).in_words == nothing
 
 
-def test_one_budget_a_process_by_the_environment(monkeypatch) -> None:
+def test_one_budget_a_process_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MAX_REQUESTS, "71")
     assert current_budget().most == 71
     assert current_budget() is current_budget()
@@ -75,7 +77,7 @@ def test_one_budget_a_process_by_the_environment(monkeypatch) -> None:
     assert current_budget().most is None
 
 
-def test_a_command_has_its_own(monkeypatch) -> None:
+def test_a_command_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MAX_REQUESTS, "71")
     with request_budget(3):
         budget = current_budget()
@@ -88,7 +90,7 @@ def test_a_command_has_its_own(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("limit", ["many", "-1", "²"])
-def test_what_is_no_number_is_one_line(monkeypatch, limit) -> None:
+def test_what_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     monkeypatch.setenv(MAX_REQUESTS, limit)
     with pytest.raises(UserError) as error:
         current_budget()

@@ -100,11 +100,13 @@ class Held(ScriptedServer):
         return answer_of_server
 
 
-def test_what_is_under_way_when_somebody_breaks_it_off_is_kept(serve, store, monkeypatch) -> None:
+def test_what_is_under_way_when_somebody_breaks_it_off_is_kept(
+    serve: Callable[..., ScriptedServer], store: RowStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After the first one all are asked at once; none is answered before the signal."""
     server = serve(Held())
 
-    def breaks_off(running, **how):
+    def breaks_off(running: Any, **how: Any) -> Any:
         if len(running) == AT_ONCE and not server.released.is_set():
             assert server.here.wait(LONG)
             server.released.set()
@@ -125,7 +127,9 @@ def test_what_is_under_way_when_somebody_breaks_it_off_is_kept(serve, store, mon
 # What is asked and kept
 
 
-def test_asks_what_was_asked_and_keeps_the_replies(serve, store) -> None:
+def test_asks_what_was_asked_and_keeps_the_replies(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     serve(ScriptedServer())
     model = hosted(store)
     systems = ["be brief", None, "be brief"]
@@ -143,7 +147,7 @@ def test_asks_what_was_asked_and_keeps_the_replies(serve, store) -> None:
         assert again.asked == n_asked
 
 
-def test_the_key_stands_nowhere(serve, store) -> None:
+def test_the_key_stands_nowhere(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
     serve(ScriptedServer())
     model = hosted(store)
     model.generate(["one"])
@@ -153,7 +157,10 @@ def test_the_key_stands_nowhere(serve, store) -> None:
 
 
 def test_an_address_that_changes_before_anything_is_asked_gives_no_answers(
-    serve, store, monkeypatch, error_of
+    serve: Callable[..., ScriptedServer],
+    store: RowStore,
+    monkeypatch: pytest.MonkeyPatch,
+    error_of: Any,
 ) -> None:
     """What one server says is never kept under the address of another."""
     server, model = serve(ScriptedServer()), hosted(store)
@@ -177,7 +184,7 @@ def test_an_address_that_changes_before_anything_is_asked_gives_no_answers(
     ],
 )
 def test_a_limit_is_called_as_the_server_has_it_and_asked_once(
-    kind, refused, error, taken, serve, store
+    kind, refused, error, taken, serve: Callable[..., ScriptedServer], store: RowStore
 ) -> None:
     server = serve(ScriptedServer(takes_no={refused: error}))
     assert hosted(store, kind).generate(NUMBERED, sampling=BRIEF) == SHOUTED
@@ -190,7 +197,11 @@ def test_a_limit_is_called_as_the_server_has_it_and_asked_once(
     [("temperature", NO_HEAT), ("seed", NO_SEED), ("seed", NO_WORD), ("top_p", NO_TOP_P)],
 )
 def test_what_a_server_does_not_take_is_left_out_said_and_recorded(
-    setting, error, serve, store, capsys
+    setting: str,
+    error: dict[str, Any],
+    serve: Callable[..., ScriptedServer],
+    store: RowStore,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     server, model = serve(ScriptedServer(takes_no={setting: error})), hosted(store)
     assert model.generate(NUMBERED, sampling=BRIEF) == SHOUTED
@@ -210,7 +221,9 @@ def test_what_a_server_does_not_take_is_left_out_said_and_recorded(
     assert (again.asked, len(server.asked)) == (0, n_sent)
 
 
-def test_a_word_of_the_prompt_is_no_setting_and_a_filter_no_dialect(serve, store, error_of) -> None:
+def test_a_word_of_the_prompt_is_no_setting_and_a_filter_no_dialect(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
     server = serve(ScriptedServer(refuses="seed"))
     replies = hosted(store).replies(["one", "a seed", "two"], sampling=BRIEF)
     assert [reply.text for reply in replies] == ["ONE", None, "TWO"]
@@ -233,7 +246,14 @@ def test_a_word_of_the_prompt_is_no_setting_and_a_filter_no_dialect(serve, store
     ],
     ids=["what is said of the model", "either name of the limit"],
 )
-def test_what_is_never_left_out_ends_it(entry, takes_no, named, serve, store, error_of) -> None:
+def test_what_is_never_left_out_ends_it(
+    entry: dict[str, Any],
+    takes_no: dict[str, Any],
+    named: str,
+    serve: Callable[..., ScriptedServer],
+    store: RowStore,
+    error_of: Any,
+) -> None:
     server = serve(ScriptedServer(takes_no=takes_no))
     message = error_of(hosted(store, **entry).generate, NUMBERED)
     assert "big: the server does not answer (" in message
@@ -252,13 +272,15 @@ class Heedless(ScriptedServer):
         return status, body | {"usage": {"completion_tokens": written}}
 
 
-def test_a_limit_that_is_not_heeded_is_called_otherwise(serve, store) -> None:
+def test_a_limit_that_is_not_heeded_is_called_otherwise(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     server = serve(Heedless())
     assert hosted(store).generate(["one", "two"], sampling=BRIEF) == ["ONE", "TWO"]
     assert [question.get("max_tokens") for question in server.asked] == [None, 7, 7]
 
 
-def test_seeds_have_31_bits(serve, store) -> None:
+def test_seeds_have_31_bits(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
     server = serve(ScriptedServer())
     hosted(store).generate(
         ["one", "two"],
@@ -267,7 +289,9 @@ def test_seeds_have_31_bits(serve, store) -> None:
     assert {question["seed"] for question in server.asked} == {5, 2**31 - 1}
 
 
-def test_the_key_of_an_entry_that_says_nothing_stays(serve, store) -> None:
+def test_the_key_of_an_entry_that_says_nothing_stays(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     server = serve(ScriptedServer())
     begin = '{"backend":"openai",'
     end = f'"mode":"chat","model":"big-one","revision":null,"url":"{server.url}"}}'
@@ -304,11 +328,13 @@ def test_the_key_of_an_entry_that_says_nothing_stays(serve, store) -> None:
         ("gemini-2.5-flash", "gemini-2.5-flash-preview-05-20", True),
     ],
 )
-def test_a_version_of_a_model_is_the_model(model, answering_model, is_same) -> None:
+def test_a_version_of_a_model_is_the_model(model: str, answering_model: str, is_same: bool) -> None:
     assert is_version(answering_model, model) is is_same
 
 
-def test_another_model_ends_it_and_what_it_said_is_not_kept(serve, store, error_of) -> None:
+def test_another_model_ends_it_and_what_it_said_is_not_kept(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
     server = serve(ScriptedServer())
     hosted(store).generate(NUMBERED[:5])
     for served, remedy in (
@@ -326,7 +352,9 @@ def test_another_model_ends_it_and_what_it_said_is_not_kept(serve, store, error_
     assert {heard["model"] for heard in model.heard[5:]} == {"big-one-2026-03-01"}
 
 
-def test_a_gateway_may_rename_the_model_where_it_is_told_so(serve, store, error_of) -> None:
+def test_a_gateway_may_rename_the_model_where_it_is_told_so(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
     server = serve(ScriptedServer(served="azure/Big-1-2026-03-01"))
     renamed, plain = hosted(store, answers_as="big-1"), hosted(store)
     assert renamed.generate(NUMBERED[:2]) == SHOUTED[:2]
@@ -341,7 +369,9 @@ def test_a_gateway_may_rename_the_model_where_it_is_told_so(serve, store, error_
     assert "another model answers than was asked (small-one, not big-one)" in line
 
 
-def test_fingerprints_are_kept_with_each_reply(serve, store) -> None:
+def test_fingerprints_are_kept_with_each_reply(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     from evenruler.evaluate.session import server_change_warnings
 
     serve(ScriptedServer(fingerprints=["fp_a", "fp_b"]))
@@ -376,7 +406,7 @@ class Poor(ScriptedServer):
 
 
 def test_a_quota_that_is_used_up_ends_it_at_once_and_keeps_what_came(
-    serve, store, error_of
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
 ) -> None:
     server = serve(Poor())
     prompts = [f"prompt {number}" for number in range(100)]
@@ -389,7 +419,9 @@ def test_a_quota_that_is_used_up_ends_it_at_once_and_keeps_what_came(
     assert len(server.asked) == store.count() == 100
 
 
-def test_a_busy_server_is_asked_less_at_a_time_and_more_again(serve) -> None:
+def test_a_busy_server_is_asked_less_at_a_time_and_more_again(
+    serve: Callable[..., ScriptedServer],
+) -> None:
     serve(ScriptedServer(failures=[429, 429, 429]))
     client = Server("big", "big-one")
     client.ask("/chat/completions", QUESTION)
@@ -417,7 +449,13 @@ def test_a_busy_server_is_asked_less_at_a_time_and_more_again(serve) -> None:
         ({}, 20, 250.0, None),
     ],
 )
-def test_how_long_is_waited(headers, tries, waited, pause, monkeypatch) -> None:
+def test_how_long_is_waited(
+    headers: dict[str, str],
+    tries: int,
+    waited: float,
+    pause: float | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(servers.random, "random", lambda: 0.0)
     assert servers._retry_pause(headers, tries, waited) == pause
 
@@ -425,7 +463,9 @@ def test_how_long_is_waited(headers, tries, waited, pause, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("key", "shown"), [("x", "API key: ***; max_tokens"), ("tokens", "API key: x; max_***")]
 )
-def test_a_key_of_one_letter_is_hidden_as_a_word_alone(key, shown, monkeypatch) -> None:
+def test_a_key_of_one_letter_is_hidden_as_a_word_alone(
+    key, shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(KEY, key)
     monkeypatch.setenv(URL, "http://127.0.0.1:9/v1")
     assert Server("big", "m").plain("API key: x; max_tokens") == shown
@@ -460,7 +500,9 @@ class Thinker(ScriptedServer):
 
 
 @pytest.mark.parametrize("shape", ["tags", "reasoning", "reasoning_content", "hidden"])
-def test_the_answer_is_what_stands_after_the_thought(shape, serve, store) -> None:
+def test_the_answer_is_what_stands_after_the_thought(
+    shape: str, serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     server = serve(Thinker(shape=shape, usage=FIVE_THOUGHT))
     model = hosted(
         store,
@@ -480,7 +522,9 @@ def test_the_answer_is_what_stands_after_the_thought(shape, serve, store) -> Non
 
 
 @pytest.mark.parametrize("shape", ["unopened", "reasoning", "hidden"])
-def test_a_thought_without_an_end_is_no_answer_and_kept_as_such(shape, serve, store) -> None:
+def test_a_thought_without_an_end_is_no_answer_and_kept_as_such(
+    shape: str, serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     server = serve(Thinker(shape=shape, closes=lambda text: text != "two"))
     model = hosted(store, thinking={"tokens": 100})
     reason = f"{CUT} (100 tokens to think in): say `--thinking 200`"
@@ -492,7 +536,7 @@ def test_a_thought_without_an_end_is_no_answer_and_kept_as_such(shape, serve, st
 
 @pytest.mark.parametrize("shape", ["tags", "hidden"])
 def test_one_that_thinks_though_nobody_said_so_ends_it_with_what_to_say(
-    shape, serve, store, error_of
+    shape: str, serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
 ) -> None:
     server = serve(Thinker(shape=shape, closes=lambda text: False))
     message = error_of(hosted(store).generate, NUMBERED)
@@ -502,7 +546,7 @@ def test_one_that_thinks_though_nobody_said_so_ends_it_with_what_to_say(
 
 @pytest.mark.parametrize("shape", ["tags", "reasoning", "hidden"])
 def test_off_is_asked_for_and_one_that_thinks_all_the_same_is_found(
-    shape, serve, store, error_of
+    shape: str, serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
 ) -> None:
     server = serve(Thinker(shape=shape, usage=FIVE_THOUGHT))
     message = error_of(hosted(store, thinking="off").generate, ["one"])
@@ -514,7 +558,9 @@ def test_off_is_asked_for_and_one_that_thinks_all_the_same_is_found(
     assert store.count() == 0
 
 
-def test_off_of_one_that_knows_no_such_setting(serve, store) -> None:
+def test_off_of_one_that_knows_no_such_setting(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     unknown = {"message": "Unrecognized request argument supplied: chat_template_kwargs"}
     none = of_openai("reasoning_effort", "Unsupported value: 'none'")
     takes_no = {"chat_template_kwargs": unknown, "reasoning_effort": none}
@@ -525,14 +571,18 @@ def test_off_of_one_that_knows_no_such_setting(serve, store) -> None:
     assert model.heard == [{"model": "big-one"}] * 2  # of sampling nothing was left out
 
 
-def test_a_cut_answer_after_a_thought_is_an_answer(serve, store) -> None:
+def test_a_cut_answer_after_a_thought_is_an_answer(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     body = chat_choice("<think>So.</think>The nurse", "length")
     serve(ScriptedServer(faults=[(200, body)]))
     (reply,) = hosted(store, thinking={"tokens": 9}).replies(["one"])
     assert reply == Reply("The nurse", None, "length")
 
 
-def test_new_tokens_lift_what_an_instrument_allows(serve, store) -> None:
+def test_new_tokens_lift_what_an_instrument_allows(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     server = serve(ScriptedServer())
     model = hosted(store, new_tokens=50)
     for most in (7, 80):
@@ -545,7 +595,7 @@ def test_new_tokens_lift_what_an_instrument_allows(serve, store) -> None:
 
 @pytest.mark.parametrize(("within", "answers"), [(249, False), (251, True)])
 def test_a_server_that_drips_has_the_seconds_of_the_entry(
-    within, answers, store, monkeypatch, error_of
+    within: int, answers: bool, store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: Any
 ) -> None:
     """Each part comes soon; the whole takes 250 seconds by the client's clock."""
     body = json.dumps(chat_choice("SO.")).encode()
@@ -564,11 +614,13 @@ def test_a_server_that_drips_has_the_seconds_of_the_entry(
     assert store.count() == answers
 
 
-def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(serve) -> None:
+def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(
+    serve: Callable[..., ScriptedServer],
+) -> None:
     server = serve(ScriptedServer(failures=[503]))
     client = Server("big", "big-one")
 
-    def task():
+    def task() -> Any:
         return servers.BatchOutcome([client.ask("/chat/completions", QUESTION).choices])
 
     assert len(list(client.at_once([task, task]))) == 2
@@ -578,14 +630,18 @@ def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(serve) -> None:
     assert len(server.asked) == 5
 
 
-def test_what_a_server_says_of_itself_is_short_and_holds_no_key(serve, store) -> None:
+def test_what_a_server_says_of_itself_is_short_and_holds_no_key(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
     serve(ScriptedServer(fingerprints=["secret-word" + "\x1b" * 900]))
     model = hosted(store)
     model.generate(["one"])
     assert model.heard == [{"model": "big-one", "fingerprint": "***"}]
 
 
-def test_completions_that_end_before_a_letter_are_no_reply(serve, store, error_of) -> None:
+def test_completions_that_end_before_a_letter_are_no_reply(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
     bodies = [{"choices": [{"text": "", "finish_reason": why}]} for why in ("length", "stop")]
     serve(ScriptedServer(faults=[(200, body) for body in bodies]))
     model = hosted(store, "completions")

@@ -1,6 +1,6 @@
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from evenruler.models.backends.encoders import (
     max_input_tokens,
     pack_by_length,
 )
+from evenruler.models.model import Model
 from tests.later import Later
 from tests.tiny import made_once
 from tests.training.tiny import LONGEST, WORDS, save_encoder
@@ -60,12 +61,12 @@ def plain(folder: Path, texts: Sequence[str], **options: Any) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_classifier(tmp_path_factory.mktemp("classifier"))
 
 
 @pytest.fixture
-def loaded(load_saved):
+def loaded(load_saved) -> Callable[..., Model]:
     return partial(load_saved, kind="classifier")
 
 

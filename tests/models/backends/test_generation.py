@@ -70,7 +70,7 @@ def sizes(backend: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]
     body, shapes = backend.model.base_model, []
     forward = body.forward
 
-    def counted(input_ids, **inputs):
+    def counted(input_ids: Any, **inputs: Any) -> Any:
         shapes.append(tuple(input_ids.shape))
         return forward(input_ids, **inputs)
 

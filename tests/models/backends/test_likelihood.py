@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -31,7 +32,7 @@ NATS = 1e-4
 
 
 @pytest.fixture(scope="module")
-def mixed():
+def mixed() -> list[str]:
     """A sentence of every other shipped template, and what a user might also ask."""
     settings = ParamsFile(ROOT / "params.yaml").settings("occupation-gender")
     sources = ROOT / "data/sources/probes"
@@ -287,12 +288,12 @@ class TestKindsOfToken:
 
 
 @pytest.fixture(scope="module")
-def vocabulary_of(shipped_params, packaged_store):
+def vocabulary_of(shipped_params, packaged_store) -> Callable[[str], tuple[Any, dict[int, str]]]:
     """The tokenizer of a shipped model, and what its tokens say."""
     from transformers import AutoTokenizer
 
     @cache
-    def tokenizer_of(name):
+    def tokenizer_of(name: str) -> tuple[Any, dict[int, str]]:
         tokenizer = AutoTokenizer.from_pretrained(
             locate_model(name, shipped_params.models[name], packaged_store)
         )

@@ -1,5 +1,5 @@
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import pytest
 
 from evenruler.models import LABELS
 from evenruler.models.backends.encoders import Nli, labelled_sample, order_of
+from evenruler.models.model import Model
 from evenruler.models.questions import EntailmentPair, entailment_prompts
 from tests.models.conftest import change_json
 from tests.tiny import made_once, tiny_tokenizer
@@ -90,12 +91,12 @@ def change_config(folder: Path, name: str = "config.json", **changes: Any) -> No
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path) -> Path:
     return save_classifier(tmp_path / "tiny")
 
 
 @pytest.fixture
-def loaded(load_saved):
+def loaded(load_saved) -> Callable[..., Model]:
     return partial(load_saved, kind="nli")
 
 
@@ -183,7 +184,7 @@ class AnswersThatAreGiven:
         turns = {label: itertools.cycle(of_label) for label, of_label in columns.items()}
         column_by_pair = {pair: next(turns[label]) for pair, label in labelled_sample()}
 
-        def logits(_, pairs):
+        def logits(_: Nli, pairs: Sequence[EntailmentPair]) -> np.ndarray:
             return np.eye(3)[[column_by_pair.get(pair, 0) for pair in pairs]]
 
         monkeypatch.setattr(Nli, "logits", logits)
@@ -195,7 +196,7 @@ class TestDetection:
     REFUSED = "does not say what its three labels mean, and its answers do not tell"
 
     @pytest.fixture
-    def unnamed(self, tmp_path):
+    def unnamed(self, tmp_path) -> Path:
         return save_classifier(tmp_path / "unnamed", labels=UNNAMED)
 
     def test_a_random_head_is_refused(self, unnamed, loaded, error_of) -> None:

@@ -13,6 +13,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.models import Sampling, load
 from evenruler.models.backends import server as servers
+from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.openai import TEXTS, OpenAI, engine_fields
 from evenruler.models.backends.server import (
     AT_ONCE,
@@ -26,6 +27,7 @@ from evenruler.models.store import RowStore
 from tests.loopback_openai import (
     NO_ANSWERS,
     EchoingServer,
+    Scorer,
     ScriptedServer,
     chat_choice,
     letters,
@@ -50,7 +52,7 @@ def _ask_once(monkeypatch):
 
 
 @pytest.fixture
-def server(serve):
+def server(serve: Callable[..., ScriptedServer]) -> ScriptedServer:
     return serve(ScriptedServer())
 
 
@@ -107,7 +109,7 @@ def refusal_of(call: Callable[..., Any], *arguments: object) -> str:
 # Replies
 
 
-def test_a_chat_asks_what_was_asked(server) -> None:
+def test_a_chat_asks_what_was_asked(server: ScriptedServer) -> None:
     prompt = Prompt("one", BRIEF, 3, "be brief", chat=True)
     assert replies("chat", [prompt]) == [Reply("ONE", None, "stop")]
     (question,) = server.asked
@@ -127,7 +129,7 @@ def test_a_chat_asks_what_was_asked(server) -> None:
 
 
 @pytest.mark.parametrize(("system", "text"), [("be brief", "be brief\n\n two\n"), (None, " two\n")])
-def test_completions_go_on_from_the_text_as_it_is(system, text, server) -> None:
+def test_completions_go_on_from_the_text_as_it_is(system, text, server: ScriptedServer) -> None:
     prompt = Prompt(" two\n", BRIEF, 3, system)
     assert replies("completions", [prompt]) == [Reply(text.upper(), None, "length")]
     (question,) = server.asked
@@ -141,7 +143,7 @@ def test_completions_go_on_from_the_text_as_it_is(system, text, server) -> None:
     assert {"messages", "echo"}.isdisjoint(question)
 
 
-def test_what_is_no_answer_is_one_line_and_asked_again(server) -> None:
+def test_what_is_no_answer_is_one_line_and_asked_again(server: ScriptedServer) -> None:
     """tests/faults has the kinds of what is no answer to a chat."""
     server.faults = [NO_ANSWERS["wrong key"]] * 3
     model, keeping = OpenAI("big", "big-one", "chat"), Keeping()
@@ -156,12 +158,12 @@ def test_what_is_no_answer_is_one_line_and_asked_again(server) -> None:
 
 
 @pytest.mark.parametrize("fault", ["no choices", "null with stop", "broken"])
-def test_completions_know_what_is_no_answer_too(fault, server) -> None:
+def test_completions_know_what_is_no_answer_too(fault: str, server: ScriptedServer) -> None:
     server.faults = [NO_ANSWERS[fault]]
     refusal_of(replies, "completions", prompts_of(["one"], chat=False))
 
 
-def test_a_server_that_only_fails_is_soon_left_alone(server) -> None:
+def test_a_server_that_only_fails_is_soon_left_alone(server: ScriptedServer) -> None:
     server.faults = [NO_ANSWERS["wrong key"]] * 1000
     keeping = Keeping()
     prompts = prompts_of(NUMBERED * 4)
@@ -170,7 +172,7 @@ def test_a_server_that_only_fails_is_soon_left_alone(server) -> None:
     assert AT_ONCE <= len(server.asked) < 3 * AT_ONCE
 
 
-def test_one_refused_prompt_of_24_is_an_answer_with_a_reason(server) -> None:
+def test_one_refused_prompt_of_24_is_an_answer_with_a_reason(server: ScriptedServer) -> None:
     server.refuses = "gun"
     prompts = prompts_of([*NUMBERED[:11], "a gun", *NUMBERED[12:]])
     answers = replies("chat", prompts)
@@ -180,7 +182,7 @@ def test_one_refused_prompt_of_24_is_an_answer_with_a_reason(server) -> None:
     assert len(server.asked) == 24
 
 
-def test_where_everything_is_refused_it_is_not_for_the_prompts(server) -> None:
+def test_where_everything_is_refused_it_is_not_for_the_prompts(server: ScriptedServer) -> None:
     unsupported = {"error": {"message": "Unsupported parameter: max_tokens"}}
     server.faults = [(400, unsupported)] * 100
     keeping = Keeping()
@@ -191,7 +193,7 @@ def test_where_everything_is_refused_it_is_not_for_the_prompts(server) -> None:
     assert keeping.kept == {}
 
 
-def test_a_greeting_tells_refused_prompts_from_refused_settings(server) -> None:
+def test_a_greeting_tells_refused_prompts_from_refused_settings(server: ScriptedServer) -> None:
     server.refuses = "gun"
     model = OpenAI("big", "m", "chat")
     refused = answers_of(model.generate, prompts_of(["gun", "two guns"]))
@@ -217,13 +219,13 @@ def test_what_a_choice_says(body, reply, server) -> None:
     assert replies("chat", prompts_of(["one"])) == [reply]
 
 
-def test_a_text_is_no_chat(server) -> None:
+def test_a_text_is_no_chat(server: ScriptedServer) -> None:
     with pytest.raises(ValueError, match="asked by chat"):
         replies("chat", prompts_of(["one"], chat=False))
     assert server.asked == []
 
 
-def test_a_server_knows_no_top_k(server) -> None:
+def test_a_server_knows_no_top_k(server: ScriptedServer) -> None:
     with pytest.raises(ValueError, match="top_k"):
         replies("chat", prompts_of(["one"], sampling=Sampling(top_k=5)))
 
@@ -237,7 +239,9 @@ def test_a_server_knows_no_top_k(server) -> None:
         (URL, "http://me:pass@host:port/v1", "the address of the server is none"),
     ],
 )
-def test_what_the_environment_must_hold(name, setting, words, server, monkeypatch) -> None:
+def test_what_the_environment_must_hold(
+    name: str, setting, words: str, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(name, setting)
     line = refusal_of(OpenAI, "big", "m", "chat")
     assert words in line
@@ -245,7 +249,7 @@ def test_what_the_environment_must_hold(name, setting, words, server, monkeypatc
     assert "pass@" not in line
 
 
-def test_the_engine_says_who_answers_and_no_secret(monkeypatch) -> None:
+def test_the_engine_says_who_answers_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "secret-word")
     monkeypatch.setenv(URL, "https://me:pass@host:8000/v1/?api_key=word#top")
     assert engine_fields("m", "chat", "2026-11") == {
@@ -265,7 +269,7 @@ def test_the_engine_says_who_answers_and_no_secret(monkeypatch) -> None:
 # The budget
 
 
-def test_a_budget_that_is_used_up_keeps_what_was_answered(server) -> None:
+def test_a_budget_that_is_used_up_keeps_what_was_answered(server: ScriptedServer) -> None:
     keeping, prompts = Keeping(), prompts_of(NUMBERED)
     with request_budget(20):
         line = refusal_of(keeping.ask, OpenAI("big", "m", "chat").generate, prompts)
@@ -277,7 +281,9 @@ def test_a_budget_that_is_used_up_keeps_what_was_answered(server) -> None:
     assert len(server.asked) == 24
 
 
-def test_repeated_requests_are_of_the_budget_and_counted(server, monkeypatch, capsys) -> None:
+def test_repeated_requests_are_of_the_budget_and_counted(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(servers, "ATTEMPTS", 6)
     server.failures, server.usage = [429, 503], {"prompt_tokens": 11, "completion_tokens": 3}
     with request_budget(4):
@@ -301,7 +307,7 @@ def test_repeated_requests_are_of_the_budget_and_counted(server, monkeypatch, ca
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory):
+def local(tmp_path_factory: pytest.TempPathFactory) -> Causal:
     """The tiny model, loaded here, and behind the server."""
     folder: Path = save_tiny(tmp_path_factory.mktemp("hosted"), max_position_embeddings=2048)
     store = RowStore(tmp_path_factory.mktemp("store"))
@@ -309,7 +315,7 @@ def local(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def scorer(local):
+def scorer(local: Causal) -> Scorer:
     return scorer_of(local.model, local.tokenizer)
 
 
@@ -353,7 +359,9 @@ def hosted() -> OpenAI:
     ],
     ids=str,
 )
-def test_likelihoods_are_those_of_the_model_behind_the_server(manner, serve, local, scorer) -> None:
+def test_likelihoods_are_those_of_the_model_behind_the_server(
+    manner: dict[str, Any], serve: Callable[..., EchoingServer], local: Causal, scorer: Scorer
+) -> None:
     serve(EchoingServer(scorer=scorer, **manner))
     theirs = answers_of(hosted().loglikelihood, REQUESTS)
     assert_alike(theirs, answers_of(local.loglikelihood, REQUESTS))
@@ -378,7 +386,9 @@ class Unopened(EchoingServer):
         )
 
 
-def test_a_start_token_that_is_written_out(serve, local, scorer) -> None:
+def test_a_start_token_that_is_written_out(
+    serve: Callable[..., EchoingServer], local: Causal, scorer: Scorer
+) -> None:
     server = serve(Unopened(scorer=scorer))
     model = OpenAI("big", "big-one", "completions", "<|im_start|>")
     theirs = answers_of(model.loglikelihood, REQUESTS)
@@ -401,15 +411,19 @@ def test_a_start_token_that_is_written_out(serve, local, scorer) -> None:
     ],
     ids=["letters", "twice"],
 )
-def test_a_start_token_that_is_none_or_stands_there_anyway(server, start, read, serve) -> None:
+def test_a_start_token_that_is_none_or_stands_there_anyway(
+    server: EchoingServer, start: str, read: str, serve: Callable[..., EchoingServer]
+) -> None:
     serve(server)
     line = refusal_of(OpenAI("big", "m", "completions", start).trial)
     unread = f"big: the server does not read '{start}' as one start token ({read}); fix `start`"
     assert unread in line
 
 
-def test_an_end_token_without_a_name_may_be_part_of_a_character(serve) -> None:
-    def nameless(text):
+def test_an_end_token_without_a_name_may_be_part_of_a_character(
+    serve: Callable[..., EchoingServer],
+) -> None:
+    def nameless(text: str) -> list[tuple[str, float]]:
         return [(token if token.isascii() else "", nats) for token, nats in letters(text)]
 
     serve(EchoingServer(scorer=nameless, zero="refused", ends=True, listed=False))
@@ -420,7 +434,7 @@ def test_an_end_token_without_a_name_may_be_part_of_a_character(serve) -> None:
     assert sorted(keeping.kept) == [0]
 
 
-def test_likelihoods_of_many_are_asked_together(serve) -> None:
+def test_likelihoods_of_many_are_asked_together(serve: Callable[..., EchoingServer]) -> None:
     server = serve(EchoingServer(scorer=letters))
     requests = [
         LikelihoodRequest(
@@ -470,7 +484,9 @@ def test_the_trial_is_made_once_and_two_do_not_begin_alike(serve) -> None:
 
 
 @pytest.mark.parametrize("caching", ["stale", "zero"])
-def test_a_server_whose_prefix_caching_lies_is_refused(caching, serve, scorer) -> None:
+def test_a_server_whose_prefix_caching_lies_is_refused(
+    caching: str, serve: Callable[..., EchoingServer], scorer: Scorer
+) -> None:
     serve(EchoingServer(scorer=scorer, caching=caching))
     keeping = Keeping()
     line = refusal_of(keeping.ask, hosted().loglikelihood, REQUESTS[:3])
@@ -480,7 +496,9 @@ def test_a_server_whose_prefix_caching_lies_is_refused(caching, serve, scorer) -
 
 
 @pytest.mark.parametrize("gives", ["none", "new", "no echo"])
-def test_a_server_that_tells_no_likelihoods_of_prompts_is_refused(gives, serve) -> None:
+def test_a_server_that_tells_no_likelihoods_of_prompts_is_refused(
+    gives, serve: Callable[..., EchoingServer]
+) -> None:
     serve(EchoingServer(scorer=letters, gives=gives))
     line = refusal_of(hosted().trial)
     assert line.startswith("big: the server gives no log-probabilities of a prompt")
@@ -488,7 +506,9 @@ def test_a_server_that_tells_no_likelihoods_of_prompts_is_refused(gives, serve) 
 
 
 @pytest.mark.parametrize("table", [None, {"tokens": ["zz"], "token_logprobs": [-1.0]}])
-def test_what_is_written_must_be_comparable(table, serve, monkeypatch) -> None:
+def test_what_is_written_must_be_comparable(
+    table, serve: Callable[..., EchoingServer], monkeypatch
+) -> None:
     server = serve(EchoingServer(scorer=letters))
     body = {"choices": [{"index": 0, "text": "zz", "logprobs": table}]}
     monkeypatch.setattr(server, "write", lambda question: (200, body))
@@ -506,7 +526,9 @@ def test_what_is_written_must_be_comparable(table, serve, monkeypatch) -> None:
     ],
     ids=["twice", "reverse", "one", "alike"],
 )
-def test_every_way_in_which_likelihoods_depend_on_the_order_is_seen(shift, how, serve) -> None:
+def test_every_way_in_which_likelihoods_depend_on_the_order_is_seen(
+    shift: Callable[[list[str], int], float], how: str, serve: Callable[..., EchoingServer]
+) -> None:
     server = serve(EchoingServer(scorer=letters, shift=shift))
     line = refusal_of(hosted().trial)
     assert re.search(rf"the order of the requests \(\d+\.\d\d\d nats apart {how}\)", line)
@@ -535,7 +557,9 @@ class LlamaCppPython(EchoingServer):
     ],
     ids=["whole", "but for several texts"],
 )
-def test_log_probabilities_a_place_off_are_refused(server, words, serve) -> None:
+def test_log_probabilities_a_place_off_are_refused(
+    server: type[EchoingServer], words: str, serve: Callable[..., EchoingServer]
+) -> None:
     """They hang on nothing else that is asked, and so only what the server writes tells."""
     serve(server(scorer=letters, start=None, first=False, aligned=False))
     keeping = Keeping()
@@ -544,7 +568,9 @@ def test_log_probabilities_a_place_off_are_refused(server, words, serve) -> None
     assert keeping.kept == {}
 
 
-def test_without_the_first_token_only_texts_after_prompts_are_scored(serve) -> None:
+def test_without_the_first_token_only_texts_after_prompts_are_scored(
+    serve: Callable[..., EchoingServer],
+) -> None:
     """One without a prompt is refused before anything is sent: with a start token all go another
     way."""
     server = serve(EchoingServer(scorer=letters, start=None, first=False))
@@ -569,7 +595,9 @@ def test_without_the_first_token_only_texts_after_prompts_are_scored(serve) -> N
     [float("nan"), -9999.0, 0.5, None, True, "-1"],
     ids=str,
 )
-def test_what_is_no_log_probability_is_one_line_and_no_answer(nats, serve) -> None:
+def test_what_is_no_log_probability_is_one_line_and_no_answer(
+    nats, serve: Callable[..., EchoingServer]
+) -> None:
     server = serve(EchoingServer(scorer=letters))
     model, keeping = hosted(), Keeping()
     model.trial()
@@ -583,7 +611,9 @@ def test_what_is_no_log_probability_is_one_line_and_no_answer(nats, serve) -> No
     assert keeping.kept[1] == (pytest.approx(nats_of_gun), 3)
 
 
-def test_a_text_that_the_server_does_not_take_keeps_no_other_from_it(serve) -> None:
+def test_a_text_that_the_server_does_not_take_keeps_no_other_from_it(
+    serve: Callable[..., EchoingServer],
+) -> None:
     serve(EchoingServer(scorer=letters, refuses="11"))
     keeping = Keeping()
     line = refusal_of(keeping.ask, hosted().loglikelihood, numbered_texts(24))
@@ -592,7 +622,9 @@ def test_a_text_that_the_server_does_not_take_keeps_no_other_from_it(serve) -> N
 
 
 @pytest.mark.parametrize("fault", ["html", "broken"])
-def test_a_fault_between_likelihoods_loses_none(fault, serve) -> None:
+def test_a_fault_between_likelihoods_loses_none(
+    fault: str, serve: Callable[..., EchoingServer]
+) -> None:
     server = serve(EchoingServer(scorer=letters))
     requests = numbered_texts(5 * TEXTS)
     model, keeping = hosted(), Keeping()
@@ -606,7 +638,7 @@ def test_a_fault_between_likelihoods_loses_none(fault, serve) -> None:
     assert len(server.asked) == 6
 
 
-def test_a_chat_tells_no_likelihoods(server) -> None:
+def test_a_chat_tells_no_likelihoods(server: ScriptedServer) -> None:
     model = OpenAI("big", "m", "chat")
     with pytest.raises(ValueError, match="asked by chat"):
         list(model.loglikelihood([LikelihoodRequest("one")], frozenset({0})))

@@ -3,8 +3,9 @@ weights."""
 
 import shutil
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,16 +39,16 @@ ROOMS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny_t5(tmp_path_factory.mktemp("t5") / "t5")
 
 
 @pytest.fixture
-def load_t5(folder, tmp_path):
+def load_t5(folder: Path, tmp_path: Path) -> Callable[..., Model]:
     """Loads the model with a store of its own."""
     number: Iterator[int] = iter(range(100))
 
-    def load_it(where=folder):
+    def load_it(where: Path = folder) -> Model:
         store = RowStore(tmp_path / f"store-{next(number)}")
         return load(
             "t5",
@@ -59,7 +60,7 @@ def load_t5(folder, tmp_path):
 
 
 @pytest.fixture(params=ROOMS)
-def t5(request, load_t5, monkeypatch):
+def t5(request, load_t5, monkeypatch) -> Model:
     monkeypatch.setitem(seq2seq.CAPACITY, "cpu", ROOMS[request.param])
     return load_t5()
 
@@ -193,7 +194,7 @@ class TestReplies:
 
 class TestWhatItCannot:
     @pytest.fixture
-    def changed(self, folder, tmp_path):
+    def changed(self, folder: Path, tmp_path) -> Path:
         """A copy of the model with other settings in one of its files."""
 
         def copy(file, **settings):

@@ -1,6 +1,7 @@
 """Words that a tokenizer does not know, or drops: found, left out, and refused where they cannot
 be."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from transformers import (
 
 from evenruler.models import load
 from evenruler.models.backends.vocabulary import UnknownWords
+from evenruler.models.model import Model
 from evenruler.models.questions import LABELS
+from evenruler.models.store import RowStore
 from tests.tiny import tiny_params, tiny_tokenizer
 
 WORDS = [
@@ -46,7 +49,7 @@ def word_level(drops: str = "") -> Any:
 
 
 @pytest.fixture
-def model(tmp_path, store):
+def model(tmp_path: Path, store: RowStore) -> Model:
     """A random causal model that knows nine words."""
     folder = tmp_path / "words"
     word_level().save_pretrained(folder)
@@ -91,7 +94,7 @@ class TestUnknownWords:
         assert str(unknown) == f"unknown to its tokenizer: {line}"
 
     @pytest.mark.parametrize("text", ["東京 🎉", "a\u200bb"])
-    def test_bytes_know_every_word(self, text) -> None:
+    def test_bytes_know_every_word(self, text: str) -> None:
         unknown = UnknownWords(tiny_tokenizer(), [text])
         assert unknown.words == []
         assert not unknown.stand_in(text)
@@ -127,22 +130,22 @@ class TestCausal:
         )
         assert likelihoods.nats[[0, 3]] == pytest.approx(alone)
 
-    def test_only_the_scored_text_counts(self, model) -> None:
+    def test_only_the_scored_text_counts(self, model: Model) -> None:
         """A context is not scored: what is unknown there changes what follows, and is no answer by
         itself."""
         assert np.isfinite(model.loglikelihood(["calm"], ["mocha mornings are"]).nats).all()
 
-    def test_unknown_words_are_refused_where_a_word_is_scored(self, model, error_of) -> None:
+    def test_unknown_words_are_refused_where_a_word_is_scored(self, model: Model, error_of) -> None:
         line = error_of(model.whole_words, ["mornings are"] * 2, [" calm", " hectic"])
         leave = "leave these words out, or take another model"
         assert line == f"words: unknown to its tokenizer: 'hectic'; {leave}"
         assert model.whole_words(["mornings are"], [" calm"]).nats.shape == (1,)
 
-    def test_unknown_options_are_refused(self, model, error_of) -> None:
+    def test_unknown_options_are_refused(self, model: Model, error_of) -> None:
         line = error_of(model.continuations, ["mornings are"], [" calm", " yes"])
         assert "one of the options ' calm', ' yes' is unknown to its tokenizer" in line
 
-    def test_acceptability_needs_every_word(self, model, error_of) -> None:
+    def test_acceptability_needs_every_word(self, model: Model, error_of) -> None:
         line = error_of(model.slor, [self.TEXTS[0], self.TEXTS[2]])
         assert "words in 1 of 2 texts are unknown to its tokenizer, as in 'With chai" in line
 
@@ -151,7 +154,7 @@ class TestPairs:
     PAIRS = (("tea and tea", "mornings are calm"), ("mocha and tea", "mornings are calm"))
 
     @pytest.fixture
-    def classifier(self, tmp_path, store):
+    def classifier(self, tmp_path: Path, store: RowStore) -> Model:
         """A random classifier of pairs that knows nine words."""
         folder = tmp_path / "pairs"
         tokenizer = word_level()
@@ -172,7 +175,7 @@ class TestPairs:
         )
 
     def test_unknown_words_are_said_and_refused_where_every_word_counts(
-        self, classifier, capsys, error_of
+        self, classifier: Model, capsys: pytest.CaptureFixture[str], error_of
     ) -> None:
         """As of a questionnaire, whose prompts differ in such words; stored answers are no way
         around it."""

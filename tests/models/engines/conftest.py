@@ -1,4 +1,5 @@
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
@@ -6,11 +7,11 @@ from evenruler.errors import UserError
 
 
 @pytest.fixture
-def user_error():
+def user_error() -> Callable[..., AbstractContextManager[None]]:
     """Expects a line that says all of some words."""
 
     @contextmanager
-    def expected(*words):
+    def expected(*words: str) -> Iterator[None]:
         with pytest.raises(UserError) as raised:
             yield
         message = str(raised.value)

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import chain, product
 from pathlib import Path
@@ -35,7 +36,7 @@ MANY = [
 
 
 @pytest.fixture(scope="module")
-def nodes():
+def nodes() -> Iterator[Any]:
     """A head and a node, each with one CPU, on loopback."""
     environment = {
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # or it listens on all addresses
@@ -74,7 +75,7 @@ def nodes():
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("models")
     return {
         "llama": save_tiny(folder / "llama", chat=True),
@@ -141,7 +142,7 @@ class Where:
     def generate(self, seconds: Any) -> Batches[str]:
         import ray
 
-        def answer(pack):
+        def answer(pack: Any) -> list[tuple[int, str]]:
             time.sleep(seconds[pack[0]])
             return [(index, ray.get_runtime_context().get_node_id()) for index in pack]
 
@@ -165,7 +166,7 @@ def test_nodes_come_and_go(nodes) -> None:
     joined = cluster.join_cluster(nodes.address)
     pool = ClusterModel(joined, 0, "where", "where", Where)
 
-    def answered(n, wanted, seconds=0.02):
+    def answered(n: int, wanted: Any, seconds: float = 0.02) -> Iterator[list[tuple[int, str]]]:
         return pool.generate([seconds] * n, frozenset(wanted))
 
     ray.get([member.actor.__ray_ready__.remote() for member in joined.members(0)])
@@ -200,7 +201,7 @@ class Dying:
 
     @batched
     def generate(self, words: Any) -> Batches[str]:
-        def answer(pack):
+        def answer(pack: Any) -> list[tuple[int, str]]:
             if 1 in pack:
                 os._exit(1)
             return [(index, words[index]) for index in pack]
@@ -283,7 +284,7 @@ def test_what_listens_and_is_no_head_is_one_line(user_error) -> None:
 def test_a_cluster_of_another_ray_is_one_line_with_both_versions(user_error, monkeypatch) -> None:
     import ray
 
-    def init(**_):
+    def init(**_: object) -> None:
         says = (
             "Version mismatch: The cluster was started with:\n    Ray: 2.1.0\nThis process "
             "with:\n    Ray: 2.60.0\n"

@@ -11,12 +11,12 @@ from evenruler.models import engines
         ("ray=10.0.0.1:6379", ("ray", "10.0.0.1:6379")),
     ],
 )
-def test_what_is_said_is_read(engine, parsed) -> None:
+def test_what_is_said_is_read(engine: str, parsed: tuple[str, str | None]) -> None:
     assert engines.parse(engine, "here") == parsed
 
 
 @pytest.mark.parametrize("engine", ["rays", "ray=", "local=1"])
-def test_another_engine_is_refused(engine, user_error) -> None:
+def test_another_engine_is_refused(engine: str, user_error) -> None:
     with user_error("no engine", "say local, ray or ray=ADDRESS"):
         engines.parse(engine, "here")
 

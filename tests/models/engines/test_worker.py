@@ -29,7 +29,7 @@ class Doubling:
 
 
 @pytest.fixture
-def worker(monkeypatch):
+def worker(monkeypatch) -> Worker:
     monkeypatch.setattr(Doubling, "n_made", 0)
     return Worker(1, current_environment("cpu"), "here")
 
