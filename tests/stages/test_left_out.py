@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.asking import CALLED, model_meta_of
-from evenruler.instruments.instrument import ModelMeta, Subject
+from evenruler.instruments.instrument import ModelMeta
 from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame
 from stages import agree, ask, card, diagnose, scrape
@@ -70,7 +70,7 @@ def inside(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def chat() -> Subject:
+def chat() -> ModelMeta:
     return model_meta_of("big", ParamsFile().catalogue)
 
 
