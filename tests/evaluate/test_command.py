@@ -144,7 +144,7 @@ def test_a_budget_is_no_consent_to_a_higher_cost(user: User, chat: ScriptedServe
     assert not list(user.folder.glob("results/*"))
     both = (*words, "--with", "probes-age-competence", "--method", "sampled", "--max-requests", "0")
     _, other = user.run(*both, status=2)
-    assert "error: --method: no form 'sampled'" in other
+    assert "error: --method: no method 'sampled'" in other
     assert "the others were measured" not in other
     assert chat.asked == []
     limits = ("--max-cost", "999", "--max-requests", plan_match[1])

@@ -3,11 +3,13 @@
 import json
 import sys
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 from evenruler.publish.manifest import manifest_problems
 from tests.figures import select_figures
+from tests.loopback_openai import running
 from tests.stages.conftest import UP_TO_DATE, ran
 from tests.stages.evolving import (
     ATTRIBUTES,
@@ -16,8 +18,11 @@ from tests.stages.evolving import (
     ELITES,
     EVOLVED,
     GENERATIONS,
+    MADE,
+    REPLIES,
     SEEDS,
     Evolving,
+    Rewording,
     number_of,
 )
 
@@ -117,3 +122,35 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     active = f"active.yaml: active.evolve.{EVOLVED}.source"
     assert err.startswith(f"error: {active}: found {source}, but it evolves of ")
     assert clone.contents("data", "benchmarks") == before
+
+
+@pytest.mark.long
+def test_an_ablation_is_an_experiment_whose_replies_were_added(
+    evolving: Evolving, tmp_path: Path
+) -> None:
+    """Slow: asks the operator once more, and evolves once more. Both weightings are replayed from
+    one file."""
+    with running(Rewording()) as server:
+        clone = evolving.copied(tmp_path, server).clone
+        replies = clone.folder / REPLIES / "reworder" / f"{EVOLVED}.jsonl"
+        before, history = replies.read_text(), clone.contents(MADE)
+        weight = f"instruments.{EVOLVED}.evolve.weights.alpha"
+        clone.edit(
+            "params.yaml",
+            lambda params: params["instruments"][EVOLVED]["evolve"].update(weights={"alpha": 0}),
+        )
+        clone.run("evenruler", "evolve", EVOLVED, "--add")
+        clone.run("git", "checkout", "--quiet", "params.yaml")
+        assert replies.read_text().startswith(before)
+        assert len(replies.read_text()) > len(before)
+        clone.commit("replies to another weighting")
+        n_asked = len(server.asked)
+        output = clone.run("dvc", "exp", "run", "--set-param", f"+{weight}=0", f"evolve@{EVOLVED}")
+        assert ran(output) == ["declared", f"evolve@{EVOLVED}"]
+        assert clone.contents(MADE) != history
+        assert weight in clone.run("dvc", "params", "diff")
+        clone.run("git", "checkout", "--quiet", ".")
+        clone.run("dvc", "repro", "--quiet", f"evolve@{EVOLVED}")
+        source = f"{MADE}/source.yaml"
+        assert clone.contents(MADE)[source] == history[source]
+        assert len(server.asked) == n_asked

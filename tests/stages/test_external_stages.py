@@ -127,7 +127,7 @@ def test_a_model_and_its_recorded_answers_are_measured_and_verified(
 def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path: Path) -> None:
     output = clone.run("evenruler", "answers", "export", "tiny", "--out", f"{tmp_path}/tiny")
     # 96 texts of pairs and 12 of targets, each after two start tokens; and the model's fingerprint.
-    assert f"217 answers of tiny to fixed: {tmp_path}/tiny" in output
+    assert f"217 answers of tiny to external: {tmp_path}/tiny" in output
     before, clone.env["EVENRULER_CACHE"] = clone.env["EVENRULER_CACHE"], f"{tmp_path}/cache"
     try:
         measure = ("evenruler", "measure", f"recorded:{tmp_path}/tiny", "--with")

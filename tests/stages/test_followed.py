@@ -20,7 +20,7 @@ from tests.tiny import save_tiny
 
 BUILT = {
     "docs/adding-a-probe-domain.md": "probes-my-domain",
-    "docs/adding-a-questionnaire.md": "questionnaires-my-profile",
+    "docs/adding-a-questionnaire.md": "questionnaires-my-scale",
     "docs/adding-a-contrast.md": "framing-my-contrast",
     "docs/adding-a-saged-domain.md": "saged-my-trades",
     "docs/adding-a-model.md": None,

@@ -91,7 +91,7 @@ def workshop(folder: Path) -> None:
         path = folder / SOURCES / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content))
-    for shared in ("profiles", "pairs"):
+    for shared in ("scales", "pairs"):
         path = SOURCES / "shared" / shared
         (folder / path).symlink_to(ROOT / path)
 
@@ -223,12 +223,12 @@ class TestDiagnosis:
         trajectories = diagnosed("trajectories")
         assert set(trajectories["model"]) == set(STATES)
         assert set(trajectories["n"]) == {2}
-        profiles = diagnosed("profiles").set_index(["model", "subscale"])["score"]
+        scales = diagnosed("scales").set_index(["model", "subscale"])["score"]
         for model, states in STATES.items():
             rows = trajectories[trajectories["model"] == model].set_index(STAGE)
             assert set(rows.index) == states
             starts = rows["answer"].xs(0, level="epoch")
-            expected = 8 * profiles[model, "all"]
+            expected = 8 * scales[model, "all"]
             assert starts.tolist() == pytest.approx([expected] * 4, abs=1e-12)
 
     def test_changes_are_from_the_first_state_to_the_last_beside_the_control(self) -> None:

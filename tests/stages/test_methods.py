@@ -46,7 +46,7 @@ def write(path: Path, content: object) -> None:
 
 
 def write_sources(items: dict[str, tuple[str, str]]) -> None:
-    """A questionnaire `trust`, its profile and a corpus, under `data/sources` here."""
+    """A questionnaire `trust`, its scale and a corpus, under `data/sources` here."""
     declared = {
         "title": "Trust",
         "construct": "trust",
@@ -54,7 +54,7 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
         "original": {"name": "Trust", "licence": "cc0-1.0", "reference": "ours", "wording": "held"},
         "source": "ours",
         "licence": "cc0-1.0",
-        "profile": "short",
+        "scale": "short",
         "prefixes": {"salience": "This is a test.", "instruction": "Answer:"},
         "items": {
             slug: {
@@ -75,7 +75,7 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
     ]
     write(SOURCES / "trust.yaml", declared)
     write(
-        SOURCES / "shared/profiles/short.yaml",
+        SOURCES / "shared/scales/short.yaml",
         {"title": "Short", "source": "ours", "levels": levels},
     )
     corpus = {
@@ -242,7 +242,7 @@ class TestFigures:
             ("causal", "causal", "sentence"),
             ("masked", "masked", "mlm"),
         }
-        for table in ("cells", "items", "profiles", "population"):
+        for table in ("cells", "items", "scales", "population"):
             rows = diagnosed(table)
             assert (
                 set(rows[["model", "kind", "method"]].itertuples(index=False, name=None)) == methods

@@ -3,6 +3,7 @@ experiment is of."""
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +65,29 @@ def test_an_experiment_is_of_what_it_says(clone: Clone) -> None:
     assert [stage for stage in ran(output) if stage != "declared"] == ["rows@occupation-gender"]
     assert clone.contents(rows_of) != before
     assert setting in clone.run("dvc", "params", "diff")
+
+
+@pytest.mark.long
+def test_a_temporary_experiment_asks_for_nothing_that_is_known(clone: Clone) -> None:
+    """In a workspace of its own, with the answers of the repository around it; this one stays as it
+    is."""
+    env = clone.env
+    clone.env = {key: value for key, value in env.items() if key != "EVENRULER_CACHE"}
+    (clone.folder / ".cache").mkdir(exist_ok=True)
+    for name in ("rows.sqlite", "models"):
+        (clone.folder / ".cache" / name).symlink_to(Path(env["EVENRULER_CACHE"]) / name)
+    try:
+        setting = "diagnosis.seed=7"
+        output = clone.run(
+            "dvc", "exp", "run", "--temp", "--force", "--set-param", setting, "diagnose@framing"
+        )
+        assert "ask@framing-tiny-a" in ran(output)
+        assert output.count("; 0 of them asked of models") == 2
+        assert clone.run("git", "status", "--short") == ""
+        shown = clone.run("dvc", "exp", "show", "--only-changed", "--csv")
+        assert "diagnosis.seed" in shown.splitlines()[0]
+    finally:
+        clone.env = env
 
 
 def test_an_instrument_more_asks_for_check(clone: Clone) -> None:

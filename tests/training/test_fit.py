@@ -601,8 +601,8 @@ class TestCommand:
         share = f"accuracy {read_adapter('tiny').accuracy:.3f} on 40 held-out rows"
         printed = f"tiny: {share}, not below the bar of 0.70; data/adapters/tiny\n"
         assert done.stdout == printed
-        lines = re.split("[\r\n]+", done.stderr.strip())
-        assert all(line.startswith("tiny: ") for line in map(str.strip, lines)), done.stderr
+        lines = filter(None, map(str.strip, re.split("[\r\n]+", done.stderr)))
+        assert all(line.startswith("tiny: ") for line in lines), done.stderr
         assert noted_epochs(done.stderr) == ["1 of 3", "2 of 3", "3 of 3"]
 
     @pytest.mark.slow
