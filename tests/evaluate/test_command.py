@@ -87,6 +87,7 @@ def chat(user: User) -> Iterator[ScriptedServer]:
         yield server
 
 
+@pytest.mark.long
 def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) -> None:
     shared = ("measure", "endpoint:big", "--limit", "2")
     two = (*shared, "--with", "framing-gender", "--with", "saged-countries")
@@ -156,6 +157,7 @@ def test_a_budget_is_no_consent_to_a_higher_cost(user: User, chat: ScriptedServe
     assert "it sends" not in meanwhile, "all is known"
 
 
+@pytest.mark.long
 def test_a_completions_endpoint_gives_the_figures_of_its_weights(user: User, tiny: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

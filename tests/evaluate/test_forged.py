@@ -137,6 +137,7 @@ def test_git_has_checksums_of_its_own_for_what_an_older_evenruler_wrote(genuine:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
     genuine: Path,
     altered: Path,

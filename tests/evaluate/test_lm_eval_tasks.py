@@ -96,6 +96,7 @@ def run(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_metrics_are_those_of_the_harness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -190,6 +191,7 @@ REFUSED = {
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -309,6 +311,7 @@ metric_list: [{metric: exact_match}]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_replies_in_a_log_of_the_harness(tmp_path: Path) -> None:
     """As it writes them: a reply to each of 20 documents, by the prompt."""
     task(tmp_path, "writes", WRITES, "generate_until")

@@ -113,6 +113,7 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["probes-age-competence", "framing-age", "questionnaires-phq-9", "saged-fruit"]
 )

@@ -191,6 +191,7 @@ PROBES = {
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +240,7 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_figures_and_page_are_those_of_the_recorded_readings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.stages.conftest import Clone
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 def test_a_damaged_table_is_built_again(built: Clone) -> None:

@@ -64,11 +64,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+LONG = [pytest.mark.slow, pytest.mark.long]
+
+
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(name, marks=[] if name == "fruit" else pytest.mark.slow) for name in DOMAINS
-    ],
+    params=[pytest.param(name, marks=[] if name == "fruit" else LONG) for name in DOMAINS],
 )
 def built(request: pytest.FixtureRequest, workplace: None) -> Built:
     if request.param in ParamsFile().active.scrape:

@@ -15,6 +15,8 @@ from tests.stages.evolving import (
     Evolving,
 )
 
+pytestmark = pytest.mark.long
+
 ARTICLES = ("a", "an")
 WEIGHTS = {
     "alpha_contribution": 0.2,

@@ -17,7 +17,7 @@ from tests.stages.test_from_folder import compare
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 WORDS = ("idle", "kind", "late", "here", "tired", "loud")
 OF_ALL_ITEMS: dict[str, None] = dict.fromkeys(("bias_type", "direction", "condition"))

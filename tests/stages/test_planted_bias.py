@@ -13,7 +13,7 @@ import pytest
 from tests.figures import find_figure
 from tests.stages.scripted import Workplace
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 PLANTED = "france"
 NAMES = ("France", "French")

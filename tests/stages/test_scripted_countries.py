@@ -86,6 +86,7 @@ def countries(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_a_model_gets_the_verdict_that_is_due(
     countries: Workplace, tmp_path: Path, name: str

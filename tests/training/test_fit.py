@@ -111,6 +111,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 class TestWhatIsLearned:
     @pytest.mark.slow
+    @pytest.mark.long
     @pytest.mark.parametrize("kind", ["mpnet", "roberta", "distilbert"])
     def test_by_every_kind_of_encoder(self, kind, tmp_path, monkeypatch, store) -> None:
         monkeypatch.chdir(workshop(tmp_path, kind))
@@ -128,6 +129,7 @@ class TestWhatIsLearned:
         assert record.accuracy > 0.95
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_entailment_from_data_that_order_labels_each_in_their_way(self, here, store) -> None:
         numbered = ["neutral", "contradiction", "entailment"]
         rows = tiny.pairs(200, seed=1)
@@ -182,6 +184,7 @@ class TestWhatIsWritten:
         assert {tensors[name].shape[0] for name in tensors if "lora_A" in name} == {4}
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_no_path_of_this_machine(self, here, store) -> None:
         finetune(
             "tiny",
@@ -234,6 +237,7 @@ def changed_weights(base: dict[str, Any], model: dict[str, Any]) -> set[str]:
 
 class TestWhatIsFitted:
     @pytest.mark.slow
+    @pytest.mark.long
     def test_the_head_alone(self, here, store) -> None:
         declared = params(MOODS, fit="head", **SHORT)
         finetune("tiny", declared, store=store)
@@ -263,6 +267,7 @@ class TestWhatIsFitted:
         assert changed_weights(base, model) == maps | pooler
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_the_whole_of_which_only_the_record_is_in_git(self, here, store, error_of) -> None:
         declared = params(
             MOODS,
@@ -291,6 +296,7 @@ class TestWhatIsFitted:
         assert weights.read_bytes() == before
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_an_encoder_in_half_precision_is_fitted_in_full(
         self, tmp_path, monkeypatch, store
     ) -> None:
@@ -309,6 +315,7 @@ class TestWhatIsFitted:
         assert record.accuracy > 0.95
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_the_head_of_another_task_gives_way(self, here, store) -> None:
         model, _ = load_with_head("tiny", Path("encoder"), list("abcde"), torch.float32)
         model.save_pretrained("encoder")
@@ -422,12 +429,14 @@ class TestTheSameBytes:
         return contents(fitted[0] / ADAPTER)
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_not_of_another(self, expected, here, store) -> None:
         finetune("tiny", params(MOODS, seed=1), store=store)
         name = "adapter_model.safetensors"
         assert contents()[name] != expected[name]
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_of_a_run_that_was_broken_off(self, expected, here, store, monkeypatch, capsys) -> None:
         """Before the checkpoint of the second epoch is written."""
         with monkeypatch.context() as patched:
@@ -593,6 +602,7 @@ COMMAND = [sys.executable, "-c", "from evenruler import cli; cli.main()", "finet
 
 class TestCommand:
     @pytest.mark.slow
+    @pytest.mark.long
     def test_says_what_it_does_in_our_words_alone(self, here) -> None:
         """The libraries' warnings are off in these tests, so the command runs as users run it."""
         write_params(here, MOODS)

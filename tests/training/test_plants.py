@@ -196,6 +196,7 @@ class TestMade:
         )
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_each_has_its_dose(self, store: RowStore) -> None:
         nothing = self.nats("planted:tiny/made/0/1", store)
         for dose in (0.5, -0.5):
@@ -204,6 +205,7 @@ class TestMade:
             )
 
     @pytest.mark.slow
+    @pytest.mark.long
     def test_it_is_made_once_and_names_no_place(self, store: RowStore) -> None:
         planted = resolve_model("planted:tiny/made/0/2", store).entry
         folder = Path(planted.adapter or "")
@@ -220,7 +222,11 @@ class TestMade:
             ("planted:tiny/made/nan/1", "without base, plant, dose or seed"),
             ("planted:tiny/mode/2/1", "no plant 'mode'"),
             ("planted:tinny/made/2/1", "no causal model 'tinny'"),
-            pytest.param("planted:tiny/made/200/1", "fewer than the dose", marks=pytest.mark.slow),
+            pytest.param(
+                "planted:tiny/made/200/1",
+                "fewer than the dose",
+                marks=[pytest.mark.slow, pytest.mark.long],
+            ),
         ],
     )
     def test_what_cannot_be_made_is_a_line(

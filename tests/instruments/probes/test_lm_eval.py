@@ -118,6 +118,7 @@ def numbers(model: Model, benchmark: BenchmarkFolder) -> dict[str, float]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_its_numbers_are_ours(
     smollm2: Model,
     packaged_store: RowStore,

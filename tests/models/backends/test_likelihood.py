@@ -53,7 +53,7 @@ def mixed() -> list[str]:
 
 @pytest.fixture(
     params=[
-        pytest.param("smollm2", marks=pytest.mark.slow),
+        pytest.param("smollm2", marks=[pytest.mark.slow, pytest.mark.long]),
         pytest.param("gemma", marks=[pytest.mark.slow, pytest.mark.long]),
     ]
 )
@@ -385,6 +385,7 @@ class TestStandsAlone:
         assert word_ends(texts, len(tokenizer))[tokenizer.convert_tokens_to_ids("user")]
 
     @pytest.mark.slow
+    @pytest.mark.long
     @pytest.mark.parametrize("name", ["smollm2-135m-instruct", "gemma-3-270m"])
     def test_every_token_of_the_packaged_models_by_its_name(self, name, vocabulary_of) -> None:
         tokenizer, of_tokens = vocabulary_of(name)

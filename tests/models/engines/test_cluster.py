@@ -115,6 +115,7 @@ def stored_answers(store: RowStore) -> dict[bytes, bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_nodes_say_what_one_process_says_under_the_same_keys(
     nodes, folders, tmp_path, monkeypatch
 ) -> None:
@@ -216,6 +217,7 @@ def no_model() -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_what_is_given_up_in_one_line(nodes, user_error) -> None:
     """What a worker says is wrong, and what loses worker after worker."""
     joined = cluster.join_cluster(nodes.address)
