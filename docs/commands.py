@@ -18,7 +18,7 @@ WIDTH = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
 def named(command: object, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The commands of a group and of the groups in it, by the words that call them."""
     for name, listed in sorted(getattr(command, "commands", {}).items()):
-        one = listed.found() if isinstance(listed, FamilyCommand) else listed
+        one = listed.resolve_command() if isinstance(listed, FamilyCommand) else listed
         if hasattr(one, "commands"):
             yield from named(one, (*words, name))
         else:

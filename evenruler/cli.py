@@ -37,7 +37,7 @@ class FamilyCommand(TyperCommand):
         super().__init__(name, help=COMMANDS[family][name], rich_markup_mode=None)
         self._family = family
 
-    def found(self) -> "Command":
+    def resolve_command(self) -> "Command":
         """The actual command or group of commands."""
         assert self.name is not None
         return get_group(family_module(self._family, "commands").app).commands[self.name]
@@ -50,7 +50,7 @@ class FamilyCommand(TyperCommand):
         **extra: object,
     ) -> "Context":
         """Delegate parsing to the actual command."""
-        return self.found().make_context(info_name, args, parent, **extra)
+        return self.resolve_command().make_context(info_name, args, parent, **extra)
 
 
 class _WithFamilies(TyperGroup):

@@ -225,7 +225,7 @@ def read_csv(
     path: Path, remedy: str, columns: Sequence[str] = (), known_columns: Sequence[str] = ()
 ) -> tuple[list[str], Rows]:
     """Read a CSV file, as `csv_of`; `remedy` if there is no file."""
-    return csv_of(read_text(path, remedy), str(path), columns, known=known_columns)
+    return csv_of(read_text(path, remedy), str(path), columns, known_columns=known_columns)
 
 
 def csv_of(
@@ -233,14 +233,14 @@ def csv_of(
     where: str,
     columns: Sequence[str] = (),
     delimiters: str = ",",
-    known: Sequence[str] = (),
+    known_columns: Sequence[str] = (),
 ) -> tuple[list[str], Rows]:
     """The columns and rows of a CSV; of several delimiters, that which the header holds most often
     counts.
 
     With tabs alone, quotes count as letters. Rows without text are skipped: spreadsheets may end
     with them. UserError if it is no CSV, one of `columns` is not there once, one is not among
-    `known` (if given), or a row has not as many fields as the header.
+    `known_columns` (if given), or a row has not as many fields as the header.
     """
     kind = _kind_of_json(text)
     if kind:
@@ -259,14 +259,14 @@ def csv_of(
             raise UserError(
                 "no commas between fields", where=f"{where}: line 1", remedy="save it with commas"
             )
-        unknown_columns = [name for name in header if name not in known]
-        if known and unknown_columns:
+        unknown_columns = [name for name in header if name not in known_columns]
+        if known_columns and unknown_columns:
             what = (
                 f"unknown column {unknown_columns[0]!r}; "
-                f"{suggest_nearest(unknown_columns[0], filter(None, known))}"
+                f"{suggest_nearest(unknown_columns[0], filter(None, known_columns))}"
             )
             raise UserError(what, where=f"{where}: line 1", remedy="rename or remove it")
-        for column in (*columns, *(name for name in known if name and name in header)):
+        for column in (*columns, *(name for name in known_columns if name and name in header)):
             if header.count(column) != 1:
                 fault = "more than one column" if column in header else "no column"
                 raise UserError(

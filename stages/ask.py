@@ -75,7 +75,7 @@ def say_what_was_replayed() -> None:
     compared = open_release().compared
     if compared is None:
         return
-    print(f"recorded: {compared.said}")
+    print(f"recorded: {compared.summary_line}")
     if compared.is_beyond:
         what = f"the models here answer differently from those of release {compared.release}"
         raise UserError(what, where=FOLDER.as_posix(), remedy="look at what differs here")

@@ -77,7 +77,7 @@ def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> N
     from tests.faults.arguments import ANY, WRONG
 
     def taken(command, name=""):
-        resolved = command.found() if isinstance(command, cli.FamilyCommand) else command
+        resolved = command.resolve_command() if isinstance(command, cli.FamilyCommand) else command
         for subname, subcommand in getattr(resolved, "commands", {}).items():
             yield from taken(subcommand, f"{name} {subname}".strip())
         if hasattr(resolved, "commands"):
@@ -173,7 +173,7 @@ def test_the_version_is_that_of_the_package(monkeypatch, capsys) -> None:
 @pytest.mark.parametrize("name", [*chain(*COMMANDS.values())])
 def test_a_command_of_a_family_is_listed_as_it_says_of_itself(name) -> None:
     listed = get_command(cli.app).commands[name]
-    itself = listed.found()
+    itself = listed.resolve_command()
     assert itself.name == name
     assert itself.get_short_help_str(60) == listed.get_short_help_str(60)
 

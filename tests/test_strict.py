@@ -84,9 +84,9 @@ def test_with_tabs_alone_quotes_are_letters() -> None:
     ],
 )
 def test_where_columns_are_known_others_are_refused(error_of, header: str, message: str) -> None:
-    line = error_of(lambda: csv_of(f"{header}\na,b\n", "here", known=["word", "text"]))
+    line = error_of(lambda: csv_of(f"{header}\na,b\n", "here", known_columns=["word", "text"]))
     assert line.startswith(message)
-    assert csv_of("word\na\n", "here", known=["word", "text"])[1] == [(2, {"word": "a"})]
+    assert csv_of("word\na\n", "here", known_columns=["word", "text"])[1] == [(2, {"word": "a"})]
 
 
 class Told(StrictModel):

@@ -33,8 +33,8 @@ class DeclaredInstrument:
     """An instrument of a profile with its settings and source.
 
     `source` is None if it is unfinished, and `unfinished` then says what must be found, fetched,
-    written or given (such as the commit of a model), and how. `beside`: additional files of its
-    source (`BaseSettings.beside`); `sizes`: its settings by size.
+    written or given (such as the commit of a model), and how. `extra_files`: additional files of its
+    source (`BaseSettings.extra_files`); `sizes`: its settings by size.
     """
 
     name: str
@@ -42,7 +42,7 @@ class DeclaredInstrument:
     settings: AnySettings
     source: Any
     uses: list[ToolUse]
-    beside: dict[str, Path] = field(default_factory=dict)
+    extra_files: dict[str, Path] = field(default_factory=dict)
     unfinished: str = ""
     sizes: dict[Size, Any] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ def instruments_at(root: Path, params: Path, profile: Profile) -> list[DeclaredI
             source = family_module(family, "declare").load(
                 root / path, settings, root / SOURCES / family / "shared"
             )
-            additional_files = settings.beside(name, source, root)
+            additional_files = settings.extra_files(name, source, root)
         except UnfinishedError as error:
             instruments.append(
                 DeclaredInstrument(name, family, settings, None, [], unfinished=str(error))
@@ -196,7 +196,8 @@ def compute_active(
         active.instruments[instrument.name] = entry
         if made_by == "scrape":
             additional_files = {
-                key: instrument.beside.get(key, instrument.written) for key in ("material", "found")
+                key: instrument.extra_files.get(key, instrument.written)
+                for key in ("material", "found")
             }
             paths = {
                 key: path_to_top(folder) + path.as_posix() for key, path in additional_files.items()

@@ -63,7 +63,7 @@ def digest_settings(instrument: DeclaredInstrument, root: Path = Path()) -> str:
         settings.model_dump(mode="json", exclude_defaults=True) for settings in every_size
     ]
     if instrument.made_by is None:
-        content += [file_sha256(root / path) for path in instrument.beside.values()]
+        content += [file_sha256(root / path) for path in instrument.extra_files.values()]
     return _digest_json(*content)
 
 

@@ -157,7 +157,7 @@ def measure(
         show = output
     else:
         show = "all" if everything else "summary"
-    spending = SpendingLimit(Price.of(price), max_cost, yes)
+    spending = SpendingLimit(Price.parse(price), max_cost, yes)
     options = parse_options(thinking, effort, template or [], new_tokens, timeout, answers_as)
     for line in measure_each(
         model,

@@ -37,7 +37,7 @@ class Price:
     written: float
 
     @classmethod
-    def of(cls, price_text: str | None) -> "Price | None":
+    def parse(cls, price_text: str | None) -> "Price | None":
         """Parse `IN,OUT`, as users write it."""
         if price_text is None:
             return None

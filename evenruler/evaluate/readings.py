@@ -63,7 +63,7 @@ class DoseResponse:
     smallest: float
 
     @classmethod
-    def of(cls, rows: pd.DataFrame, checks: "pd.Series[float]") -> "DoseResponse":
+    def from_rows(cls, rows: pd.DataFrame, checks: "pd.Series[float]") -> "DoseResponse":
         """Keep the weights on which the instrument is valid; keep all where these are too few for a
         slope.
         """
@@ -155,7 +155,7 @@ class DoseResponse:
         def mean(units: UnitMask, is_kept_seed: UnitMask) -> float:
             return float(self.weighted_readings(per_nat[is_kept_seed], units).mean())
 
-        return jackknife_crossed(mean, [self.facet(), Facet.of(len(per_nat))])
+        return jackknife_crossed(mean, [self.facet(), Facet.from_levels(len(per_nat))])
 
     def _changes(self) -> "tuple[pd.DataFrame, pd.Series[float]]":
         """Changes of unit values, and of checks, from dose 0 of the same seed, by dose and seed,
@@ -289,7 +289,7 @@ def group_readings(
     for (benchmark, figure, key, plant), rows in readings.dropna(subset=["smallest"]).groupby(
         [*HEADLINE, "plant"], sort=False
     ):
-        response = DoseResponse.of(rows, held_out_by_plant[str(plant)])
+        response = DoseResponse.from_rows(rows, held_out_by_plant[str(plant)])
         doses = response.values.index.get_level_values("dose")
         if len(response.weights) >= FEWEST and 0 in doses:
             headline = (str(benchmark), str(figure), str(key))

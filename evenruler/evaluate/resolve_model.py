@@ -162,7 +162,7 @@ def _resolve_planted(
     """A weight of a plant, which is made if it is missing."""
     from evenruler.training import plants
 
-    weight = plants.PlantedModel.of(model)
+    weight = plants.PlantedModel.parse(model)
     catalogue = ParamsFile(_params_path(root)).catalogue
     model_entry = _with_options(plants.entry_of(weight, catalogue, store), options, model)
     return _add_to_catalogue(catalogue, name or weight.name, model_entry)

@@ -354,7 +354,7 @@ def compute_measurement(
     warnings: list[str] = []
     if subject.kind != "recorded":
         warnings += unread_texts(ask_room.requests(tables, plan, {}, subject), answer_frames)
-    warnings += nonresponse_warnings(answer_frames, {**scores, **record.found})
+    warnings += nonresponse_warnings(answer_frames, {**scores, **record.diagnosis})
     warnings += server_change_warnings(heard)
     warnings += doubts
     warnings += limit_warnings(figures, planned.headings)
@@ -375,13 +375,13 @@ def compute_measurement(
     }
     diagnosis_table_names = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
     diagnosis_tables = {
-        table: rows for table, rows in record.found.items() if table in diagnosis_table_names
+        table: rows for table, rows in record.diagnosis.items() if table in diagnosis_table_names
     }
     result_tables = {
         table: rows for table, rows in {**scores, **diagnosis_tables}.items() if len(rows)
     }
     headline_columns = family_module(benchmark.family, "schemas").HEADLINES.names
-    made_of = record.found.get("headlines", pd.DataFrame(columns=headline_columns))
+    made_of = record.diagnosis.get("headlines", pd.DataFrame(columns=headline_columns))
     result = planned.result.model_copy(update=update)
     planted = _planted_sensitivity_note(benchmark, result)
     summary = _summarise(result)
@@ -622,7 +622,7 @@ def nonresponse_warnings(answers: Tables, readings: Tables) -> list[str]:
 
 def server_identity(heard: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """What a server called its model, and its fingerprints, from the metadata of its replies
-    (`Reply.said`).
+    (`Reply.server_report`).
     """
     identity: dict[str, list[str]] = {}
     for key in ("model", "fingerprint"):

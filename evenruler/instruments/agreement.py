@@ -48,7 +48,7 @@ class UnitMeasure:
     trait: str
     values: pd.DataFrame
     """Indexed by concept: columns `value`, `error`."""
-    asked: bool = True
+    is_asked: bool = True
     """Whether they come from a model."""
 
 
@@ -80,11 +80,11 @@ def compute_agreement(concepts: pd.DataFrame, level: float) -> pd.DataFrame:
             # Sets and sizes ("@0.1.0+trial") of one instrument share items.
             first_name = first.benchmark.partition("@")[0]
             second_name = second.benchmark.partition("@")[0]
-            if not first.asked or first_name == second_name:
+            if not first.is_asked or first_name == second_name:
                 continue
             if not first.values.index.intersection(second.values.index).empty:
                 pairs.append((first, second))
-        if not any(second.asked for _, second in pairs):
+        if not any(second.is_asked for _, second in pairs):
             continue
         keys = {"of": unit, "model": str(model)}
         rows += [
@@ -113,12 +113,12 @@ def _external_measures(concepts: pd.DataFrame) -> Iterator[UnitMeasure]:
             .assign(error=0.0)
         )
         yield UnitMeasure(
-            f"{PUBLISHED} of {benchmark}", PUBLISHED, "", str(trait), values, asked=False
+            f"{PUBLISHED} of {benchmark}", PUBLISHED, "", str(trait), values, is_asked=False
         )
     words = sorted(set(concepts["concept"]))
     lengths = [float(len(word.partition(":")[2])) for word in words]
     values = pd.DataFrame({"value": lengths, "error": 0.0}, index=words)
-    yield UnitMeasure(LETTERS, LETTERS, "", LETTERS, values, asked=False)
+    yield UnitMeasure(LETTERS, LETTERS, "", LETTERS, values, is_asked=False)
 
 
 def _measure_columns(measure: UnitMeasure, other: UnitMeasure) -> dict[str, str]:

@@ -29,7 +29,7 @@ def diagnose_family(
     """Every table of a family's diagnosis (`TABLES` of its room `diagnose`), of all records
     together.
     """
-    parts = [_with_ends(record.found) for record in records]
+    parts = [_with_ends(record.diagnosis) for record in records]
     parts.append(door.across(records, resampling))
     diagnosis: dict[str, pd.DataFrame] = {}
     for name in door.TABLES:

@@ -221,7 +221,7 @@ class BaseSettings(StrictModel, Generic[SourceT]):
         """
         return []
 
-    def beside(self, name: str, source: SourceT, root: Path) -> dict[str, Path]:
+    def extra_files(self, name: str, source: SourceT, root: Path) -> dict[str, Path]:
         """Additional files of its source; UnfinishedError if one is missing.
 
         Where a stage makes tables of the source, they are its, by their key in `active.scrape`.
@@ -562,7 +562,7 @@ class Record(Generic[PlanT]):
     subject: ModelMeta
     tables: Tables
     plan: PlanT
-    found: Tables
+    diagnosis: Tables
     """The result of `figures`."""
 
 

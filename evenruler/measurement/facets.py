@@ -102,7 +102,7 @@ class Facet:
     lists: Sequence[str | int]
 
     @classmethod
-    def of(cls, levels: int) -> "Facet":
+    def from_levels(cls, levels: int) -> "Facet":
         """A facet of `levels` levels, all of one list."""
         return cls([0] * levels)
 

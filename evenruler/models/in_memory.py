@@ -374,7 +374,7 @@ class FunctionBackend:
         allowed = current_budget()
         wanted_prompts = [prompts[place] for place in wanted]
         letters = sum(prompt.letters for prompt in wanted_prompts)
-        with allowed.told(self._name, len(wanted), letters):
+        with allowed.announce_requests(self._name, len(wanted), letters):
             for place in sorted(wanted):
                 allowed.take()
                 yield [(place, self._reply(prompts[place]))]

@@ -189,7 +189,7 @@ class Model:
         self._changeable, self._doubts, self._is_original = changeable, tuple(doubts), True
         self._fingerprint: fingerprints.Fingerprint | None = None
         self.heard: list[Mapping[str, Any]] = []
-        """What servers reported about themselves with each reply (`Reply.said`), including cached
+        """What servers reported about themselves with each reply (`Reply.server_report`), including cached
         replies."""
 
     @property
@@ -610,7 +610,7 @@ class Model:
             Prompt(text, sampling, seed, system_prompt, chat) for text, seed, system_prompt in rows
         ]
         replies: list[Reply] = self._answers("generate", questions, chat=chat)
-        self.heard += [reply.said for reply in replies if reply.said]
+        self.heard += [reply.server_report for reply in replies if reply.server_report]
         return replies
 
     def entailment(

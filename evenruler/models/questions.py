@@ -191,7 +191,7 @@ class Reply:
     """Why there is no text, else None. Local models never refuse."""
     finish: str | None = None
     """Why generation ended: "stop" or "length" (the limit); for a refusal the server's value."""
-    said: Mapping[str, Any] | None = field(default=None, compare=False)
+    server_report: Mapping[str, Any] | None = field(default=None, compare=False)
     """What a server reported: `model`, `fingerprint`, thinking tokens (`thought`), and sampling
     parameters that it does not support (`own`), so that it used its own."""
 
@@ -199,8 +199,8 @@ class Reply:
     def as_json(self) -> list[Any]:
         """Serialised form: three values, and a fourth if a server reported something."""
         values: list[Any] = [self.text, self.reason, self.finish]
-        if self.said:
-            values.append(dict(self.said))
+        if self.server_report:
+            values.append(dict(self.server_report))
         return values
 
 

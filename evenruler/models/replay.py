@@ -95,7 +95,7 @@ class ReplayCheck:
         return too_many_numbers or too_many_replies
 
     @property
-    def said(self) -> str:
+    def summary_line(self) -> str:
         """As one line of text."""
         line = f"{self.replayed:,} answers replayed from release {self.release}"
         line += f", {self.again:,} asked again"

@@ -290,8 +290,8 @@ def _ends_sentence(part: PartDeclaration, rows: pd.DataFrame) -> str:
 
 def draw_chart(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
     """A picture of rows (`select_rows`) in Vega-Lite, with their data."""
-    beside = [name for name in (*INTERVAL, *BESIDE) if _has_content(rows, name)]
-    columns = list(dict.fromkeys([*part.names, *part.detail, *part.numbers, *beside]))
+    extra_columns = [name for name in (*INTERVAL, *BESIDE) if _has_content(rows, name)]
+    columns = list(dict.fromkeys([*part.names, *part.detail, *part.numbers, *extra_columns]))
     tooltip = [_describe_column(part, rows, name) for name in columns]
     width = NARROW if part.panels and rows[part.panels].nunique() > 1 else WIDE
     layers = _LAYERS[part.kind](part, rows)

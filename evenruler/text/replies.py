@@ -90,7 +90,7 @@ def read_reply(
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
     parser = _cached_parser(words, tuple(map(tuple, options)), tuple(left_out))
     text = strip_emphasis(_replace_boxed(answer))
-    if parser.both.at(text, 0) is None:  # an option may be "Yes"
+    if parser.both.mention_at(text, 0) is None:  # an option may be "Yes"
         text = _PHRASES["agrees"].sub("", text)
     if options:
         text = _PHRASES["denied letter"].sub(_NOBODY, _without_denied(text, parser))
@@ -182,7 +182,7 @@ class SurfaceFormIndex:
         """All mentions in a text, in order."""
         return (self._mention(text, match) for match in self.anywhere.finditer(text))
 
-    def at(self, text: str, begin: int) -> Mention | None:
+    def mention_at(self, text: str, begin: int) -> Mention | None:
         """The mention that starts at a position, leading punctuation skipped."""
         match = self._next.match(text, begin)
         return self._mention(text, match) if match else None
@@ -373,7 +373,7 @@ def _parse_exact_option(text: str, parser: ReplyParser) -> ParsedReply | None:
 
 def _parse_refusal_like_option(text: str, parser: ReplyParser) -> ParsedReply | None:
     """An option that reads like a refusal, said of the question: "It can't be determined"."""
-    mention = parser.silent.at(text, _end_of("of the question", text))
+    mention = parser.silent.mention_at(text, _end_of("of the question", text))
     if mention and len(mention.slugs) == 1:
         return parser.read(mention.slugs[0], "option")
     return None
@@ -457,7 +457,7 @@ def _said_at(
         return parser.letters[letter], end, reading
     if not (answer["link"] or answer["colon"]):
         return None  # "the choice they made" names no option
-    mention = parser.options.at(text, answer.end())
+    mention = parser.options.mention_at(text, answer.end())
     if mention is None or not _is_option(mention, parser):
         return None
     if _PHRASES["denied"].match(text, mention.end):
@@ -501,7 +501,7 @@ def _detect_letter_list(text: str, parser: ReplyParser) -> ParsedReply | None:
 def _parse_after_letter(text: str, letter: str, end: int, parser: ReplyParser) -> ParsedReply:
     slug = parser.letters[letter]
     stands_for_match = _STANDS_FOR.match(text, end)
-    mention = parser.both.at(text, stands_for_match.end() if stands_for_match else end)
+    mention = parser.both.mention_at(text, stands_for_match.end() if stands_for_match else end)
     # "A. They have ..." explains the letter; "A: They have ..." and "A. They" repeat the option's
     # text.
     if mention and not mention.by_itself:
@@ -538,7 +538,7 @@ def _letter_at(text: str, begin: int, parser: ReplyParser) -> tuple[str, int] | 
         return letter, end
     if _AFTER_A_LETTER.match(text, end + goes_on.end()):
         return letter, end
-    mention = parser.options.at(text, end)
+    mention = parser.options.mention_at(text, end)
     if mention is None or mention.slugs[0] != parser.letters[letter]:
         return None
     return None if _is_whose(mention, text) else (letter, end)
@@ -558,7 +558,7 @@ def _all_or_none(text: str, parser: ReplyParser) -> ParsedReply | None:
 def _parse_numbered_option(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The option after a number, "2. The smith"; several of them in a list choose nothing."""
     lines = list(_NUMBER.finditer(text))
-    mentions = (parser.options.at(text, line.end()) for line in lines)
+    mentions = (parser.options.mention_at(text, line.end()) for line in lines)
     slugs = [mention.slugs for mention in mentions if mention]
     if len(set(slugs)) > 1:
         return SEVERAL
@@ -575,7 +575,7 @@ def _parse_option_text(text: str, parser: ReplyParser) -> ParsedReply | None:
     sentence = len(first_sentence(text))
     was = [match.end() for match in _PHRASES["was"].finditer(text, 0, sentence)]
     for begin in (*_answer_starts(text), _end_of("it was", text), *was):
-        mention = parser.both.at(text, begin)
+        mention = parser.both.mention_at(text, begin)
         if mention is None or (begin in was and not mention.by_itself):
             continue
         named = (
@@ -716,7 +716,7 @@ def _asserted_classes(text: str, parser: ReplyParser) -> set[str]:
 
 def _mentions_after_phrase(phrase: str, text: str, parser: ReplyParser) -> list[Mention]:
     ends = (match.end() for match in _PHRASES[phrase].finditer(text))
-    mentions = (parser.words.at(text, end) for end in ends)
+    mentions = (parser.words.mention_at(text, end) for end in ends)
     return [mention for mention in mentions if mention]
 
 

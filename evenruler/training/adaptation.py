@@ -58,7 +58,7 @@ class NextWords:
         total, n = self._losses(sentences)
         return total / n if n else None
 
-    def known(self, sentences: Sequence[str]) -> tuple[float, int]:
+    def total_loss(self, sentences: Sequence[str]) -> tuple[float, int]:
         """The sum of losses over all next words, without random draws, and the number of tokens."""
         total, n_tokens = 0.0, 0
         with torch.inference_mode():
@@ -136,7 +136,7 @@ class MaskedWords:
             return None
         return torch.nn.functional.cross_entropy(self._logits(states), labels)
 
-    def known(self, sentences: Sequence[str]) -> tuple[float, int]:
+    def total_loss(self, sentences: Sequence[str]) -> tuple[float, int]:
         """The sum of losses over every word, each masked once, and the number of tokens."""
         states, labels = self._every_word(sentences)
         with torch.inference_mode():
@@ -248,7 +248,7 @@ class AdaptationSchedule:
             self._all_texts.extend(sentences)
         self._training: _AdaptationTrainer | None = None
 
-    def at(self, corpus: str, fit: int, epoch: int) -> Model:
+    def model_at(self, corpus: str, fit: int, epoch: int) -> Model:
         """The model after some epochs on a corpus; epoch 0 is the unadapted model.
 
         At epoch 0 all fits and corpora share their cached answers. States may be asked in any
@@ -272,7 +272,7 @@ class AdaptationSchedule:
             self._identity(corpus, fit, epoch)
         ]  # for epoch 0 too, since the held-out sentences differ
         (key,) = keys_of(
-            self.at(corpus, fit, epoch).engine, f"adaptation-loss/{VERSION}", [loss_identity]
+            self.model_at(corpus, fit, epoch).engine, f"adaptation-loss/{VERSION}", [loss_identity]
         )
         loss_by_key = self._store.get([key])
         if key not in loss_by_key:
@@ -377,5 +377,5 @@ class _AdaptationTrainer:
         self.losses.append(self._loss())
 
     def _loss(self) -> float:
-        total, tokens = self._objective.known(self._held_out)
+        total, tokens = self._objective.total_loss(self._held_out)
         return total / tokens if tokens else math.nan

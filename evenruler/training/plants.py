@@ -209,7 +209,7 @@ class PlantedModel(NamedTuple):
     seed: int
 
     @classmethod
-    def of(cls, source: str) -> "PlantedModel":
+    def parse(cls, source: str) -> "PlantedModel":
         """Parse `planted:BASE/PLANT/DOSE/SEED`, as users write it."""
         match = re.fullmatch(r"planted:([^/]+)/([^/]+)/(-?\d+(?:\.\d+)?)/(\d{1,9})", source)
         if match is None:

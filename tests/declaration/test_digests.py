@@ -123,7 +123,7 @@ def test_a_table_of_prompts_is_part_of_its_settings_and_text_that_is_scraped_is_
 ) -> None:
     instruments = shipped.instruments(shipped.entries)
     countries, fruit = instruments["countries"], instruments["fruit"]
-    table = tmp_path / countries.beside["material"]
+    table = tmp_path / countries.extra_files["material"]
     table.parent.mkdir(parents=True)
     table.write_text("prompt\n")
     before = digest_settings(countries, tmp_path)

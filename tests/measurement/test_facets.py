@@ -34,7 +34,7 @@ def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizabil
     def mean(rows: np.ndarray, columns: np.ndarray) -> float:
         return float(x[rows][:, columns].mean())
 
-    estimate = jackknife_crossed(mean, [Facet.of(7), Facet.of(5)])
+    estimate = jackknife_crossed(mean, [Facet.from_levels(7), Facet.from_levels(5)])
     squares = variance_components(x, ("row", "column")).mean_squares
     apart = squares["row",] + squares["column",]
     expected = (apart - squares["row", "column"]) / x.size
@@ -48,7 +48,7 @@ def test_one_facet_alone_is_the_mean_of_a_sample_with_its_t() -> None:
     def mean(is_kept: np.ndarray) -> float:
         return float(x[is_kept].mean())
 
-    estimate = jackknife_crossed(mean, [Facet.of(9)])
+    estimate = jackknife_crossed(mean, [Facet.from_levels(9)])
     expected = stats.ttest_1samp(x, 0)
     assert (estimate.df, estimate.p()) == pytest.approx((8, expected.pvalue))
     ends = expected.confidence_interval(0.95)

@@ -151,7 +151,7 @@ class TestCompared:
         replay = cache.open_release().compared
         assert (replay.replayed, replay.again, replay.difference) == (1, 1, pytest.approx(0.0005))
         again = "1 asked again, largest difference 0.0005"
-        assert replay.said == f"1 answers replayed from release first, {again}"
+        assert replay.summary_line == f"1 answers replayed from release first, {again}"
 
     @pytest.mark.parametrize(
         ("nats", "tokens"),
@@ -201,7 +201,7 @@ class TestCompared:
 
         assert [reply.text for reply in replies] == [*texts.values()]
         counted = "3 asked again, 1 of 3 replies in other words"
-        assert cache.open_release().compared.said.endswith(counted)
+        assert cache.open_release().compared.summary_line.endswith(counted)
         line = error_of(Scripted(tmp_path / "c").reply, {**texts, "b": "other", "c": "other"})
         assert "2 of 3 replies in other words" in line
 

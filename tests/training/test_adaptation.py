@@ -176,7 +176,7 @@ class TestStates:
         nothing_loads()
         model = adapted(either)
         for corpus in CORPORA:
-            state = model.at(corpus, 1, 0)
+            state = model.model_at(corpus, 1, 0)
             state.entailment(PAIRS)
             assert state.asked == 0
 
@@ -222,7 +222,7 @@ class TestKeys:
         for corpus in CORPORA:
             state, is_same = (corpus, 1, 1), corpus == "dull"
             assert (here.at(*state).engine == there.at(*state).engine) is is_same
-        untouched = {model.at("gloom", 1, 0).engine for model in (here, there)}
+        untouched = {model.model_at("gloom", 1, 0).engine for model in (here, there)}
         assert untouched == {load("tiny", either).engine}
 
     def test_so_are_other_sentences_another_epoch_and_another_fit(self, either) -> None:
@@ -236,7 +236,7 @@ class TestKeys:
         ]
         for other in (GLOOM[:4], GLOOM[::-1]):
             model = adapted(either, {**CORPORA, "gloom": other})
-            engines.append(model.at("gloom", 1, 1).engine)
+            engines.append(model.model_at("gloom", 1, 1).engine)
         assert len(set(engines)) == len(engines) == 8
 
     def test_a_corpus_more_is_more_words_to_choose_among_but_nothing_to_a_causal_model(
@@ -245,8 +245,8 @@ class TestKeys:
         for params, same_key in ((of_head(head_folder), False), (of_causal(causal_folder), True)):
             few = adapted(params)
             more = adapted(params, {**CORPORA, "more": ["a word", "a man"]})
-            engine = few.at("gloom", 1, 1).engine
-            assert (more.at("gloom", 1, 1).engine == engine) is same_key
+            engine = few.model_at("gloom", 1, 1).engine
+            assert (more.model_at("gloom", 1, 1).engine == engine) is same_key
 
 
 class TestStore:
@@ -317,7 +317,7 @@ class TestEncoders:
         params = of_head(save_head(tmp_path / kind, kind, **config))
         before = weights(load("tiny", params))
 
-        state = adapted(params).at("gloom", 1, 2)
+        state = adapted(params).model_at("gloom", 1, 2)
         state.entailment(PAIRS)
         after = weights(state)
 
@@ -387,19 +387,19 @@ class TestEncoders:
         model = adapted(
             of_head(head_folder), {"gloom": ["a", "x", "he"]}, replace(RECIPE, batch=1, epochs=6)
         )
-        states = [model.at("gloom", 1, epoch) for epoch in range(7)]
+        states = [model.model_at("gloom", 1, epoch) for epoch in range(7)]
         answers = np.stack([state.entailment(PAIRS) for state in states])
         assert np.isfinite(answers).all()
         assert abs(answers[6] - answers[0]).max() > 1e-4
 
     def test_one_that_cannot_mask_is_refused_in_one_line(self, tmp_path, error_of) -> None:
         model = adapted(of_head(save_head(tmp_path / "head", mask=False)))
-        assert error_of(model.at("gloom", 1, 1).entailment, PAIRS) == (
+        assert error_of(model.model_at("gloom", 1, 1).entailment, PAIRS) == (
             "params.yaml: models.tiny: tiny has no token to mask words with, so that it cannot be "
             "adapted; "
             "take its `intervention` out"
         )
-        assert model.at("gloom", 1, 0).entailment(PAIRS).shape == (3, 3)
+        assert model.model_at("gloom", 1, 0).entailment(PAIRS).shape == (3, 3)
 
 
 def weights(model: Any) -> dict[str, np.ndarray]:
@@ -413,7 +413,7 @@ class TestCausal:
         model = adapted(
             of_causal(causal_folder), {"gloom": GLOOM[:4] * 5}, replace(RECIPE, learning_rate=3e-3)
         )
-        states = [model.at("gloom", 1, epoch) for epoch in range(3)]
+        states = [model.model_at("gloom", 1, epoch) for epoch in range(3)]
         nats = [state.loglikelihood(GLOOM[:4]).nats.sum() for state in states]
         losses = [model.loss("gloom", 1, epoch) for epoch in range(3)]
         assert nats == sorted(nats)
@@ -439,21 +439,21 @@ class TestCausal:
         params = of_causal(causal_folder)
         model = adapted(params)
         question = {"prompts": ["Can you help me?"], "chat": True}
-        replies = [model.at("gloom", 1, epoch).generate(**question) for epoch in range(3)]
+        replies = [model.model_at("gloom", 1, epoch).generate(**question) for epoch in range(3)]
         assert all(isinstance(reply, str) for (reply,) in replies)
         assert replies[0] == load("tiny", params).generate(**question)
 
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))
         assert math.isnan(model.loss("gloom", 1, 1))
-        before = model.at("gloom", 1, 0).entailment(PAIRS)
-        assert np.array_equal(model.at("gloom", 1, 2).entailment(PAIRS), before)
+        before = model.model_at("gloom", 1, 0).entailment(PAIRS)
+        assert np.array_equal(model.model_at("gloom", 1, 2).entailment(PAIRS), before)
 
     def test_long_sentences_are_cut(self, causal_folder, monkeypatch) -> None:
         monkeypatch.setattr(adaptation, "LONGEST", 4)
         params = of_causal(causal_folder)
-        cut = adapted(params, {"gloom": ["xyxyabcdef", "abababcdef"]}).at("gloom", 1, 1)
-        short = adapted(params, {"gloom": ["xyxy", "abab"]}).at("gloom", 1, 1)
+        cut = adapted(params, {"gloom": ["xyxyabcdef", "abababcdef"]}).model_at("gloom", 1, 1)
+        short = adapted(params, {"gloom": ["xyxy", "abab"]}).model_at("gloom", 1, 1)
         assert np.array_equal(cut.entailment(PAIRS), short.entailment(PAIRS))
 
 

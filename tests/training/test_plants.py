@@ -169,7 +169,7 @@ def test_weights_of_a_plant() -> None:
     models = weights_of("base", "made")
     assert len(models) == 10
     assert models[-1] == PlantedModel("base", "made", 8, 1)
-    assert PlantedModel.of("planted:base/made/-2/3") == PlantedModel("base", "made", -2, 3)
+    assert PlantedModel.parse("planted:base/made/-2/3") == PlantedModel("base", "made", -2, 3)
     assert PlantedModel("base", "made", -2, 3).source == "planted:base/made/-2/3"
     assert PlantedModel("base", "made", -0.5, 3).name == "base-made-minus-0-5-3"
 

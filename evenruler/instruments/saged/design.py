@@ -55,7 +55,7 @@ class Design:
     branched: bool  # whether some root items are asked about several concepts
     of_roots: int  # root items available, before `items` limits them
     built: bool  # whether the numbers come from built rows, not from the declaration
-    asked: bool  # whether models are asked in this profile
+    is_asked: bool  # whether models are asked in this profile
     figures: int
     """With a verdict, over which p is Holm-adjusted: silence, favour by feature, favour by role."""
 
@@ -110,7 +110,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
         branched=is_branched(prompts),
         of_roots=_fewest_roots(prompts),
         built=built is not None,
-        asked=settings.asked,
+        is_asked=settings.asked,
         figures=n_figures,
     )
 

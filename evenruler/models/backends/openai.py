@@ -129,7 +129,7 @@ class OpenAI:
                 raise ValueError("a server knows no top_k")
         wanted_prompts = [prompts[i] for i in wanted]
         letters = sum(prompt.letters for prompt in wanted_prompts)
-        with self._server.budget.told(self._name, len(wanted), letters):
+        with self._server.budget.announce_requests(self._name, len(wanted), letters):
             # Hold refused prompts back until something was accepted with the same settings.
             refused: dict[Sampling, list[tuple[int, Reply]]] = {}
             for replies in self._server.at_once(
@@ -182,7 +182,7 @@ class OpenAI:
             for batch in batches:
                 letters += sum(map(len, _texts_to_echo(batch, requests)))
             tried = TRIAL if self._manner is None else 0
-            with self._server.budget.told(self._name, len(batches) + tried, letters):
+            with self._server.budget.announce_requests(self._name, len(batches) + tried, letters):
                 manner = self.trial()
                 if not manner.first and "" in by_prompt:  # fail before paying for the others
                     raise prompt_logprobs.unscored_text_error(
@@ -391,7 +391,8 @@ class OpenAI:
         if isinstance(thought, int) and thought:
             of_itself["thought"] = thought
         return replace(
-            self._read(server_reply.choices[0], "thought" in of_itself), said=of_itself or None
+            self._read(server_reply.choices[0], "thought" in of_itself),
+            server_report=of_itself or None,
         )
 
     def _read(self, choice: dict[str, Any], thought: bool) -> Reply:

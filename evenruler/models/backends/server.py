@@ -703,7 +703,7 @@ class Budget:
             )
 
     @contextmanager
-    def told(self, name: str, requests: int, letters: int) -> Iterator[None]:
+    def announce_requests(self, name: str, requests: int, letters: int) -> Iterator[None]:
         """Announce the expected number of requests without retries, and report the actual use
         afterwards.
         """

@@ -52,7 +52,7 @@ def opened(
         YAML(typ="safe").dump(declaration, file)
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
     source = declare.load(written, settings, place)
-    settings.beside("made", source, place)
+    settings.extra_files("made", source, place)
     return made.built(source)
 
 
@@ -318,10 +318,10 @@ def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path
     with pytest.raises(
         UserError, match=r"texts\.csv: no column 'less'; known: more, type, writer; add it once"
     ):
-        settings.beside("made", declare.Source.model_validate(declaration), tmp_path)
+        settings.extra_files("made", declare.Source.model_validate(declaration), tmp_path)
     path.write_text(made.PAIRS)
     named["texts"]["sha256"] = file_sha256(path)
-    assert settings.beside("made", declare.Source.model_validate(declaration), tmp_path) == {}
+    assert settings.extra_files("made", declare.Source.model_validate(declaration), tmp_path) == {}
 
 
 REJECTED = [

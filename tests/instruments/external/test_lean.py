@@ -112,20 +112,20 @@ def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
     # Each value without a unit is a fit without it.
     rest = (items["unit"] != "u0").to_numpy()
     again = sm.WLS(items["lean"][rest], design[rest]).fit()
-    assert Lean.of(items, "preference").specific()[1] == near(again.params["const"])
+    assert Lean.from_items(items, "preference").specific()[1] == near(again.params["const"])
 
 
 def test_effective_units_are_those_of_kish() -> None:
     large = planted(1, 4).assign(unit="large")
     items = pd.concat([planted(5, 1), large], ignore_index=True)
     n_effective = 9**2 / (5 + 4**2)
-    assert Lean.of(items, "preference").df == approx(n_effective - 1)
+    assert Lean.from_items(items, "preference").df == approx(n_effective - 1)
     # A mean over targets: each counts as much.
-    assert Lean.of(items, "stereoset").df == approx(5)
+    assert Lean.from_items(items, "stereoset").df == approx(5)
 
 
 def test_what_units_add_is_the_lean_and_its_specific_part() -> None:
-    fitted = Lean.of(planted(lean=0.3, length=0.2), "preference")
+    fitted = Lean.from_items(planted(lean=0.3, length=0.2), "preference")
     lean, specific = fitted.shares()
     assert lean.mean() == approx(fitted.mean()[0])
     assert specific.mean() == approx(fitted.specific()[0])

@@ -114,7 +114,7 @@ def test_every_figure_on_the_card_is_one_of_the_table() -> None:
     recorded = record(**changes)
     declared = declaration(hair(**changes), choices="every")
     hair_card = card_of(declared, recorded.tables, recorded.plan, [])
-    rows = figure_rows(recorded.found["figures"])
+    rows = figure_rows(recorded.diagnosis["figures"])
     for heading in [*hair_card.quality, *hair_card.listed]:
         assert any(find_heading(row, [heading]) for row in rows), heading
 

@@ -13,7 +13,7 @@ from tests.instruments.near import approx
 
 
 def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
-    figure_rows = record(name="coiffure").found["figures"]
+    figure_rows = record(name="coiffure").diagnosis["figures"]
     assert set(figure_rows["benchmark"]) == {"coiffure"}
     parts = zip(
         figure_rows["prompt_format"],
@@ -29,14 +29,14 @@ def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
     # (2 * .08 + 3 * .54) / 5.
     assert find_figure(token, "coverage")["value"] == approx(0.356)
     assert find_figure(token, "effect", cue="instruction", task="completion")["value"] == 0
-    distributions = record().found["distributions"]
+    distributions = record().diagnosis["distributions"]
     he = distributions[(distributions["task"] == "completion") & (distributions["outcome"] == "he")]
     shares = he.loc[he["readout"] == "token", "share"]
     assert shares.tolist() == approx([0.37 / 0.54] * 6)
 
 
 def test_options_are_read_by_the_texts_that_the_prompt_lists() -> None:
-    choices = record().found["choices"]
+    choices = record().diagnosis["choices"]
     assert choices["rule"].value_counts().to_dict() == {
         "word": 6,
         "option": 3,
@@ -54,8 +54,8 @@ def test_every_table_is_one_of_the_schemas_and_comparisons_are_left_to_across() 
         **STUDY,
     )
     schemas = {**TABLES, "headlines": HEADLINES}
-    assert set(recorded.found) == set(schemas) - {"comparisons"}
-    for name, frame in {**recorded.found, **across([recorded], RESAMPLING)}.items():
+    assert set(recorded.diagnosis) == set(schemas) - {"comparisons"}
+    for name, frame in {**recorded.diagnosis, **across([recorded], RESAMPLING)}.items():
         assert table_of(frame, schemas[name]).num_rows == len(frame), name
         assert len(frame) or name == "headlines", name
 
@@ -65,10 +65,10 @@ def test_where_nothing_was_answered_tables_are_empty() -> None:
         answered=False,
         continuation={"outcome": "he", "keywords": ["he"]},
     )
-    for name, frame in {**recorded.found, **across([recorded], RESAMPLING)}.items():
+    for name, frame in {**recorded.diagnosis, **across([recorded], RESAMPLING)}.items():
         assert frame.empty, name
         assert list(frame.columns) == {**TABLES, "headlines": HEADLINES}[name].names
-    assert evidence(recorded.found) == {}
+    assert evidence(recorded.diagnosis) == {}
 
 
 STUDY = {
@@ -91,7 +91,7 @@ STUDY = {
     ],
 )
 def test_one_reply_to_a_question_has_no_shifts(generations: int, readouts: set[str]) -> None:
-    assert set(record(generations=generations).found["shifts"]["readout"]) == readouts
+    assert set(record(generations=generations).diagnosis["shifts"]["readout"]) == readouts
 
 
 def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> None:
@@ -105,7 +105,7 @@ def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> No
 
 
 def test_evidence_is_rows_by_contrast() -> None:
-    rows = evidence(record().found)["hair"]
+    rows = evidence(record().diagnosis)["hair"]
     part = {"prompt_format": "plain", "readout": "token"}
     coverage = {
         "figure": "coverage",

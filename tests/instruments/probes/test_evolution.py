@@ -518,7 +518,7 @@ def compared(all_records: list[Record]) -> pd.DataFrame:
 
 
 def matrix(record: Record, set_name: str) -> pd.DataFrame:
-    biases = record.found["biases"]
+    biases = record.diagnosis["biases"]
     of_set = biases[biases["set"] == set_name]
     return of_set.pivot(index="attribute", columns="template", values="bias")
 
@@ -576,10 +576,10 @@ class TestPairs:
 
     def test_without_what_is_reversed_on_that_model(self, all_records: list[Record]) -> None:
         start = record_of(all_records, TRADES)
-        items = start.found["items"].assign(high=0.5).set_index(["set", "template"])
+        items = start.diagnosis["items"].assign(high=0.5).set_index(["set", "template"])
         items.loc[[("seed", "met"), ("other", "plain")], "high"] = -0.1
         tables = {
-            **start.found,
+            **start.diagnosis,
             "items": items.reset_index(),
         }
         changed = Record(

@@ -403,14 +403,14 @@ def model_scores(
 def test_an_array_is_made_of_rows_whatever_their_order() -> None:
     rows = model_scores(1.0, 5)
     real = rows[rows["pole"] != 0]
-    scores = Scores.of(real.sample(frac=1, random_state=1))
+    scores = Scores.from_rows(real.sample(frac=1, random_state=1))
     unit = list(scores.units).index("7")
     word = sorted(set(real["word"])).index("target-10")
     (value,) = real.query("unit == '7' and at == '2' and word == 'target-10'")["value"]
     assert scores.values[unit, 2, word] == value
     assert scores.axis[unit] == AXIS[7]
     assert (scores.poles[word], scores.lists[word]) == (-1, "words")
-    assert "0" not in Scores.of(real.iloc[1:]).units
+    assert "0" not in Scores.from_rows(real.iloc[1:]).units
 
 
 def compared(first: pd.DataFrame, second: pd.DataFrame) -> HeadlineTest:

@@ -200,7 +200,7 @@ def records(built: Mapping[str, tuple[Tables, Plan]], *subjects: ModelMeta) -> l
 
 def diagnosis(all_records: Sequence[Record]) -> dict[str, pd.DataFrame]:
     """The tables of the diagnosis."""
-    diagnosed = [*(record.found for record in all_records), across(all_records, RESAMPLING)]
+    diagnosed = [*(record.diagnosis for record in all_records), across(all_records, RESAMPLING)]
     tables = {}
     for name, schema in TABLES.items():
         parts = [by_name[name] for by_name in diagnosed if name in by_name]

@@ -243,7 +243,7 @@ def together(records: list[Record], resampling: Resampling) -> dict[str, pd.Data
     of_many = across(records, resampling)
     frame_by_table = {}
     for table in TABLES:
-        frames = [record.found.get(table) for record in records] + [of_many.get(table)]
+        frames = [record.diagnosis.get(table) for record in records] + [of_many.get(table)]
         there = [frame for frame in frames if frame is not None]
         filled = [frame for frame in there if len(frame)] or there[:1]
         frame_by_table[table] = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()

@@ -412,7 +412,7 @@ class TestThroughTheDoors:
         assert calls == [("entail", 2 * JUDGED), ("loglikelihood", 24), ("entail", 24)]
 
     def test_before_it_is_the_model_as_it_was(self, adapted_run) -> None:
-        scored = {record.instrument: record.found for record in adapted_run[0]}["meetings"]
+        scored = {record.instrument: record.diagnosis for record in adapted_run[0]}["meetings"]
         mean = 2 * scored["items"].groupby("method")["score"].mean()  # of two intensifiers
         before = (
             scored["trajectories"].query("epoch == 0").set_index(["corpus", "method"])["answer"]

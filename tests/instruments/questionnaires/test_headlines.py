@@ -191,7 +191,7 @@ class TestTellsApart:
         inverse = np.concatenate([SOURCE[:3], INVERSE[3:]])
         keyed = record("m0", source, inverse, NONE)
         assert polarity_permutation_p([keyed], "head") > 0.05
-        keyed.found["items"].loc[:2, "keying"] = -1  # type: ignore[index]
+        keyed.diagnosis["items"].loc[:2, "keying"] = -1  # type: ignore[index]
         assert polarity_permutation_p([keyed], "head") == 2 / 2**7
 
     def test_items_of_one_kind_of_terms_tell_nothing(self) -> None:

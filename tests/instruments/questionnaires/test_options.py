@@ -73,7 +73,7 @@ def record_of(answers: dict[str, pd.DataFrame], who: ModelMeta = CHAT) -> Record
 def of_answers(answers: dict[str, pd.DataFrame], who: ModelMeta = CHAT) -> pd.DataFrame:
     record = record_of(answers, who)
     of_any = across([record], RESAMPLING)["figures"]
-    figure_rows = figure_table(pd.concat([record.found["figures"], of_any]))
+    figure_rows = figure_table(pd.concat([record.diagnosis["figures"], of_any]))
     of_scale = "model == 'chat' and method == 'options' and subscale == '' and item == ''"
     return figure_rows.query(of_scale).set_index("figure")
 
@@ -232,7 +232,7 @@ class TestScripted:
         rows, replies = scripted_replies(Rater(mood=2))
         lacking = replies.mask(rows.eval(left_open).astype(bool), REFUSAL)
         whole, partial = (record_of(replied(rows, answers)) for answers in (replies, lacking))
-        compared = contrast(whole.found["headlines"], partial.found["headlines"], 0.5)
+        compared = contrast(whole.diagnosis["headlines"], partial.diagnosis["headlines"], 0.5)
         assert compared.levels == {"items": n, "twins": twins, "fits": 1}
 
 

@@ -89,7 +89,7 @@ def test_before_it_is_built_it_is_as_declared(tmp_path) -> None:
         branched=True,
         of_roots=5,
         built=False,
-        asked=True,
+        is_asked=True,
         figures=3,
     )
     assert design.replies == 6

@@ -52,7 +52,7 @@ def test_plan_and_use_are_said_also_when_something_is_wrong(
     budget = Budget(10)
     budget.take()
 
-    with suppress(RuntimeError), budget.told("big", 1200, 4804):
+    with suppress(RuntimeError), budget.announce_requests("big", 1200, 4804):
         budget.take()
         budget.answered({"prompt_tokens": 5, "completion_tokens": 6})
         raise RuntimeError
@@ -62,7 +62,7 @@ def test_plan_and_use_are_said_also_when_something_is_wrong(
         f"big: {plan}; 9 may still go out",
         "big: 1 requests went out; 5 tokens read, 6 written by the server",
     ]
-    with Budget().told("big", 3, 100):
+    with Budget().announce_requests("big", 3, 100):
         pass
     assert "may still" not in capsys.readouterr().err
     nothing = "3 requests went out; no tokens counted by the server"

@@ -217,7 +217,7 @@ def test_what_a_server_does_not_take_is_left_out_said_and_recorded(
     heard = {"model": "big-one", "own": [setting]}
     assert model.heard == [heard] * len(NUMBERED)
     again = hosted(store)
-    assert again.replies(["prompt 3"], sampling=BRIEF)[0].said == heard
+    assert again.replies(["prompt 3"], sampling=BRIEF)[0].server_report == heard
     assert (again.asked, len(server.asked)) == (0, n_sent)
 
 

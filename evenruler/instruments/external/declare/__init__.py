@@ -235,7 +235,7 @@ class Settings(instrument.BaseSettings[Source]):
         """True: all rows are third-party text."""
         return True
 
-    def beside(self, name: str, source: Source, root: Path) -> dict[str, Path]:
+    def extra_files(self, name: str, source: Source, root: Path) -> dict[str, Path]:
         """No files; but UnfinishedError or UserError where a named file is missing, has another
         checksum or columns.
         """

@@ -89,7 +89,7 @@ class Lean:
     """The smallest share of the weight on either side of a confound."""
 
     @classmethod
-    def of(cls, items: pd.DataFrame, score: Score) -> "Lean":
+    def from_items(cls, items: pd.DataFrame, score: Score) -> "Lean":
         """From answered items, by `schemas.ITEMS`."""
         codes, units = pd.factorize(items["unit"], sort=True)
         length = items["length"].to_numpy(dtype=np.float64)
@@ -188,7 +188,7 @@ def lean_headline(
     in the plural.
     Source: docs/external.md ("The lean"); Kish (1965), Survey sampling, for effective units.
     """
-    lean_sums = Lean.of(items, score)
+    lean_sums = Lean.from_items(items, score)
     g = len(lean_sums.units)
     levels = {units: g}
     whole = lean_sums.unit_weights.sum()
@@ -597,7 +597,7 @@ def _design_effect(items: pd.DataFrame, plan: ExternalPlan) -> Figure:
     """Variance of the lean over units, divided by that over items as if each were a unit (Kish
     1965).
     """
-    lean_sums = Lean.of(items, plan["score"])
+    lean_sums = Lean.from_items(items, plan["score"])
     n = len(lean_sums.units)
     weight = lean_weights(items, plan["score"])
     lean = items["lean"].to_numpy(dtype=np.float64)
@@ -632,7 +632,7 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
     """Contribution of each unit to the lean (pole 1), and to its part by length and frequency (0);
     `axis_position`: weight.
     """
-    lean_sums = Lean.of(items, score)
+    lean_sums = Lean.from_items(items, score)
     counts = lean_sums.unit_weights
     if not counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=schemas.HEADLINES.names)

@@ -145,7 +145,7 @@ def across(
     comparison_tables = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
         shifted = concat_frames(
-            [record.found["shifts"] for record in records if record.instrument == instrument]
+            [record.diagnosis["shifts"] for record in records if record.instrument == instrument]
         )
         # Sort rows, since the last bits of sums depend on their order.
         comparison_tables.append(

@@ -440,7 +440,7 @@ def _of_instrument(
     resampling: Resampling,
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Tables that an instrument has once, whichever models were asked."""
-    diversity = record.found["diversity"]
+    diversity = record.diagnosis["diversity"]
     of_sets = quality.of_sets(diversity[diversity["set"].notna()])
     yield "figures", of_sets.reindex(columns=schemas.FIGURES.names)
     if "evolved" not in record.plan:

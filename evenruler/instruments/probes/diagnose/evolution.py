@@ -178,7 +178,7 @@ def by_generation(record: Record[ProbePlan], resampling: Resampling) -> pd.DataF
     """Reliability and diversity of each population, by `schemas.GENERATIONS`; ValueError where a
     bias is missing.
     """
-    diversity = record.found["diversity"]
+    diversity = record.diagnosis["diversity"]
     model = record.plan["evolved"]["model"]
     rows: list[Row] = []
     populations = record.tables["history"].groupby(["run", "generation"], sort=True)
@@ -199,7 +199,7 @@ def compare_runs(record: Record[ProbePlan], resampling: Resampling) -> pd.DataFr
     runs. By `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty
     unless both ran. Fitness is relative to a population, so it is not compared.
     """
-    tables, diversity = record.tables, record.found["diversity"]
+    tables, diversity = record.tables, record.diagnosis["diversity"]
     history, biases, choices = tables["history"], tables["biases"], tables["choices"]
     rows: list[Row] = []
     if {GUIDED, RANDOM} <= set(history["run"]):
@@ -331,7 +331,9 @@ def _find_tables_by_model(
 ) -> dict[str, Tables]:
     """The tables of an instrument's diagnosis, by model."""
     return {
-        record.subject.name: record.found for record in records if record.instrument == instrument
+        record.subject.name: record.diagnosis
+        for record in records
+        if record.instrument == instrument
     }
 
 
@@ -409,7 +411,10 @@ def _diversity_rows(
     """Diversities, which depend on no model, of the chosen set against others, but subsets that a
     model decides.
     """
-    evolved_diversity, original_diversity = record.found["diversity"], other.found["diversity"]
+    evolved_diversity, original_diversity = (
+        record.diagnosis["diversity"],
+        other.diagnosis["diversity"],
+    )
     against = {name: original_diversity[original_diversity["set"] == name] for name in against_sets}
     against[ELITES] = evolved_diversity[evolved_diversity["set"] == ELITES]
     if not _all_of_start(record.tables["choices"], "best_start"):

@@ -113,7 +113,7 @@ class Scores:
     """[attributes] names, needed to compare two models."""
 
     @classmethod
-    def of(cls, rows: pd.DataFrame, value: str = "value") -> "Scores":
+    def from_rows(cls, rows: pd.DataFrame, value: str = "value") -> "Scores":
         """From `rows` by `schemas.HEADLINES` (not empty), scores in column `value`; drops
         units with gaps.
         """
@@ -152,12 +152,12 @@ class Scores:
         if self.keyed:
             attributes = Facet([int(key) for key in self.axis])
         else:
-            attributes = Facet.of(len(self.axis))
+            attributes = Facet.from_levels(len(self.axis))
         lists_of_words = zip(self.poles, self.lists, strict=True)
         word_lists = [f"{pole} {name}" for pole, name in lists_of_words]
         return {
             "attributes": attributes,
-            "templates": Facet.of(self.values.shape[1]),
+            "templates": Facet.from_levels(self.values.shape[1]),
             "words": Facet(word_lists),
         }
 
@@ -233,9 +233,9 @@ def gain_of(
     For shares, words are pairs, and `group` of nouns names the two placebo lists that they come
     from.
     """
-    placebos = None if nouns.empty else Scores.of(nouns)
-    rival = None if rivals is None or rivals.empty else Scores.of(rivals)
-    return gain_headline(Scores.of(real), placebos, rival, figure)
+    placebos = None if nouns.empty else Scores.from_rows(nouns)
+    rival = None if rivals is None or rivals.empty else Scores.from_rows(rivals)
+    return gain_headline(Scores.from_rows(real), placebos, rival, figure)
 
 
 def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> HeadlineTest:
@@ -249,7 +249,7 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
     """
     if smallest is None:
         smallest = SMALLEST[figure]
-    scores = Scores.of(rows)
+    scores = Scores.from_rows(rows)
     levels, facets = {UNIT: len(scores.axis)}, scores.facets()
     if len(scores.lists) == 1:
         del facets["words"]
@@ -323,11 +323,12 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Head
         )
         return replace(gain_of(real, nouns, figure=SHARE_GAIN), smallest=smallest)
     models = [
-        (Scores.of(real, side), Scores.of(nouns, side)) for side in ("value_first", "value_second")
+        (Scores.from_rows(real, side), Scores.from_rows(nouns, side))
+        for side in ("value_first", "value_second")
     ]
     (first_target_scores, first_noun_scores), (_, second_noun_scores) = models
     members = Facet(first_noun_scores.lists).members()
-    facets = {**first_target_scores.facets(), "placebo lists": Facet.of(len(members))}
+    facets = {**first_target_scores.facets(), "placebo lists": Facet.from_levels(len(members))}
     levels = {name: len(facet.lists) for name, facet in facets.items()}
     few = _too_few(first_target_scores, facets)
     if few:

@@ -306,8 +306,8 @@ def _r_over_all(
     levels.
     """
     facets = [
-        Facet.of(int(there.sum())),
-        Facet.of(len(cube.templates)),
+        Facet.from_levels(int(there.sum())),
+        Facet.from_levels(len(cube.templates)),
         Facet(cube.poles.tolist()),
     ]
     members = chain.from_iterable(facet.members() for facet in facets)

@@ -52,7 +52,7 @@ class OperatorSettings:
     """Whether it continues few-shot examples, as small models should, or gets an instruction in its
     chat template."""
 
-    def of(
+    def build_questions(
         self, wishes: Sequence[RewordingRequest], seeds: Sequence[int]
     ) -> list[tuple[str, int, int]]:
         """Prompt, seed and most new tokens of each wish."""
@@ -83,7 +83,7 @@ class ModelOperator:
         """Each prompt with its reply, batched by most new tokens; `seeds` also pick the openings of
         examples.
         """
-        questions = self._asking.of(wishes, seeds)
+        questions = self._asking.build_questions(wishes, seeds)
         replies: dict[int, str] = {}
         for length in sorted({tokens for _, _, tokens in questions}):
             indices = [i for i, (_, _, tokens) in enumerate(questions) if tokens == length]
@@ -166,7 +166,7 @@ class ReplayedOperator:
     ) -> list[tuple[str, str]]:
         """The prompt of each wish, and its recorded reply; UserError where there is none."""
         prompts_and_replies = []
-        for wish, question in zip(wishes, self._asking.of(wishes, seeds), strict=True):
+        for wish, question in zip(wishes, self._asking.build_questions(wishes, seeds), strict=True):
             key = key_of(self.name, *question)
             if key not in self._replies:
                 what = f"no reply of {self.name} to what is asked about {wish.parent.slug!r}"

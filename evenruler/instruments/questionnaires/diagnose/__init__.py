@@ -132,14 +132,14 @@ def across(
         "figures": pd.DataFrame(rows, columns=schemas.FIGURES.names),
         "course": course,
     }
-    judged = concat_frames([quality, *(record.found["quality"] for record in records)])
+    judged = concat_frames([quality, *(record.diagnosis["quality"] for record in records)])
     counted = judged[judged["model"].isna() | judged["model"].isin(members)]
     refuse_poor(counted, [name for name, record in firsts.items() if record.plan["stop_below"]])
     return tables
 
 
 def _concat_found(records: Iterable[Record[QuestionnairePlan]], table: str) -> pd.DataFrame:
-    return concat_frames(record.found[table] for record in records)
+    return concat_frames(record.diagnosis[table] for record in records)
 
 
 def evidence(tables: Tables) -> Mapping[str, Evidence]:

@@ -270,7 +270,7 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
     n_fits = str(len(by_name)) if len(by_name) > 1 else None
     threshold = fits[0].plan["accuracy"]["threshold"]
     checks = {
-        name: validity_by_method(record.found, record.subject.methods, threshold)
+        name: validity_by_method(record.diagnosis, record.subject.methods, threshold)
         for name, record in by_name.items()
     }
     for method in fits[0].subject.methods:
@@ -282,7 +282,7 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
         answered = [
             name
             for name, record in by_name.items()
-            if (record.found["items"]["method"] == method).any()
+            if (record.diagnosis["items"]["method"] == method).any()
         ]
         if answered:
             # Fits below the threshold are left out, unless all are.
@@ -296,7 +296,7 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
             for item_figure in item_figures:
                 yield label_columns, item_figure, ValidityCheck()
         # Asked, but no item was fully answered.
-        elif method == OPTIONS and len(fits[0].found["chosen"]):
+        elif method == OPTIONS and len(fits[0].diagnosis["chosen"]):
             figure = _unanswered_headline(fits[0].plan["smallest"])
             yield label_columns, figure, checks[fits[0].subject.name][method]
     for name, record in by_name.items():
@@ -334,8 +334,8 @@ def _moves_by_corpora(
     """How far corpora move one fit, by every method in which it was adapted; `checks`: its validity
     by method before.
     """
-    changes, course = record.found["changes"], record.found["course_of_any"]
-    adapted_methods = {*record.found["trajectories"]["method"]}
+    changes, course = record.diagnosis["changes"], record.diagnosis["course_of_any"]
+    adapted_methods = {*record.diagnosis["trajectories"]["method"]}
     for method in sorted(adapted_methods & {*checks}):
         before = checks[method]
         label_columns = {"model": record.subject.name, "method": method_dimension(method)}
@@ -351,8 +351,8 @@ def _unread_items_note(record: Record[QuestionnairePlan]) -> str:
     """How many items lack a term, their own or of a twin, by options; empty where none does."""
     prompt_keys = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
     scored_keys = {
-        *_score_column(record.found["items"], OPTIONS, "score").index,
-        *_score_column(record.found["twins"], OPTIONS, "score").index,
+        *_score_column(record.diagnosis["items"], OPTIONS, "score").index,
+        *_score_column(record.diagnosis["twins"], OPTIONS, "score").index,
     }
     n_lost = len({item for item, _ in prompt_keys - scored_keys})
     n_items = len({item for item, _ in prompt_keys})
@@ -384,7 +384,7 @@ def _method_headline(
         plan["least"],
     )
     silhouettes = [
-        _score_column(record.found["items"], method, "silhouette").droplevel("twin")
+        _score_column(record.diagnosis["items"], method, "silhouette").droplevel("twin")
         for record in fits
     ]
     mean_silhouettes = pd.concat(silhouettes, axis=1).mean(axis=1)
@@ -398,7 +398,7 @@ def _scores_of_fits(
     fits: Sequence[Record[QuestionnairePlan]], table: str, method: str
 ) -> pd.DataFrame:
     """Scores by item and twin, a column a fit; those that every fit has."""
-    columns = [_score_column(record.found[table], method, "score") for record in fits]
+    columns = [_score_column(record.diagnosis[table], method, "score") for record in fits]
     return pd.concat(columns, axis=1, join="inner")
 
 
@@ -573,7 +573,7 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
         if fits == 1:
             variance = float(table.var(ddof=1)) / items
             return sum_estimates(float(table.mean()), [(variance, items - 1.0)])
-        facets = [Facet.of(fits), Facet.of(items)]
+        facets = [Facet.from_levels(fits), Facet.from_levels(items)]
         return jackknife_crossed(lambda f, i: float(table[np.ix_(f, i)].mean()), facets)
 
     effect = weighted(1, 0)
@@ -591,9 +591,9 @@ def polarity_permutation_p(fits: Sequence[Record[QuestionnairePlan]], method: st
     """
     polarity_sums = []
     for record in fits:
-        keying = record.found["items"].set_index("item")["keying"]
+        keying = record.diagnosis["items"].set_index("item")["keying"]
         keying = keying[~keying.index.duplicated()]
-        cells = record.found["cells"]
+        cells = record.diagnosis["cells"]
         cells = cells[cells["method"] == method]
         keyed_weights = cells["weight"] * cells["pss"] * cells["item"].map(keying)
         weighed = cells.assign(value=keyed_weights)

@@ -183,7 +183,7 @@ def population_table(records: Sequence[Record[QuestionnairePlan]]) -> pd.DataFra
     rows = []
     for name, record in sorted(firsts.items()):
         subject = record.subject
-        judged = judged_by(record.found["accuracy_of_any"])
+        judged = judged_by(record.diagnosis["accuracy_of_any"])
         for method in subject.methods:
             row = {
                 "model": name,
@@ -193,7 +193,7 @@ def population_table(records: Sequence[Record[QuestionnairePlan]]) -> pd.DataFra
             }
             standing = _method_standing(method, judged.get(method), thresholds[name])
             if method == OPTIONS:
-                of_replies = options.check_option_validity(record.found["chosen"])
+                of_replies = options.check_option_validity(record.diagnosis["chosen"])
                 reason = of_replies.failure or of_replies.doubt
                 if reason:
                     standing |= {"member": False, "standing": f"{reason}, does not count"}

@@ -402,7 +402,7 @@ class Settings(BaseSettings[Source]):
         settings._waiting = f"{', '.join(lacking)}: {reason}"
         return settings
 
-    def beside(self, name: str, source: Source, root: Path) -> dict[str, Path]:
+    def extra_files(self, name: str, source: Source, root: Path) -> dict[str, Path]:
         """Further input files of a domain: its text, and what `evenruler find` found for it."""
         input_files: dict[str, Path] = {}
         material = material_of(name, source, root)

@@ -142,9 +142,9 @@ def across(records: Sequence[Record[SagedPlan]], resampling: Resampling) -> dict
     compared = _concat_record_tables(records, "compared", schemas.DISPARITIES)
     measured_rows: list[tuple[str, str, str | None]] = []
     for record in records:
-        if "summaries" not in record.found:
+        if "summaries" not in record.diagnosis:
             continue
-        for feature in record.found["summaries"]["feature"].unique():
+        for feature in record.diagnosis["summaries"]["feature"].unique():
             declared_name = declared_as(feature, record.plan["features"])
             measured_rows.append((record.instrument, feature, declared_name))
     measured = pd.DataFrame(measured_rows, columns=schemas.MEASURED.names)
@@ -174,5 +174,5 @@ def _concat_record_tables(
 ) -> pd.DataFrame:
     none = pd.DataFrame(columns=schema.names)
     return concat_frames(
-        [none, *(record.found[name] for record in records if name in record.found)]
+        [none, *(record.diagnosis[name] for record in records if name in record.diagnosis)]
     )

@@ -37,7 +37,7 @@ class MaxDeviationTest:
         float  # p of the largest deviation, in its standard errors, if concepts are treated alike
     )
 
-    def at(self, place: tuple[int, int]) -> Interval:
+    def interval_at(self, place: tuple[int, int]) -> Interval:
         """Value and interval of a series and concept."""
         deviation, low, high = (array[place] for array in (self.values, self.low, self.high))
         return Interval(float(deviation), float(low), float(high))
@@ -147,7 +147,9 @@ def step_down_max_t(
         if test.p_null >= level or not clear:
             break
         concept = clear[0][1]
-        interval_by_pair |= {place: test.at(place) for place in clear if place[1] == concept}
+        interval_by_pair |= {
+            place: test.interval_at(place) for place in clear if place[1] == concept
+        }
         x[..., concept] = np.nan
     return interval_by_pair
 

@@ -372,7 +372,7 @@ def _verdict_input(headline: _Headline, finding: _Found, least: int) -> Headline
                 "usable; 2 are needed"
             )
         return figure(levels, effect=None, lacking=lacking)
-    effect, who = real.at(real.ranked[0]), _outlier_text(headline, finding)
+    effect, who = real.interval_at(real.ranked[0]), _outlier_text(headline, finding)
     figure = partial(figure, effect=effect, p_null=real.p_null)
     error = float(np.sqrt(np.nanmean(real.errors**2)))
     tests = int((~np.isnan(real.values)).sum())

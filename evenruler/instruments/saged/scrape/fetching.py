@@ -209,8 +209,8 @@ def refresh_pages(root: Path, domain: str, settings: Settings) -> Iterator[str]:
                 out.write(json.dumps(rows) + "\n")
                 out.flush()
                 print_note(f"{concept}: {page.title}")
-            if page.asked in pinned and as_titled(page.asked) != page.title:
-                revision = f"revision {page.revision_id} of {page.asked!r}"
+            if page.requested_title in pinned and as_titled(page.requested_title) != page.title:
+                revision = f"revision {page.revision_id} of {page.requested_title!r}"
                 yield f"{domain}: {concept}: {revision} is one of {page.title!r}"
     folder = root / SNAPSHOTS / domain
     _write_snapshot(folder, pages, missing)
@@ -218,7 +218,7 @@ def refresh_pages(root: Path, domain: str, settings: Settings) -> Iterator[str]:
     if not unanswered:
         on_the_way.unlink()
     for concept, page in missing:
-        yield f"{domain}: {concept}: {page.asked!r} is missing: {page.reason}"
+        yield f"{domain}: {concept}: {page.requested_title!r} is missing: {page.reason}"
     n_pages = len(known_pages(pages))
     yield f"{domain}: {n_pages} pages in {folder.relative_to(root)}"
     if unanswered:
@@ -260,7 +260,7 @@ def _write_snapshot(
     """Write the tables of pages and of missing pages; `missing`: each with its concept."""
     write_table(pages, schemas.PAGES, folder / PAGES)
     missing_rows = [
-        {"concept": concept, "asked": page.asked, "reason": page.reason}
+        {"concept": concept, "asked": page.requested_title, "reason": page.reason}
         for concept, page in missing
     ]
     write_table(missing_rows, schemas.MISSING, folder / MISSING)

@@ -31,7 +31,7 @@ _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licenc
 class Page:
     """A page or file that was read; only pages of a wiki have ids."""
 
-    asked: str  # the title asked for, before redirects; `source_tag` in tables
+    requested_title: str  # the title asked for, before redirects; `source_tag` in tables
     title: str
     url: str
     language: str
@@ -46,7 +46,7 @@ class Page:
     @property
     def provenance(self) -> dict[str, Any]:
         """The columns that identify the page of a row."""
-        return {"source_tag": self.asked, **{name: getattr(self, name) for name in _KEPT}}
+        return {"source_tag": self.requested_title, **{name: getattr(self, name) for name in _KEPT}}
 
     def rows(self, concept: str) -> list[dict[str, Any]]:
         """Rows by `schemas.PAGES`, one per section."""
@@ -58,7 +58,7 @@ class Page:
 class MissingPage:
     """A title for which no page could be read, and why."""
 
-    asked: str
+    requested_title: str
     reason: str
     unanswered: bool = False  # the source did not answer: a later run may find the page
 
@@ -74,7 +74,11 @@ def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
         texts = tuple((row["section"], row["text"]) for row in page_rows)
         page_by_title.setdefault(
             asked_title,
-            Page(asked=asked_title, **{name: page_rows[0][name] for name in _KEPT}, sections=texts),
+            Page(
+                requested_title=asked_title,
+                **{name: page_rows[0][name] for name in _KEPT},
+                sections=texts,
+            ),
         )
     return page_by_title
 
@@ -289,7 +293,7 @@ def _page_of_file(source: Source, root: Path, file: Path) -> Page:
     asked_title = file.relative_to(root / DOMAINS).as_posix()
     url = file.relative_to(root).as_posix()
     return Page(
-        asked=asked_title,
+        requested_title=asked_title,
         title=file.stem,
         url=url,
         language=source.language,
@@ -359,7 +363,7 @@ class PackagedExtracts:
         if not text:
             return MissingPage(title, "an extract without text")
         return Page(
-            asked=title,
+            requested_title=title,
             title=entry["title"],
             url=f"https://en.wikipedia.org/wiki/{quote(name.replace(' ', '_'), safe=':/(),')}",
             language="en",

@@ -182,12 +182,12 @@ def scrape(
                 "revision_id": None,
                 "url": "",
                 "language": "",
-                "source_tag": page.asked,
-                "title": page.asked,
+                "source_tag": page.requested_title,
+                "title": page.requested_title,
                 "source": source.source,
                 "licence": source.licence,
             }
-            parts = [page.asked]
+            parts = [page.requested_title]
             reason = page.reason
         shared = {
             "content_sha256": content_sha256(*parts),
@@ -196,7 +196,9 @@ def scrape(
             **place,
         }
         for concept in concepts:
-            key = row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked)
+            key = row_id(
+                family=FAMILY, benchmark=domain, concept=concept, page=page.requested_title
+            )
             n = fresh[concept]
             sources.append(
                 {

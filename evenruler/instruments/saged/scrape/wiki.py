@@ -274,7 +274,7 @@ class Wiki(AbstractContextManager["Wiki"]):
             wiki_root = self.where.removesuffix("api.php")
             url = f"{wiki_root}index.php?oldid={revision}"
         return Page(
-            asked=requested_title,
+            requested_title=requested_title,
             title=title,
             page_id=int(page),
             revision_id=int(revision),

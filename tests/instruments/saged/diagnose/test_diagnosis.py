@@ -139,7 +139,7 @@ def record(fruit: Domain, model: str, **changes: Any) -> Record:
 def together(records: list[Record]) -> Mapping[str, pd.DataFrame]:
     """As the stage does it."""
     parts = [
-        *(record.found for record in records),
+        *(record.diagnosis for record in records),
         across(records, RESAMPLING),
     ]
     table_by_name = {}
@@ -178,7 +178,7 @@ def test_a_model_has_the_same_figures_beside_any_other(
     figure_rows = matching_rows(tables["figures"], model="m").reset_index(drop=True)
     pd.testing.assert_frame_equal(
         figure_rows,
-        records[0].found["figures"],
+        records[0].diagnosis["figures"],
         check_dtype=False,
     )
     cell = {

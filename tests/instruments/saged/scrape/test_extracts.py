@@ -19,7 +19,7 @@ def test_the_collection_is_whole(extracts: PackagedExtracts) -> None:
     for title in titles:
         page = extracts.read_page(title)
         assert isinstance(page, Page)
-        assert page.title == page.asked
+        assert page.title == page.requested_title
         assert page.sections[0][1]
 
 
@@ -47,7 +47,7 @@ def test_titles_are_taken_as_a_wiki_takes_them_and_paragraphs_are_lines(
 ) -> None:
     page = extracts.read_page(wanted)
     assert isinstance(page, Page)
-    assert (page.asked, page.title) == (wanted, title)
+    assert (page.requested_title, page.title) == (wanted, title)
     assert page.url == f"https://en.wikipedia.org/wiki/{url}"
     assert page.sections[0][1].count("\n") == paragraphs - 1
 
