@@ -614,7 +614,7 @@ def test_what_is_no_log_probability_is_one_line_and_no_answer(
 def test_a_text_that_the_server_does_not_take_keeps_no_other_from_it(
     serve: Callable[..., EchoingServer],
 ) -> None:
-    serve(EchoingServer(scorer=letters, refuses="11"))
+    serve(EchoingServer(scorer=letters, refuses="text 11"))
     keeping = Keeping()
     line = refusal_of(keeping.ask, hosted().loglikelihood, numbered_texts(24))
     assert "big: the server does not score 'text 11' (" in line
