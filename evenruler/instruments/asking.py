@@ -187,7 +187,7 @@ class AnsweringModels:
             way, stage = self._adapted(state), (state.corpus, state.fit, state.epoch)
             if request.operation == "adaptation_loss":
                 return {"loss": [way.loss(*stage)] * n}
-            model = way.at(*stage)
+            model = way.model_at(*stage)
         self._used[id(model)] = model
         return _ASKED[request.operation](model, inputs, request.settings)
 
