@@ -515,7 +515,7 @@ class Way:
     def __init__(self) -> None:
         self.models: dict[tuple[str, int, int], Counting] = {}
 
-    def at(self, corpus: str, fit: int, epoch: int) -> Counting:
+    def model_at(self, corpus: str, fit: int, epoch: int) -> Counting:
         return self.models.setdefault(
             (corpus, fit, epoch), Counting(10.0**epoch if corpus == "gloom" else -fit)
         )

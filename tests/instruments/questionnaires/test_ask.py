@@ -192,7 +192,7 @@ class Way:
     def __init__(self) -> None:
         self.states: dict[str, Scripted] = {}
 
-    def at(self, corpus: str, fit: int, epoch: int) -> Any:
+    def model_at(self, corpus: str, fit: int, epoch: int) -> Any:
         state = f"{corpus} {fit} {epoch}"
         return self.states.setdefault(state, Scripted(state if epoch else ""))
 
