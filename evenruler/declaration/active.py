@@ -33,8 +33,8 @@ class DeclaredInstrument:
     """An instrument of a profile with its settings and source.
 
     `source` is None if it is unfinished, and `unfinished` then says what must be found, fetched,
-    written or given (such as the commit of a model), and how. `extra_files`: additional files of its
-    source (`BaseSettings.extra_files`); `sizes`: its settings by size.
+    written or given (such as the commit of a model), and how. `extra_files`: additional files of
+    its source (`BaseSettings.extra_files`); `sizes`: its settings by size.
     """
 
     name: str

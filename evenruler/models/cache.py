@@ -162,7 +162,10 @@ class Cache:
             if len(drawn) == len(held):
                 held = dict(now)
             elif compared.is_beyond:
-                what = f"{self.name} answers otherwise than the release holds ({compared.summary_line})"
+                what = (
+                    f"{self.name} answers otherwise than the release holds "
+                    f"({compared.summary_line})"
+                )
                 remedy = "look at what differs here; `make fresh` replays nothing"
                 raise UserError(what, where="data/recorded", remedy=remedy)
         if self.store.is_writable:

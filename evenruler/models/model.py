@@ -189,8 +189,8 @@ class Model:
         self._changeable, self._doubts, self._is_original = changeable, tuple(doubts), True
         self._fingerprint: fingerprints.Fingerprint | None = None
         self.heard: list[Mapping[str, Any]] = []
-        """What servers reported about themselves with each reply (`Reply.server_report`), including cached
-        replies."""
+        """What servers reported about themselves with each reply (`Reply.server_report`), including
+        cached replies."""
 
     @property
     def engine(self) -> str:

@@ -83,7 +83,7 @@ def test_order_and_repeats_do_not_matter_and_nothing_is_asked_twice(
     questions = QUESTIONS[operation]
     first = open_model(operation, "first")
     answers = ask(first, operation, questions)
-    assert first.is_asked == len(questions)
+    assert first.asked == len(questions)
     order = [*np.random.default_rng(0).permutation(len(questions)), 2, 2]
     shuffled = [questions[place] for place in order]
 

@@ -151,7 +151,7 @@ def course(
     model: AdaptationSchedule, states: Sequence[tuple[str, int, int]]
 ) -> dict[tuple[str, int, int], np.ndarray]:
     """By corpus and epoch, what the model answers; asked in that order."""
-    return {state: model.at(*state).entailment(PAIRS) for state in states}
+    return {state: model.model_at(*state).entailment(PAIRS) for state in states}
 
 
 WHOLE = [(corpus, 1, epoch) for corpus in CORPORA for epoch in range(3)]
@@ -201,7 +201,7 @@ class TestStates:
     def test_states_can_be_asked_in_any_order_and_again(self, either, answers) -> None:
         """The first epoch is asked more after the last, and the model as it was after both."""
         model = adapted(either)
-        states = {key: model.at(*key) for key in (*WHOLE[1:3], WHOLE[5], WHOLE[0])}
+        states = {key: model.model_at(*key) for key in (*WHOLE[1:3], WHOLE[5], WHOLE[0])}
         for state in states.values():
             state.entailment(PAIRS[:1])
         for key, state in states.items():
@@ -221,14 +221,14 @@ class TestKeys:
         there = adapted(either, gloom=replace(RECIPE, learning_rate=2e-3))
         for corpus in CORPORA:
             state, is_same = (corpus, 1, 1), corpus == "dull"
-            assert (here.at(*state).engine == there.at(*state).engine) is is_same
+            assert (here.model_at(*state).engine == there.model_at(*state).engine) is is_same
         untouched = {model.model_at("gloom", 1, 0).engine for model in (here, there)}
         assert untouched == {load("tiny", either).engine}
 
     def test_so_are_other_sentences_another_epoch_and_another_fit(self, either) -> None:
         here = adapted(either)
         engines = [
-            here.at(*state).engine
+            here.model_at(*state).engine
             for state in (
                 *DIFFERENT,
                 ("gloom", 2, 1),
@@ -258,13 +258,13 @@ class TestStore:
         again = adapted(either)
         assert same(expected, course(again, WHOLE))
         assert losses == [again.loss(*state) for state in WHOLE]
-        assert not any(again.at(*state).asked for state in WHOLE)
+        assert not any(again.model_at(*state).asked for state in WHOLE)
 
     def test_each_answer_is_counted_once(self, either) -> None:
         model = adapted(either)
         n_asked = []
         for state in WHOLE:
-            at_state = model.at(*state)
+            at_state = model.model_at(*state)
             at_state.entailment(PAIRS)
             at_state.entailment(PAIRS)
             n_asked.append(at_state.asked)

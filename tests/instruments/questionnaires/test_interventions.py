@@ -311,7 +311,7 @@ def through_the_doors(monkeypatch: pytest.MonkeyPatch, **planted: Any) -> pd.Dat
         monkeypatch.setattr(Planted, name, planted_value)
     monkeypatch.setattr(test_ask, "Scripted", lambda *_: Planted())
     way = SimpleNamespace(
-        at=lambda corpus, fit, epoch: Planted(corpus, fit) if epoch else Planted(),
+        model_at=lambda corpus, fit, epoch: Planted(corpus, fit) if epoch else Planted(),
         loss=lambda *_: 1.0,
     )
     monkeypatch.setattr(test_ask, "Way", lambda: way)

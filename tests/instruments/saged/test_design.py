@@ -135,7 +135,7 @@ def test_rows_that_are_built_count_as_they_are_asked(tmp_path, branched) -> None
     build(tmp_path, 30, 8, branched=branched)
     design = design_of(tmp_path, "fruit", settings(items=12, asked=False))
     assert (design.roots, design.concepts, design.of_roots) == (12, 8, 30)
-    assert (design.built, design.branched, design.asked) == (True, branched, False)
+    assert (design.built, design.branched, design.is_asked) == (True, branched, False)
 
 
 def test_a_concept_that_lacks_a_root_item_has_the_fewest(tmp_path) -> None:

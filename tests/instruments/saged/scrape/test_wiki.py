@@ -26,7 +26,7 @@ def page(wiki: Wiki, title: str) -> Page:
 def missing(wiki: Wiki, title: str) -> MissingPage:
     answer = wiki.read_page(title)
     assert isinstance(answer, MissingPage)
-    assert answer.asked == title
+    assert answer.requested_title == title
     return answer
 
 
@@ -41,7 +41,11 @@ def test_a_page_has_its_sections_and_where_it_is_from(wiki: Wiki, wiki_server: L
         ("Geography", "Rivers cross Veloria."),
         ("Rivers", "The Long River is long. It ends at the sea."),
     )
-    assert (veloria.asked, veloria.title, veloria.language) == ("Veloria", "Veloria", "en")
+    assert (veloria.requested_title, veloria.title, veloria.language) == (
+        "Veloria",
+        "Veloria",
+        "en",
+    )
     assert veloria.url == f"http://127.0.0.1:{wiki_server.port}/index.php/Veloria"
     assert (veloria.source, veloria.licence) == ("Testers", "cc0-1.0")
     assert veloria.page_id is not None
@@ -56,7 +60,7 @@ def test_a_page_without_a_lead_does_not_repeat_its_sections(wiki: Wiki) -> None:
 
 def test_a_redirect_is_followed_and_what_was_asked_for_is_kept(wiki: Wiki) -> None:
     port = page(wiki, "Amberport")
-    assert (port.asked, port.title) == ("Amberport", "Port Amber")
+    assert (port.requested_title, port.title) == ("Amberport", "Port Amber")
     assert port.sections == (
         ("", "Port Amber is a city in Veloria.\nIt has a harbour.\nIt has a Lighthouse."),
     )
@@ -377,12 +381,12 @@ TITLES = {"river": ["Long River", "Nowhere", "Sarn"], "hill": ["Tol", "Sarn", "T
 
 def test_each_page_is_read_once_and_comes_at_once(wiki: Wiki, proxy: FaultyProxy) -> None:
     run = fetch_pages(wiki.read_page, TITLES, {})
-    assert next(run)[1].asked == "Long River"
+    assert next(run)[1].requested_title == "Long River"
     assert proxy.asked == ["Long River"]
     answers = list(run)
-    pairs = [(concept, answer.asked) for concept, answer in answers]
+    pairs = [(concept, answer.requested_title) for concept, answer in answers]
     assert pairs == [("river", "Nowhere"), ("river", "Sarn"), ("hill", "Sarn"), ("hill", "Tol")]
-    absent = [answer.asked for _, answer in answers if isinstance(answer, MissingPage)]
+    absent = [answer.requested_title for _, answer in answers if isinstance(answer, MissingPage)]
     assert absent == ["Nowhere"]
     assert proxy.asked == ["Long River", "Nowhere", "Sarn", "Tol"]
 
@@ -405,7 +409,7 @@ def test_a_wiki_that_went_away_ends_the_run(error_of: Callable[..., str]) -> Non
 
     def run() -> None:
         for _, answer in fetch_pages(read, {"all": titles}, {}):
-            seen.append(answer.asked)
+            seen.append(answer.requested_title)
 
     assert error_of(run) == (
         "refresh: 3 pages in a row without an answer, 'Music' the last; run it again later: "
