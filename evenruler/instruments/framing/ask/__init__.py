@@ -205,7 +205,7 @@ def asked_forms(
     prompt_format: str,
     apart: bool = False,
 ) -> pd.DataFrame:
-    """`id, prompt_format, prompt, form`: one row per prompt, prompt_format and surface form.
+    """`id, prompt_format, prompt, surface_form`: one row per prompt, format and surface form.
 
     `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter,
     alone or before the first word of its option; else a word of a class. `apart` as in

@@ -34,7 +34,7 @@ OF_BOTH = ("items", "terms", "prompts")
 
 
 def asked_methods(subject: ModelMeta) -> list[str]:
-    """The methods in which the model is asked: `options` or the others, if only one was wanted."""
+    """The methods by which the model is asked: `options` or the others, if only one was wanted."""
     methods: list[str] = []
     for method in subject.methods:
         group = OPTIONS if method == OPTIONS else ENTAIL

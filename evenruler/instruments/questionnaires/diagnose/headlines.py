@@ -331,7 +331,7 @@ def _unanswered_headline(smallest: float) -> HeadlineTest:
 def _moves_by_corpora(
     record: Record[QuestionnairePlan], checks: Mapping[str, ValidityCheck], level: float
 ) -> Iterator[Judged]:
-    """How far corpora move one fit, by every method in which it was adapted; `checks`: its validity
+    """How far corpora move one fit, by the methods of its adapted states; `checks`: its validity
     by method before.
     """
     changes, course = record.diagnosis["changes"], record.diagnosis["course_of_any"]

@@ -172,7 +172,7 @@ def population_table(records: Sequence[Record[QuestionnairePlan]]) -> pd.DataFra
     """The models by method, and whether their accuracy exceeds the threshold, as
     `schemas.POPULATION`.
 
-    Where questionnaires have different checks, the highest counts.
+    Where questionnaires have different thresholds, the highest counts.
     """
     thresholds: dict[str, float] = {}
     for record in records:
