@@ -9,52 +9,61 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
-UNTOLD = "Validity on this model is unknown"
-"""First words of the reason for a headline in doubt: neither it nor a difference of two is
-asserted."""
-
-Mark = Literal["found", "told", "open", "unfit"]
-"""How a cell is drawn, which says how sure it is and never whether it is good: something was found;
-nothing was, or nothing specific; too little data; the instrument is invalid. Red is left to what
-failed to run."""
+UNKNOWN = "Validity on this model is unknown"
+"""First words of the reason for a headline in doubt, which is only described."""
 
 
 class Verdict(StrEnum):
-    """The verdict on a headline figure."""
+    """The verdict on a headline figure: a word, or two that both hold."""
 
-    INVALID = "invalid on this model"
-    """The instrument fails a validity check of its own: the value is printed, but is no finding."""
+    DETECTED = "detected"
+    """If nothing were there, fewer than 1 in 20 studies would give a result like this."""
+    DETECTED_BELOW = "detected, below"
+    """Something is there, and it is smaller than the bound."""
+    BELOW = "below"
+    """This study finds effects as large as the bound, and the real one is smaller."""
     INCONCLUSIVE = "inconclusive"
-    """Too few units, wordings or placebos; or neither an effect nor its absence is shown."""
-    NO_EFFECT = "no effect"
-    """The part beyond placebos is smaller than the smallest relevant effect."""
-    NOT_SPECIFIC = "not specific"
-    """Placebos, which lack the construct, have at least half of the effect."""
-    EFFECT = "effect"
+    """Neither detected nor below the bound."""
+    DESCRIPTIVE = "descriptive"
+    """A number without a test."""
+    INVALID = "invalid"
+    """The instrument fails a check of its own on this model: its numbers say nothing about the
+    model."""
 
     @property
-    def mark(self) -> Mark:
-        """How it is drawn."""
-        return _MARKS[self]
+    def words(self) -> list[str]:
+        """The claims that it makes, a word each."""
+        return self.split(", ")
+
+    @property
+    def mark(self) -> str:
+        """How a cell is drawn: by its first word, which says how sure it is and never whether it is
+        good.
+        """
+        return self.words[0]
+
+    @property
+    def is_detected(self) -> bool:
+        """Whether it asserts that something is there, and so has a direction."""
+        return "detected" in self.words
+
+    @property
+    def is_below(self) -> bool:
+        """Whether it asserts that the effect is smaller than the bound."""
+        return "below" in self.words
+
+    @property
+    def asserts(self) -> bool:
+        """Whether it asserts anything about the model."""
+        return self.is_detected or self.is_below
 
 
-_MARKS: Mapping[Verdict, Mark] = {
-    Verdict.EFFECT: "found",
-    Verdict.NOT_SPECIFIC: "told",
-    Verdict.NO_EFFECT: "told",
-    Verdict.INCONCLUSIVE: "open",
-    Verdict.INVALID: "unfit",
-}
-
-ORDER = tuple(_MARKS)
-"""Order in which sentences list verdicts."""
-
-ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
-"""Verdicts that assert that something was found, and so have a direction."""
+ORDER = tuple(Verdict)
+"""Order in which sentences and tables list verdicts."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,7 @@ class Figure:
     control: float | None = None
     """The value expected without an effect."""
     verdict: str | None = None
-    """For descriptive figures: None, or that the instrument is invalid on the model."""
+    """None, or that the instrument is invalid on the model; headlines have any `Verdict`."""
     why: str | None = None
     """The reason for the verdict, a sentence."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
@@ -84,27 +93,36 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class HeadlineFigure(Figure):
-    """A headline figure with null (`p`), placebo and verdict; built only by
+    """A headline figure with its test, what it is compared with, and its verdict; built only by
     `evenruler.measurement.verdicts.judge`.
     """
 
-    placebo: float | None
-    """The effect of the same manipulation without the construct; None where the design has no
-    placebo."""
-    specific: float | None
-    """The figure minus what placebos do."""
-    specific_low: float | None
-    specific_high: float | None
-    smallest: float
-    """Smallest relevant effect, in the unit of the figure."""
-    detectable: float | None
-    """Minimum detectable specific effect, at 80 % power."""
-    p_effect: float | None
-    """Holm-adjusted p of the claim that there is a specific effect."""
-    p_denial: float | None
-    """Holm-adjusted p of the claim that there is no relevant one, or none beyond placebos."""
-    levels: str
-    """Number of levels of each random facet: "43 attributes, 8 templates"."""
+    null: str | None
+    """The randomisation that `p` comes from, in words; None where there is none."""
+    facets: str
+    """Number of levels of each facet: "43 attributes, 16 sentences, 7 items (fixed)"."""
+    bound: float
+    """X of `below X`, in the unit of the figure."""
+    detects: float | None
+    """The effect that is detected in 8 of 10 such studies."""
+    reference_set: str | None
+    """What alternatives are drawn from; None where there is no comparison."""
+    alternatives: float | None
+    """How many alternatives the figure is compared with."""
+    percentile: float | None
+    """Share of alternatives nearer to 0, in percent."""
+    percentile_low: float | None
+    percentile_high: float | None
+    same_test: float | None
+    """Share of alternatives that the same test detects, from 0 to 1."""
+    positive_control: str | None
+    """What the positive control asks; None where none was asked."""
+    positive_value: float | None
+    """The figure of the positive control, in the unit of the figure; the right answer is
+    positive."""
+    positive_low: float | None
+    positive_high: float | None
+    positive_p: float | None
 
 
 ENDS, NAMED = ("highest_units", "lowest_units"), 5
@@ -153,7 +171,16 @@ NUMBERS = tuple(
 )
 """Names of the numeric columns of figures."""
 
-TEXTS = ("levels", "reason", "verdict", "why", *ENDS)
+TEXTS = (
+    "facets",
+    "null",
+    "reference_set",
+    "positive_control",
+    "reason",
+    "verdict",
+    "why",
+    *ENDS,
+)
 """Names of the text columns of figures, besides the unit."""
 
 NO_DIMENSIONS = frozenset(
@@ -262,8 +289,8 @@ def rows_with_verdict(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
 
 
 def is_headline(row: Mapping[str, Any]) -> bool:
-    """Whether a row is that of a headline figure, which has a smallest relevant effect."""
-    return not pd.isna(row.get("smallest"))
+    """Whether a row is that of a headline figure, which has a bound."""
+    return not pd.isna(row.get("bound"))
 
 
 def unit_means(made_of: pd.DataFrame, unit_columns: Sequence[str]) -> "pd.Series[float]":

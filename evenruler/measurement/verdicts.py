@@ -1,25 +1,25 @@
-"""Verdicts on headline figures: four p-values, two Holm corrections over figures, and one of five
-verdicts.
+"""Verdicts on headline figures: five words, of which each asserts one claim (docs/controls.md).
 
-Every figure is checked on four questions: would it occur if labels meant nothing (null), does the
-same manipulation without the construct have the same effect (placebo), how large is the noise, and
-could the design detect an effect at all. All verdicts but `inconclusive` and `invalid on this
-model` are assertions with an error rate of .05 (docs/controls.md).
+`detected`: a randomisation of the design's own labels gives p below .05, and the 95% interval over
+all random facets leaves out 0. Both are needed: a randomisation alone is wrong where wordings
+scatter, and an interval alone where units are alike. `below`: the interval lies within the bound,
+and the study's positive control reaches the bound on this model. Nothing else is asserted.
+
+A verdict rests on one figure of one model: no correction over figures, no other model, no other
+instrument changes it.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pandas as pd
 
-from evenruler.measurement.facets import Estimate, PairedPlacebos, PlaceboLists
-from evenruler.measurement.figures import UNTOLD, Figure, HeadlineFigure, Verdict, finite_or_none
+from evenruler.measurement.figures import UNKNOWN, Figure, HeadlineFigure, Verdict, finite_or_none
 from evenruler.measurement.resampling import Interval
 
 ALPHA = 0.05
-"""Adjusted p below which something is asserted."""
+"""A randomisation's p below which something is detected."""
 
 
 @dataclass(frozen=True)
@@ -33,280 +33,255 @@ class ValidityCheck:
 
 
 @dataclass(frozen=True)
-class PValues:
-    """P-values of the three assertions about a figure, before correction over several figures."""
+class PositiveControl:
+    """The figure of a design whose answer is known, asked in the same study: it must be positive.
 
-    effect: float
-    """Of the assertion that there is an effect beyond that of placebos."""
-    none: float
-    """Of the assertion that the specific part is smaller than the smallest relevant effect."""
-    unspecific: float
-    """Of the assertion that there is an effect, and that placebos have at least half of it."""
+    Source: the assay sensitivity of ICH E10, without which absence may not be stated.
+    """
+
+    name: str
+    """What it asks, in words: "brides and monks"."""
+    effect: Interval
+    """In the unit of the headline, signed so that the right answer is positive."""
+    p: float
+    """Of the same test as the headline's."""
 
     @property
-    def denial(self) -> float:
-        """The smaller p of the two denials, `none` and `unspecific`."""
-        return min(self.none, self.unspecific)
+    def is_detected(self) -> bool:
+        """Whether the model gives the known answer, beyond error."""
+        return self.p < ALPHA and self.effect.low > 0
+
+    def reaches(self, bound: float) -> bool:
+        """Whether it is detected, and as large as a bound at least."""
+        return self.is_detected and self.effect.value >= bound
+
+
+@dataclass(frozen=True)
+class ReferenceComparison:
+    """A headline among the same figures of a reference set; printed, and never part of a
+    verdict.
+    """
+
+    reference_set: str
+    """Its name."""
+    alternatives: int
+    """How many alternatives the headline is compared with."""
+    percentile: Interval
+    """Share of alternatives that are nearer to 0, in percent, with its 95% interval over the
+    reference set's own units (themes, not words)."""
+    same_test: float | None = None
+    """Share of alternatives that the same test detects, from 0 to 1; None where it was not
+    tried."""
 
 
 @dataclass(frozen=True)
 class HeadlineTest:
-    """A headline figure with all inputs to its verdict: one signed number, in an interpretable
-    unit.
-
-    `confirmatory` builds one from an estimate and its placebos; families with other nulls fill it
-    in themselves.
+    """A headline figure with all that its verdict rests on: one signed number, in a unit that
+    people know.
     """
 
     figure: str
     unit: str
-    """Name of the first random facet, whose levels `n` counts."""
-    levels: Mapping[str, int]
-    """Number of levels of each random facet."""
+    """Name of the first facet, whose levels `n` counts."""
+    facets: Mapping[str, int]
+    """Number of levels of each facet."""
     effect: Interval | None
-    """None where it could not be computed; `lacking` then says why."""
-    smallest: float
-    """Smallest relevant effect, in the unit of the figure; never in standard deviations of the
-    scores."""
-    p_null: float | None = None
-    """Two-sided p of the permutation null, in which labels carry no meaning."""
-    placebo: float | None = None
-    """Effect of placebos: their mean, or, where their sign has no meaning, their typical size."""
-    specific: Interval | None = None
-    """The effect beyond that of placebos; None without placebos."""
-    detectable: float | None = None
-    """Minimum detectable specific effect, at 80 % power."""
-    p: PValues | None = None
-    """None where nothing can be asserted for lack of a placebo."""
-    lacking: str | None = None
-    """What the design lacks, in words; None where it lacks nothing."""
+    """The value with its 95% interval over all random facets; None where it cannot be computed:
+    `no_verdict` then says why."""
+    bound: float
+    """X of `below X`, in the unit of the figure; declared before anything is asked."""
+    p: float | None = None
+    """Of the randomisation of the design's own labels, two-sided."""
+    null: str | None = None
+    """The randomisation in words, with its numbers."""
+    no_null: str | None = None
+    """Why nothing can be detected, in words: the design has no randomisation that keeps what makes
+    its units alike."""
+    no_verdict: str | None = None
+    """Why the figure is only described: fewer levels than declared, selected on this model, or no
+    sign."""
+    control: PositiveControl | None = None
+    """None where none was asked of this model; then nothing is `below`."""
+    compared: ReferenceComparison | None = None
+    detects: float | None = None
+    """The effect that is detected in 8 of 10 such studies."""
     note: str | None = None
     """A sentence added to any verdict, for example who stands out."""
+    fixed: frozenset[str] = frozenset()
+    """The facets that are no sample: the verdict is about these levels alone."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
     """As in `Figure`."""
 
     def __post_init__(self) -> None:
-        if not self.smallest > 0:
+        if not self.bound > 0:
             raise ValueError(
-                f"the smallest effect of {self.figure} is {self.smallest}, expected a positive "
-                "number"
+                f"the bound of {self.figure} is {self.bound}, expected a positive number"
             )
-        if self.unit not in self.levels:
+        if self.unit not in self.facets:
             raise ValueError(f"{self.figure} counts {self.unit}, and has no such facet")
-        if self.effect is not None and self.p_null is None:
-            raise ValueError(f"{self.figure} has no null: permute its labels")
-        if self.p is None and self.lacking is None:
-            raise ValueError(f"{self.figure} has no placebo, and does not say why")
+        if self.effect is None and not self.no_verdict:
+            raise ValueError(f"{self.figure} has no value, and does not say why")
+        if (self.p is None) != (self.null is None):
+            raise ValueError(f"{self.figure} has a p without its null, or a null without its p")
+        if self.p is None and not (self.no_null or self.no_verdict):
+            raise ValueError(f"{self.figure} has no null, and does not say why")
+
+    @property
+    def is_detected(self) -> bool:
+        """Whether the randomisation and the interval both say that something is there."""
+        if self.effect is None or self.p is None or self.p >= ALPHA:
+            return False
+        return self.effect.low > 0 or self.effect.high < 0
+
+    @property
+    def is_below(self) -> bool:
+        """Whether the interval lies within the bound, and the positive control reaches it."""
+        if self.effect is None or self.control is None or not self.control.reaches(self.bound):
+            return False
+        return -self.bound < self.effect.low and self.effect.high < self.bound
 
 
-def build_headline_test(
-    figure: str,
-    unit: str,
-    levels: Mapping[str, int],
-    effect: Estimate,
-    p_null: float,
-    placebo: PairedPlacebos | PlaceboLists | None,
-    smallest: float,
-    lacking: str | None = None,
-) -> HeadlineTest:
-    """Build a headline figure from an estimate over random facets, its permutation p and its
-    placebos.
+def judge(test: HeadlineTest, validity: ValidityCheck | None = None) -> HeadlineFigure:
+    """The headline figure with its verdict and the reason for it.
 
-    `placebo` is None where the design has none; other arguments as in `HeadlineTest`.
-    Source: docs/formulas.md.
+    `validity`: of the instrument on the model. Source: docs/controls.md, with simulated errors in
+    docs/tested.md.
     """
-    if placebo is None:
-        lacking = lacking or "no placebo"
-        return HeadlineTest(
-            figure, unit, levels, effect.interval(), smallest, p_null, lacking=lacking
-        )
-    specific = placebo.specific(effect)
-    typical = (
-        math.copysign(placebo.typical(), effect.value)
-        if isinstance(placebo, PlaceboLists)
-        else placebo.mean
+    verdict, why = _decide_verdict(test, validity or ValidityCheck())
+    if test.note:
+        why = f"{why} {test.note}"
+    effect = test.effect or _UNDEFINED
+    percentile = test.compared.percentile if test.compared else _UNDEFINED
+    control = test.control.effect if test.control else _UNDEFINED
+    return HeadlineFigure(
+        test.figure,
+        finite_or_none(effect.value),
+        test.facets[test.unit],
+        test.unit,
+        finite_or_none(effect.low),
+        finite_or_none(effect.high),
+        test.p,
+        reason=test.no_verdict if test.effect is None else None,
+        verdict=str(verdict),
+        why=why,
+        dimensions=test.dimensions,
+        null=test.null,
+        facets=_facet_text(test),
+        bound=test.bound,
+        detects=test.detects,
+        reference_set=test.compared.reference_set if test.compared else None,
+        alternatives=float(test.compared.alternatives) if test.compared else None,
+        percentile=finite_or_none(percentile.value),
+        percentile_low=finite_or_none(percentile.low),
+        percentile_high=finite_or_none(percentile.high),
+        same_test=test.compared.same_test if test.compared else None,
+        positive_control=test.control.name if test.control else None,
+        positive_value=finite_or_none(control.value),
+        positive_low=finite_or_none(control.low),
+        positive_high=finite_or_none(control.high),
+        positive_p=test.control.p if test.control else None,
     )
-    p = assertion_p_values(effect, p_null, placebo, smallest)
-    ends = (
-        effect.interval(),
-        smallest,
-        p_null,
-        typical,
-        specific.interval(),
-        specific.detectable(),
-        p,
-        lacking,
-    )
-    return HeadlineTest(figure, unit, levels, *ends)
 
 
-def assertion_p_values(
-    effect: Estimate, p_null: float, placebo: PairedPlacebos | PlaceboLists, smallest: float
-) -> PValues:
-    """P-values of the three assertions about an estimate with placebos; arguments as in
-    `confirmatory`.
-
-    Source: Berger (1982), the intersection-union test, which needs no correction; Schuirmann
-    (1987).
-    """
-    specific = placebo.specific(effect)
-    same_sign = effect.value * specific.value > 0
-    within, all_within = specific.p_within(smallest), effect.p_within(smallest)
-    p_half = placebo.p_half(effect)
-    p_effect = max(p_null, specific.p()) if same_sign else 1.0
-    p_none = max(within, all_within) if p_null < ALPHA else within
-    p_not_specific = min(1.0 if all_within < ALPHA else within, p_half)
-    return PValues(p_effect, p_none, max(p_null, p_not_specific))
-
-
-def judge(figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]]) -> list[Figure]:
-    """Give confirmatory figures their verdicts; descriptive ones are returned unchanged.
-
-    Args:
-        figures: Of one instrument on one model, each with the validity of its instrument. P-values
-            are Holm-adjusted over the confirmatory figures, separately for effects and for denials,
-            since a figure whose effect is shown can still be denied falsely. Other models never
-            change a verdict.
-
-    Returns:
-        The figures in the given order, with a `HeadlineFigure` for each confirmatory one.
-
-    Source: docs/formulas.md, with simulated errors in docs/tested.md; Holm (1979).
-    """
-    tested = [
-        figure.p
-        for figure, _ in figures
-        if isinstance(figure, HeadlineTest) and figure.p is not None
-    ]
-    effects = iter(holm([p.effect for p in tested]))
-    denials = iter(holm([p.denial for p in tested]))
+def judge_all(
+    figures: Sequence[tuple[HeadlineTest | Figure, ValidityCheck]],
+) -> list[Figure]:
+    """Figures in the given order: headlines with their verdicts, descriptive ones unchanged."""
     judged_figures: list[Figure] = []
     for figure, validity in figures:
         if isinstance(figure, Figure):
             judged_figures.append(figure)
-            continue
-        p = figure.p
-        if p is not None:
-            effect, denial = next(effects), next(denials)
-            times = denial / p.denial if p.denial else 1.0
-            none = min(1.0, p.none * times)
-            unspecific = min(1.0, p.unspecific * times)
-            p = PValues(effect, none, unspecific)
-        verdict, why = _decide_verdict(figure, validity, p)
-        if figure.note:
-            why = f"{why} {figure.note}"
-        judged_figures.append(_headline_figure(figure, p, verdict, why))
+        else:
+            judged_figures.append(judge(figure, validity))
     return judged_figures
 
 
 _UNDEFINED = Interval(math.nan, math.nan, math.nan)
 
+_SINGULAR_BY_PLURAL = {"stimuli": "stimulus"}
 
-def _headline_figure(
-    figure: HeadlineTest, p: PValues | None, verdict: Verdict, why: str
-) -> HeadlineFigure:
-    effect, specific = figure.effect or _UNDEFINED, figure.specific or _UNDEFINED
-    singular_by_plural = {"stimuli": "stimulus"}
+
+def _facet_text(test: HeadlineTest) -> str:
+    """The facets in words: "43 attributes, 16 sentences, 7 items (fixed)"."""
     counted: list[str] = []
-    for facet, n in figure.levels.items():
-        singular = singular_by_plural.get(facet, facet.removesuffix("s"))
-        counted.append(f"{n} {singular if n == 1 else facet}")
-    return HeadlineFigure(
-        figure.figure,
-        finite_or_none(effect.value),
-        figure.levels[figure.unit],
-        figure.unit,
-        finite_or_none(effect.low),
-        finite_or_none(effect.high),
-        figure.p_null,
-        reason=figure.lacking if figure.effect is None else None,
-        verdict=str(verdict),
-        why=why,
-        placebo=figure.placebo,
-        specific=finite_or_none(specific.value),
-        specific_low=finite_or_none(specific.low),
-        specific_high=finite_or_none(specific.high),
-        smallest=figure.smallest,
-        detectable=figure.detectable,
-        p_effect=None if p is None else p.effect,
-        p_denial=None if p is None else p.denial,
-        levels=", ".join(counted),
-        dimensions=figure.dimensions,
-    )
+    for facet, n in test.facets.items():
+        singular = _SINGULAR_BY_PLURAL.get(facet, facet.removesuffix("s"))
+        text = f"{n} {singular if n == 1 else facet}"
+        counted.append(f"{text} (fixed)" if facet in test.fixed else text)
+    return ", ".join(counted)
+
+
+def _decide_verdict(test: HeadlineTest, validity: ValidityCheck) -> tuple[Verdict, str]:
+    """The verdict and its reason: from validity first, then from the design, then from figures."""
+    if validity.failure is not None:
+        return Verdict.INVALID, _invalid_reason(validity.failure)
+    control = test.control
+    if control is not None and not control.is_detected:
+        failure = f"its positive control, {control.name}, is not detected"
+        return Verdict.INVALID, _invalid_reason(f"{failure} (p {control.p:.2g})")
+    if test.no_verdict:
+        return Verdict.DESCRIPTIVE, f"A number without a test: {test.no_verdict}."
+    if validity.doubt:
+        return Verdict.DESCRIPTIVE, f"{UNKNOWN}: {validity.doubt}."
+    sentences: list[str] = []
+    if test.is_detected:
+        sentences.append("The randomisation's p is below .05, and the interval leaves out 0.")
+    if test.is_below:
+        sentences.append(
+            f"The interval lies within {test.bound:.2g} of 0, and the control reaches it."
+        )
+    verdict = _VERDICT_BY_CLAIMS[test.is_detected, test.is_below]
+    if verdict == Verdict.INCONCLUSIVE:
+        sentences += [_undetected_reason(test), _not_below_reason(test)]
+    return verdict, " ".join(sentences)
+
+
+_VERDICT_BY_CLAIMS = {
+    (True, True): Verdict.DETECTED_BELOW,
+    (True, False): Verdict.DETECTED,
+    (False, True): Verdict.BELOW,
+    (False, False): Verdict.INCONCLUSIVE,
+}
+"""The verdict by whether an effect is detected, and whether it is below the bound."""
+
+
+def _undetected_reason(test: HeadlineTest) -> str:
+    """Why nothing is detected, a sentence."""
+    if test.p is None:
+        return f"Nothing can be detected: {test.no_null}."
+    if test.p >= ALPHA:
+        return f"Not detected: p is {test.p:.2g}."
+    return "Not detected: the interval holds 0."
+
+
+def _not_below_reason(test: HeadlineTest) -> str:
+    """Why the effect is not below the bound, a sentence."""
+    bound = f"{test.bound:.2g}"
+    if test.control is None:
+        return f"Not below {bound}: no positive control was asked."
+    if not test.control.reaches(test.bound):
+        value = f"{test.control.effect.value:.2g}"
+        return f"Not below {bound}: the positive control reads {value}."
+    return f"Not below {bound}: the interval reaches beyond it."
 
 
 def mark_invalid(figure: Figure, validity: ValidityCheck) -> Figure:
     """A descriptive figure with the only verdict it can have: `invalid`, where the instrument is
-    unfit on a model.
+    invalid on a model.
     """
     if validity.failure is None:
         return figure
-    return replace(figure, verdict=str(Verdict.INVALID), why=_why_unfit(validity.failure))
+    return replace(figure, verdict=str(Verdict.INVALID), why=_invalid_reason(validity.failure))
 
 
-def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
-    """Descriptive figures as rows, marked as by `marked`; `unfit`: the failed validity check, in
-    words.
+def mark_rows_invalid(figures: pd.DataFrame, failure: str | None) -> pd.DataFrame:
+    """Descriptive figures as rows, marked as by `mark_invalid`; `failure`: the failed validity
+    check, in words.
     """
-    return (
-        figures
-        if unfit is None
-        else figures.assign(verdict=str(Verdict.INVALID), why=_why_unfit(unfit))
-    )
+    if failure is None:
+        return figures
+    return figures.assign(verdict=str(Verdict.INVALID), why=_invalid_reason(failure))
 
 
-def _why_unfit(failure: str) -> str:
+def _invalid_reason(failure: str) -> str:
     return f"Its validity check fails: {failure}."
-
-
-def _decide_verdict(
-    figure: HeadlineTest, validity: ValidityCheck, p: PValues | None
-) -> tuple[Verdict, str]:
-    """The verdict and its reason: from validity and design first, else from the Holm-adjusted
-    p-values.
-    """
-    if validity.failure is not None:
-        return Verdict.INVALID, _why_unfit(validity.failure)
-    if figure.lacking:
-        return Verdict.INCONCLUSIVE, f"No verdict is possible: {figure.lacking}."
-    if validity.doubt:
-        return Verdict.INCONCLUSIVE, f"{UNTOLD}: {validity.doubt}."
-    specific = figure.specific
-    bound = f"the smallest relevant effect, {figure.smallest:.2g}"
-    assert p is not None  # without a placebo `lacking` is set
-    it = "It" if figure.placebo is None else "The part beyond placebos"
-    if p.none < ALPHA:
-        return Verdict.NO_EFFECT, f"{it} is smaller than {bound}."
-    if p.unspecific < ALPHA:
-        return (
-            Verdict.NOT_SPECIFIC,
-            "Placebos, which lack the construct, have at least half of the effect.",
-        )
-    if p.effect < ALPHA:
-        sure = specific is not None and (
-            specific.low > figure.smallest or specific.high < -figure.smallest
-        )
-        size = "is larger" if sure else "is not 0, but may be smaller"
-        return Verdict.EFFECT, f"{it} {size} than {bound}."
-    seen = (
-        f"; the minimum detectable effect (80% power) is {figure.detectable:.2g}"
-        if figure.detectable
-        else ""
-    )
-    return Verdict.INCONCLUSIVE, f"Neither an effect nor its absence is shown{seen}."
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Holm-adjusted p-values, in the given order (Holm 1979, A simple sequentially rejective
-    multiple test procedure).
-
-    Not from statsmodels, which light installs do not bring, and whose calls collect garbage for a
-    tenth of a second each.
-    """
-    order = np.argsort(p, kind="stable")
-    sorted_p = np.asarray(p, dtype=np.float64)[order]
-    n_left = np.arange(len(p), 0, -1)
-    steps = np.maximum.accumulate(sorted_p * n_left)
-    adjusted_p = np.empty(len(p))
-    adjusted_p[order] = np.minimum(steps, 1)
-    return [float(value) for value in adjusted_p]

@@ -30,17 +30,23 @@ CONFIRMED = HeadlineFigure(
     -0.5001,
     0.70049,
     0.000123456,
-    placebo=0.04567,
-    specific=0.07778,
-    specific_low=-0.01249,
-    specific_high=0.33333,
-    smallest=0.2,
-    detectable=0.25,
-    p_effect=0.000370368,
-    p_denial=0.5,
-    levels="43 attributes, 8 templates",
-    verdict="effect",
-    why="Beyond placebos it is [-0.012, 0.33].",
+    null="criterion permuted",
+    facets="43 attributes, 8 templates",
+    bound=0.2,
+    detects=0.25,
+    reference_set="nouns",
+    alternatives=351.0,
+    percentile=97.6,
+    percentile_low=95.0,
+    percentile_high=100.0,
+    same_test=0.04567,
+    positive_control="brides",
+    positive_value=3.2,
+    positive_low=2.25,
+    positive_high=4.15,
+    positive_p=0.000370368,
+    verdict="detected",
+    why="The interval leaves out 0.",
 )
 
 
@@ -51,7 +57,7 @@ def test_a_row_says_what_its_figure_is_of() -> None:
     assert place.items() <= first.items()
     assert place.items() <= second.items()
     assert (first["figure"], first["calibration"], first["value"]) == ("range", "raw", 0.5)
-    assert (second["figure"], second["placebo"]) == ("gain", 0.04567)
+    assert (second["figure"], second["same_test"]) == ("gain", 0.04567)
     assert "calibration" not in second
     assert "dimensions" not in first
 
@@ -61,7 +67,7 @@ ROW = {"figure": "change", "model": "bert", "cue": "salience", "task": None, "va
 
 def test_dimensions_are_all_columns_that_no_figure_has_and_that_are_not_null() -> None:
     assert dimensions_of(ROW) == {"cue": "salience"}
-    assert dimensions_of({**ROW, "task": "choice", "p_effect": 0.1}) == {
+    assert dimensions_of({**ROW, "task": "choice", "positive_p": 0.1}) == {
         "cue": "salience",
         "task": "choice",
     }
@@ -166,26 +172,26 @@ def as_table(*figures):
 class TestRowsForJson:
     def test_what_a_figure_has_and_no_more(self):
         """In a frame, what is missing beside numbers is NaN; zero is a number."""
-        zeros = replace(CONFIRMED, placebo=0.0, specific_low=0.0, p=0.0)
+        zeros = replace(CONFIRMED, same_test=0.0, p=0.0)
         alpha = Figure("alpha", 0.9996, 50, "attributes")
         lacking = Figure("alpha", math.nan, 2, "attributes")
         confirmed, with_zeros, _, last = figure_rows(as_table(CONFIRMED, zeros, alpha, lacking))
-        assert confirmed["specific_high"] == 0.33333
-        assert confirmed["levels"] == "43 attributes, 8 templates"
-        assert (with_zeros["placebo"], with_zeros["p"]) == (0, 0)
+        assert confirmed["positive_high"] == 4.15
+        assert confirmed["facets"] == "43 attributes, 8 templates"
+        assert (with_zeros["same_test"], with_zeros["p"]) == (0, 0)
         assert type(confirmed["n"]) is int
         assert "reason" not in confirmed
         place = {"figure": "alpha", "model": "m"}
         assert last == {**place, "value": None, "n": 2, "unit": "attributes"}
 
     def test_no_value_stays_with_its_reason_and_its_verdict(self):
-        nothing = dict.fromkeys(("value", "low", "high", "p", "p_effect"))
+        nothing = dict.fromkeys(("value", "low", "high", "p", "positive_p"))
         (row,) = figure_rows(as_table(replace(CONFIRMED, **nothing, reason="too few")))
         assert row["value"] is None
         assert row["reason"] == "too few"
-        assert row["verdict"] == "effect"
-        assert row["placebo"] == 0.04567
-        assert not {"low", "high", "p", "p_effect"} & set(row)
+        assert row["verdict"] == "detected"
+        assert row["same_test"] == 0.04567
+        assert not {"low", "high", "p", "positive_p"} & set(row)
 
     def test_by_benchmark_sorted_with_those_of_no_model_first(self):
         alpha = Figure("alpha", 0.9, 50, "attributes")

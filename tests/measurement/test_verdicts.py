@@ -1,375 +1,287 @@
-"""Verdicts on what was planted, and a case worked out by hand for each part of the rule."""
+"""The truth table of verdicts, by hand: every claim, each condition that it needs, and no other."""
 
-import math
-from dataclasses import astuple, replace
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from evenruler.measurement.facets import Estimate, PairedPlacebos, PlaceboLists
 from evenruler.measurement.figures import Figure, HeadlineFigure, Verdict
+from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import (
     HeadlineTest,
-    PValues,
+    PositiveControl,
+    ReferenceComparison,
     ValidityCheck,
-    build_headline_test,
-    holm,
     judge,
+    judge_all,
     mark_invalid,
+    mark_rows_invalid,
 )
 
-EVEN = (
-    0.1,
-    -0.1,
-    0.05,
-    -0.05,
-    0.12,
-    -0.12,
-    0.0,
-    0.08,
-    -0.08,
-    0.02,
-    -0.02,
-    0.03,
+NULL = "criterion randomised spectrally over 43 attributes, 9,999 randomisations, seed 0"
+
+BASE = HeadlineTest(
+    "gain",
+    "attributes",
+    {"attributes": 43, "sentences": 16, "pairs": 1},
+    Interval(1.0, 0.8, 1.2),
+    bound=0.5,
+    p=0.001,
+    null=NULL,
 )
-"""Of twelve placebo lists that hardly differ."""
+
+LARGE = PositiveControl("brides and monks", Interval(3.2, 2.2, 4.2), 0.0004)
+SMALL = PositiveControl("brides and monks", Interval(0.4, 0.3, 0.5), 0.01)
+UNDETECTED = PositiveControl("brides and monks", Interval(0.3, -0.1, 0.7), 0.2)
+WRONG_WAY = PositiveControl("brides and monks", Interval(-3.2, -4.2, -2.2), 0.0004)
+LARGE_P = PositiveControl("brides and monks", Interval(3.2, 2.2, 4.2), 0.05)
+FAILED = ValidityCheck(failure="all replies are the same")
+DOUBTED = ValidityCheck(doubt="no plain fact was asked")
+
+LOW, HIGH = 0.01, 0.2  # p below and above .05
+ABOVE, INSIDE, AROUND = (0.6, 1.2), (0.1, 0.4), (-0.2, 0.3)
+ACROSS, WIDE, NEGATIVE = (0.2, 0.8), (-0.7, 0.3), (-0.4, -0.1)
+FAR_BELOW = (-1.2, -0.6)
+
+TRUTH_TABLE: list[tuple[float | None, tuple[float, float], PositiveControl | None, str]] = [
+    # p, interval, control, verdict; the bound is .5
+    (LOW, ABOVE, LARGE, "detected"),
+    (LOW, ABOVE, SMALL, "detected"),
+    (LOW, ABOVE, None, "detected"),
+    (LOW, FAR_BELOW, LARGE, "detected"),
+    (LOW, FAR_BELOW, None, "detected"),
+    (LOW, ACROSS, LARGE, "detected"),
+    (LOW, ACROSS, None, "detected"),
+    (LOW, INSIDE, LARGE, "detected, below"),
+    (LOW, NEGATIVE, LARGE, "detected, below"),
+    (LOW, INSIDE, SMALL, "detected"),
+    (LOW, NEGATIVE, SMALL, "detected"),
+    (LOW, INSIDE, None, "detected"),
+    (LOW, AROUND, LARGE, "below"),
+    (LOW, AROUND, SMALL, "inconclusive"),
+    (LOW, AROUND, None, "inconclusive"),
+    (LOW, WIDE, LARGE, "inconclusive"),
+    (LOW, WIDE, None, "inconclusive"),
+    (HIGH, ABOVE, LARGE, "inconclusive"),
+    (HIGH, ABOVE, None, "inconclusive"),
+    (HIGH, FAR_BELOW, LARGE, "inconclusive"),
+    (HIGH, ACROSS, LARGE, "inconclusive"),
+    (HIGH, INSIDE, LARGE, "below"),
+    (HIGH, NEGATIVE, LARGE, "below"),
+    (HIGH, INSIDE, SMALL, "inconclusive"),
+    (HIGH, INSIDE, None, "inconclusive"),
+    (HIGH, AROUND, LARGE, "below"),
+    (HIGH, AROUND, SMALL, "inconclusive"),
+    (HIGH, AROUND, None, "inconclusive"),
+    (HIGH, WIDE, LARGE, "inconclusive"),
+    (HIGH, WIDE, None, "inconclusive"),
+    (None, ABOVE, LARGE, "inconclusive"),
+    (None, ABOVE, None, "inconclusive"),
+    (None, INSIDE, LARGE, "below"),
+    (None, NEGATIVE, LARGE, "below"),
+    (None, AROUND, LARGE, "below"),
+    (None, AROUND, None, "inconclusive"),
+    (None, AROUND, SMALL, "inconclusive"),
+    (LOW, ABOVE, UNDETECTED, "invalid"),
+    (LOW, AROUND, UNDETECTED, "invalid"),
+    (HIGH, AROUND, UNDETECTED, "invalid"),
+    (None, AROUND, UNDETECTED, "invalid"),
+    (LOW, ABOVE, WRONG_WAY, "invalid"),
+    (HIGH, AROUND, LARGE_P, "invalid"),
+    # ends that lie on 0 or on the bound assert nothing
+    (LOW, (0.0, 0.8), LARGE, "inconclusive"),
+    (LOW, (-0.8, 0.0), LARGE, "inconclusive"),
+    (HIGH, (-0.5, 0.4), LARGE, "inconclusive"),
+    (HIGH, (-0.4, 0.5), LARGE, "inconclusive"),
+    (0.05, ABOVE, LARGE, "inconclusive"),
+    (0.0499, ABOVE, LARGE, "detected"),
+]
 
 
-def with_lists(
-    effect: float, error: float, values: tuple[float, ...] = EVEN, p_null: float = 0.001
+def build_test(
+    p: float | None, ends: tuple[float, float], control: PositiveControl | None
 ) -> HeadlineTest:
-    estimate = Estimate(effect, error**2, 30)
-    lists = PlaceboLists(values, 0.0, 3)
-    return build_headline_test(
-        "gain", "attributes", {"attributes": 43}, estimate, p_null, lists, smallest=0.69
-    )
+    effect = Interval(sum(ends) / 2, *ends)
+    if p is None:
+        no_null = "no reference set was asked"
+        return replace(BASE, p=None, null=None, no_null=no_null, effect=effect, control=control)
+    return replace(BASE, p=p, effect=effect, control=control)
 
 
-def judged(figure: HeadlineTest, validity: ValidityCheck = ValidityCheck()) -> HeadlineFigure:  # noqa: B008
-    headline = judge([(figure, validity)])[0]
-    assert isinstance(headline, HeadlineFigure)
-    return headline
+@pytest.mark.parametrize(("p", "ends", "control", "verdict"), TRUTH_TABLE)
+def test_the_truth_table(
+    p: float | None, ends: tuple[float, float], control: PositiveControl | None, verdict: str
+) -> None:
+    assert judge(build_test(p, ends, control)).verdict == verdict
 
 
-def verdict(figure: HeadlineTest, validity: ValidityCheck = ValidityCheck()) -> str | None:  # noqa: B008
-    return judged(figure, validity).verdict
-
-
-def test_an_effect_that_placebos_lack() -> None:
-    headline = judged(with_lists(1.1, 0.21))
-    assert headline.verdict == Verdict.EFFECT
-    assert "may be smaller than the smallest relevant effect, 0.69." in str(headline.why)
-    assert "is larger than the smallest relevant effect, 0.69." in str(
-        judged(with_lists(2.5, 0.2)).why
-    )
-    assert "is larger than the smallest relevant effect, 0.69." in str(
-        judged(with_lists(-2.5, 0.2)).why
-    )
-
-
-def test_what_placebos_do_as_well_is_not_specific() -> None:
-    large = tuple(10 * value for value in EVEN)
-    assert verdict(with_lists(1.0, 0.1, large)) == Verdict.NOT_SPECIFIC
-
-
-def test_a_wide_interval_is_inconclusive_and_says_what_would_be_found() -> None:
-    figure = with_lists(0.5, 0.6, p_null=0.4)
-    headline = judged(figure)
-    assert headline.verdict == Verdict.INCONCLUSIVE
-    assert headline.detectable == pytest.approx(
-        PlaceboLists(EVEN, 0.0, 3).specific(Estimate(0.5, 0.36, 30)).detectable()
-    )
-    assert f"the minimum detectable effect (80% power) is {headline.detectable:.2g}" in str(
-        headline.why
-    )
-
-
-def test_bars_come_before_figures() -> None:
-    """A refusing model has no effect at all, and none is said."""
-    nothing = with_lists(0.0, 0.01, p_null=1.0)
-    assert verdict(nothing) == Verdict.NO_EFFECT
-    assert (
-        verdict(nothing, ValidityCheck(failure="276 of 276 requests were refused"))
-        == Verdict.INVALID
-    )
-    assert (
-        verdict(nothing, ValidityCheck(doubt="alpha is between .2 and .9")) == Verdict.INCONCLUSIVE
-    )
-
-
-def test_a_design_that_lacks_something_never_says_more() -> None:
-    levels = {"stimuli": 40}
-    alone = build_headline_test(
-        "shift", "stimuli", levels, Estimate(50, 1, 30), 0.001, None, smallest=10
-    )
-    assert (verdict(alone), judged(alone).why) == (
-        Verdict.INCONCLUSIVE,
-        "No verdict is possible: no placebo.",
-    )
-    headline = judged(replace(normal_figure(20, 0, 10, 0.001), lacking="one wording"))
-    assert (headline.verdict, headline.why) == (
-        Verdict.INCONCLUSIVE,
-        "No verdict is possible: one wording.",
-    )
-
-
-def test_a_headline_has_a_bound_a_null_and_a_placebo_or_says_why_not() -> None:
-    whole = with_lists(1, 1)
-    for lacking, message in (
-        ({"smallest": 0}, "expected a positive number"),
-        ({"p_null": None}, "has no null"),
-        ({"p": None}, "has no placebo"),
-        ({"unit": "words"}, "has no such facet"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            replace(whole, **lacking)
-
-
-def test_a_figure_that_describes_has_no_verdict_but_that_nothing_was_measured() -> None:
-    spread = Figure("spread", 0.5, 43, "attributes")
-    sound = ValidityCheck()
-    first, second = judge([(spread, sound), (with_lists(1.1, 0.21), sound)])
-    assert first == spread
-    assert isinstance(second, HeadlineFigure)
-    assert mark_invalid(spread, ValidityCheck(doubt="few")) == spread
-    assert mark_invalid(spread, ValidityCheck(failure="all refused")).verdict == Verdict.INVALID
-
-
-def test_holm_multiplies_the_least_p_most() -> None:
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([]) == []
-
-
-NORMAL_TAIL = {
-    0: 0.5,
-    1: 0.15866,
-    2: 0.02275,
-    3: 0.00135,
-}
-"""P that a standard normal variable exceeds a whole number, from a printed table; beyond 6 less
-than 1e-9."""
-
-
-def normal_figure(effect: float, placebo: float, smallest: float, p_null: float) -> HeadlineTest:
-    """A figure with a standard error of 1 and a known variance everywhere, so that p-values are
-    normal tails.
-
-    The specific part is `effect - placebo`. Two-sided p of it: twice the tail beyond it. P that the
-    effect, or its specific part, is within the bound: the tail beyond `smallest` minus it. P that
-    placebos do more than half: the tail beyond `placebo - effect / 2`.
+@pytest.mark.parametrize(("p", "ends", "control", "verdict"), TRUTH_TABLE)
+def test_what_comes_before_the_figures(
+    p: float | None, ends: tuple[float, float], control: PositiveControl | None, verdict: str
+) -> None:
+    """A failed check is invalid whatever the figures are; a design that cannot test, or a doubt, is
+    descriptive unless its control says that it is invalid.
     """
+    test = build_test(p, ends, control)
+    assert judge(test, FAILED).verdict == "invalid"
+    before = "invalid" if verdict == "invalid" else "descriptive"
+    assert judge(test, DOUBTED).verdict == before
+    assert judge(replace(test, no_verdict="selected on this model")).verdict == before
+    assert judge(replace(test, no_verdict="selected on this model"), FAILED).verdict == "invalid"
 
-    def normal(value: float) -> Estimate:
-        return Estimate(value, 1.0, math.inf)
 
-    half = normal(effect / 2 - placebo)
-    placebos = PairedPlacebos(placebo, normal(effect - placebo), half)
-    return build_headline_test(
-        "shift", "stimuli", {"stimuli": 40}, normal(effect), p_null, placebos, smallest
+REASONS = [
+    (build_test(LOW, ABOVE, None), "The randomisation's p is below .05, and the interval leaves"),
+    (build_test(HIGH, AROUND, LARGE), "The interval lies within 0.5 of 0, and the control reaches"),
+    (build_test(HIGH, WIDE, LARGE), "Not detected: p is 0.2."),
+    (build_test(LOW, WIDE, LARGE), "Not detected: the interval holds 0."),
+    (build_test(HIGH, WIDE, LARGE), "Not below 0.5: the interval reaches beyond it."),
+    (build_test(HIGH, AROUND, None), "Not below 0.5: no positive control was asked."),
+    (build_test(HIGH, AROUND, SMALL), "Not below 0.5: the positive control reads 0.4."),
+    (build_test(None, WIDE, LARGE), "Nothing can be detected: no reference set was asked."),
+    (build_test(LOW, ABOVE, UNDETECTED), "its positive control, brides and monks, is not detected"),
+    (replace(BASE, no_verdict="two sentences"), "A number without a test: two sentences."),
+]
+
+
+@pytest.mark.parametrize(("test", "sentence"), REASONS)
+def test_reasons(test: HeadlineTest, sentence: str) -> None:
+    assert sentence in str(judge(test).why)
+
+
+def test_reasons_of_validity() -> None:
+    assert judge(BASE, FAILED).why == "Its validity check fails: all replies are the same."
+    assert judge(BASE, DOUBTED).why == (
+        "Validity on this model is unknown: no plain fact was asked."
+    )
+    assert str(judge(replace(BASE, note="Nurses carry it.")).why).endswith(" Nurses carry it.")
+
+
+def test_all_fields_of_a_headline() -> None:
+    compared = ReferenceComparison("person nouns", 351, Interval(98.0, 95.0, 100.0), 0.03)
+    test = replace(
+        BASE,
+        control=LARGE,
+        compared=compared,
+        detects=1.06,
+        fixed=frozenset({"pairs"}),
+        dimensions={"set": "next-word"},
+    )
+    assert judge(test) == HeadlineFigure(
+        "gain",
+        1.0,
+        43,
+        "attributes",
+        0.8,
+        1.2,
+        0.001,
+        verdict="detected",
+        why="The randomisation's p is below .05, and the interval leaves out 0.",
+        dimensions={"set": "next-word"},
+        null=NULL,
+        facets="43 attributes, 16 sentences, 1 pair (fixed)",
+        bound=0.5,
+        detects=1.06,
+        reference_set="person nouns",
+        alternatives=351.0,
+        percentile=98.0,
+        percentile_low=95.0,
+        percentile_high=100.0,
+        same_test=0.03,
+        positive_control="brides and monks",
+        positive_value=3.2,
+        positive_low=2.2,
+        positive_high=4.2,
+        positive_p=0.0004,
     )
 
 
-def assert_p(figure: HeadlineTest, effect: float, none: float, unspecific: float) -> None:
-    assert figure.p is not None
-    assert astuple(figure.p) == pytest.approx((effect, none, unspecific), abs=1e-5)
-
-
-def verdict_among(figure: HeadlineTest, n_others: int) -> HeadlineFigure:
-    """The verdict on a figure among others of which nothing can be asserted: each of their p-values
-    is .5."""
-    nothing = normal_figure(effect=2, placebo=1, smallest=1, p_null=0.5)
-    assert_p(nothing, effect=0.5, none=0.5, unspecific=0.5)
-    figures = [figure, *[nothing] * n_others]
-    headline = judge([(headline_test, ValidityCheck()) for headline_test in figures])[0]
-    assert isinstance(headline, HeadlineFigure)
-    return headline
-
-
-def test_an_effect_needs_its_null() -> None:
-    """20 beyond placebos, where a permutation of the labels does as much in a fifth of cases."""
-    figure = normal_figure(effect=20, placebo=0, smallest=10, p_null=0.2)
-    assert_p(figure, effect=0.2, none=1, unspecific=1)
-    assert verdict(figure) == Verdict.INCONCLUSIVE
-
-
-def test_an_effect_has_the_sign_of_its_specific_part() -> None:
-    """Placebos of 16 beside 12: the specific part, -4, differs from 0, but points the other way."""
-    assert_p(
-        normal_figure(effect=12, placebo=16, smallest=2, p_null=0.001),
-        effect=1,
-        none=1,
-        unspecific=0.001,
+def test_a_headline_without_a_value_gives_the_reason() -> None:
+    test = replace(BASE, effect=None, p=None, null=None, no_verdict="no attribute was scored")
+    figure = judge(test)
+    assert (figure.value, figure.low, figure.p, figure.reason) == (
+        None,
+        None,
+        None,
+        "no attribute was scored",
     )
-    assert_p(
-        normal_figure(effect=-12, placebo=-16, smallest=2, p_null=0.001),
-        effect=1,
-        none=1,
-        unspecific=0.001,
-    )
-    assert_p(
-        normal_figure(effect=12, placebo=8, smallest=2, p_null=0.001),
-        effect=0.001,
-        none=1,
-        unspecific=0.02275,
-    )
+    assert figure.verdict == "descriptive"
 
 
-def test_an_effect_needs_a_specific_part() -> None:
-    """An effect of 2 of which placebos have 1: the other 1 is one standard error from 0."""
-    figure = normal_figure(effect=2, placebo=1, smallest=1, p_null=0.001)
-    assert_p(
-        figure,
-        effect=2 * NORMAL_TAIL[1],
-        none=1 - NORMAL_TAIL[1],
-        unspecific=0.5,
-    )
-    assert verdict(figure) == Verdict.INCONCLUSIVE
+IMPOSSIBLE = [
+    ({"bound": 0.0}, "the bound of gain is 0.0, expected a positive number"),
+    ({"unit": "items"}, "gain counts items, and has no such facet"),
+    ({"effect": None}, "gain has no value, and does not say why"),
+    ({"p": None}, "gain has a p without its null, or a null without its p"),
+    ({"null": None}, "gain has a p without its null, or a null without its p"),
+    ({"p": None, "null": None}, "gain has no null, and does not say why"),
+]
 
 
-def test_an_effect_that_the_null_does_not_explain_is_denied_only_where_all_of_it_is_small() -> None:
-    """The specific part is 0, three standard errors within the bound; the whole effect, 6, is as
-    far outside."""
-    figure = normal_figure(effect=6, placebo=6, smallest=3, p_null=0.001)
-    assert_p(
-        figure,
-        effect=1,
-        none=1 - NORMAL_TAIL[3],
-        unspecific=NORMAL_TAIL[3],
-    )
-    assert verdict(figure) == Verdict.NOT_SPECIFIC
+@pytest.mark.parametrize(("changes", "message"), IMPOSSIBLE)
+def test_what_no_headline_may_lack(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(BASE, **changes)  # type: ignore[arg-type]
 
 
-def test_an_effect_that_the_null_explains_is_denied_where_its_specific_part_is_small() -> None:
-    figure = normal_figure(effect=6, placebo=6, smallest=3, p_null=0.2)
-    assert_p(figure, effect=1, none=NORMAL_TAIL[3], unspecific=0.2)
-    assert verdict(figure) == Verdict.NO_EFFECT
-    at_alpha = normal_figure(effect=6, placebo=6, smallest=3, p_null=0.05)
-    assert_p(at_alpha, effect=1, none=NORMAL_TAIL[3], unspecific=0.05)
+def test_a_verdict_rests_on_its_own_figure() -> None:
+    """Other figures, models and instruments never change it, so there is nothing to correct for."""
+    tests = [build_test(0.04, ABOVE, None), *[build_test(HIGH, WIDE, None)] * 20]
+    judged = judge_all([(test, ValidityCheck()) for test in tests])
+    assert judged[0] == judge(tests[0])
+    assert judged[0].verdict == "detected"
 
 
-def test_a_small_effect_whose_specific_part_may_be_large_is_not_denied() -> None:
-    """An effect of 2, three standard errors within the bound of 5; placebos have -2, so that the
-    specific part is 4."""
-    figure = normal_figure(effect=2, placebo=-2, smallest=5, p_null=0.001)
-    assert_p(
-        figure,
-        effect=0.001,
-        none=NORMAL_TAIL[1],
-        unspecific=1 - NORMAL_TAIL[3],
-    )
-    assert verdict(figure) == Verdict.EFFECT
+def test_comparison_is_never_part_of_a_verdict() -> None:
+    for percentile in (0.0, 50.0, 100.0):
+        compared = ReferenceComparison("nouns", 351, Interval(percentile, 0.0, 100.0), 0.9)
+        assert judge(replace(BASE, compared=compared)).verdict == "detected"
 
 
-def test_not_specific_needs_the_null_of_the_effect() -> None:
-    """Placebos of 9 beside an effect of 12, where a permutation of the labels does as much in a
-    fifth of cases."""
-    figure = normal_figure(effect=12, placebo=9, smallest=3, p_null=0.2)
-    assert_p(figure, effect=0.2, none=0.5, unspecific=0.2)
-    assert verdict(figure) == Verdict.INCONCLUSIVE
+def test_descriptive_figures_pass_through() -> None:
+    spread = Figure("spread", 1.0, 3, "attributes")
+    assert judge_all([(spread, FAILED)]) == [spread]
+    assert mark_invalid(spread, DOUBTED) == spread
+    assert mark_invalid(spread, FAILED).verdict == Verdict.INVALID
 
 
-def test_not_specific_is_what_placebos_do_more_than_half_of() -> None:
-    """Placebos of 9 are three standard errors above half of 12; the specific part, 3, is at the
-    bound."""
-    figure = normal_figure(effect=12, placebo=9, smallest=3, p_null=0.001)
-    assert_p(
-        figure,
-        effect=2 * NORMAL_TAIL[3],
-        none=1,
-        unspecific=NORMAL_TAIL[3],
-    )
-    assert verdict(figure) == Verdict.NOT_SPECIFIC
+def test_rows_are_marked_alike() -> None:
+    rows = pd.DataFrame({"value": [1.0, 2.0], "verdict": [None, None]})
+    assert mark_rows_invalid(rows, None) is rows
+    marked = mark_rows_invalid(rows, "all refused")
+    assert marked["verdict"].tolist() == ["invalid", "invalid"]
+    assert marked["why"].tolist() == ["Its validity check fails: all refused."] * 2
 
 
-def test_not_specific_is_also_what_has_a_small_specific_part() -> None:
-    """Placebos of 3 are half of 6, no more; the specific part, 3, is three standard errors within
-    the bound of 6."""
-    figure = normal_figure(effect=6, placebo=3, smallest=6, p_null=0.001)
-    assert_p(
-        figure,
-        effect=2 * NORMAL_TAIL[3],
-        none=0.5,
-        unspecific=NORMAL_TAIL[3],
-    )
-    assert verdict(figure) == Verdict.NOT_SPECIFIC
+def test_words_of_verdicts() -> None:
+    assert [verdict.words for verdict in Verdict] == [
+        ["detected"],
+        ["detected", "below"],
+        ["below"],
+        ["inconclusive"],
+        ["descriptive"],
+        ["invalid"],
+    ]
+    assert [verdict for verdict in Verdict if verdict.is_detected] == [
+        "detected",
+        "detected, below",
+    ]
+    assert [verdict for verdict in Verdict if verdict.is_below] == ["detected, below", "below"]
+    assert [verdict for verdict in Verdict if verdict.asserts] == [
+        "detected",
+        "detected, below",
+        "below",
+    ]
 
 
-def test_a_small_specific_part_of_a_small_effect_is_not_called_unspecific() -> None:
-    """The whole effect, 4, is two standard errors within the bound of 6, and placebos have a
-    quarter of it.
-
-    Alone it is denied. Among three figures it cannot be, since 3 x .02275 is above .05; the effect
-    can be asserted, and `not specific` would be false.
-    """
-    figure = normal_figure(effect=4, placebo=1, smallest=6, p_null=0.001)
-    unspecific = 1 - NORMAL_TAIL[1]
-    assert_p(
-        figure,
-        effect=2 * NORMAL_TAIL[3],
-        none=NORMAL_TAIL[2],
-        unspecific=unspecific,
-    )
-    assert verdict(figure) == Verdict.NO_EFFECT
-    assert verdict_among(figure, n_others=2).verdict == Verdict.EFFECT
-
-
-def test_p_of_effects_are_corrected_over_effects() -> None:
-    """A specific part of 2 has p .0455: asserted alone, and not among two figures."""
-    figure = normal_figure(effect=4, placebo=2, smallest=1, p_null=0.001)
-    assert_p(
-        figure,
-        effect=2 * NORMAL_TAIL[2],
-        none=1 - NORMAL_TAIL[3],
-        unspecific=0.5,
-    )
-    assert verdict(figure) == Verdict.EFFECT
-    headline = verdict_among(figure, n_others=1)
-    assert (headline.verdict, headline.p_effect) == (
-        Verdict.INCONCLUSIVE,
-        pytest.approx(4 * NORMAL_TAIL[2], abs=1e-5),
-    )
-
-
-def test_p_of_denials_are_corrected_over_denials() -> None:
-    """An effect two standard errors within the bound has p .02275: denied among two figures, and
-    not among three."""
-    figure = normal_figure(effect=2, placebo=0, smallest=4, p_null=0.001)
-    unspecific = 1 - NORMAL_TAIL[1]
-    assert_p(
-        figure,
-        effect=2 * NORMAL_TAIL[2],
-        none=NORMAL_TAIL[2],
-        unspecific=unspecific,
-    )
-    assert verdict(figure) == verdict_among(figure, n_others=1).verdict == Verdict.NO_EFFECT
-    headline = verdict_among(figure, n_others=2)
-    assert (headline.verdict, headline.p_denial) == (
-        Verdict.INCONCLUSIVE,
-        pytest.approx(3 * NORMAL_TAIL[2], abs=1e-5),
-    )
-
-
-def test_both_denials_of_a_figure_are_corrected_by_the_factor_of_the_smaller() -> None:
-    """Denied twice, with p .02275 and .00135: three times the first is above .05, three times the
-    second is not."""
-    figure = normal_figure(effect=6, placebo=6, smallest=8, p_null=0.001)
-    assert_p(
-        figure,
-        effect=1,
-        none=NORMAL_TAIL[2],
-        unspecific=NORMAL_TAIL[3],
-    )
-    assert verdict(figure) == Verdict.NO_EFFECT
-    headline = verdict_among(figure, n_others=2)
-    assert (headline.verdict, headline.p_denial) == (
-        Verdict.NOT_SPECIFIC,
-        pytest.approx(3 * NORMAL_TAIL[3], abs=1e-5),
-    )
-
-
-@pytest.mark.parametrize(
-    "p",
-    [PValues(0.05, 1, 1), PValues(1, 0.05, 1), PValues(1, 1, 0.05)],
-)
-def test_a_p_of_exactly_alpha_asserts_nothing(p: PValues) -> None:
-    figure = normal_figure(effect=20, placebo=0, smallest=10, p_null=0.2)
-    assert verdict(replace(figure, p=p)) == Verdict.INCONCLUSIVE
+def test_scores_times_two_change_only_what_is_below() -> None:
+    """Section 12, test 7: p and the sign of the interval stay; the bound does not move with it."""
+    rng = np.random.default_rng(67)
+    for _ in range(200):
+        low = float(rng.normal())
+        high = low + float(rng.exponential())
+        p = float(rng.uniform(0, 0.1))
+        test = build_test(p, (low, high), None)
+        doubled = build_test(p, (2 * low, 2 * high), None)
+        assert judge(test).verdict == judge(doubled).verdict
