@@ -180,6 +180,7 @@ def judge(test: HeadlineTest, validity: ValidityCheck | None = None) -> Headline
         positive_low=finite_or_none(control.low),
         positive_high=finite_or_none(control.high),
         positive_p=test.control.p if test.control else None,
+        note=test.note,
     )
 
 

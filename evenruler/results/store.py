@@ -167,10 +167,9 @@ def read_result(path: Path) -> Result:
             "no result of Even Ruler", where=str(path), remedy="name what `evenruler measure` wrote"
         )
     if content["format"] != FORMAT:
-        what = f"format {content['format']!r}, expected {FORMAT}"
-        raise UserError(
-            what, where=str(path), remedy="measure again, or use the evenruler that wrote it"
-        )
+        what = f"format {content['format']!r}, expected {FORMAT}, of which verdicts are others"
+        remedy = "measure again (answers are kept), or use the evenruler that wrote it"
+        raise UserError(what, where=str(path), remedy=remedy)
     result = validate(Result, content, path)
     for row in result.figures:
         fault = _find_fault(row)

@@ -36,20 +36,26 @@ def figure_row(figure: str, value: float | None, model: str = "one", **more: Any
 CONFIRMED = {
     "low": 0.4,
     "high": 0.8,
-    "placebo": 0.2,
-    "specific": 0.6,
-    "specific_low": 0.2,
-    "specific_high": 1.0,
-    "smallest": 0.05,
-    "detectable": 0.6,
     "p": 0.001,
-    "p_effect": 0.002,
-    "p_denial": 1.0,
-    "levels": "20 attributes, 8 templates",
-    "verdict": "effect",
-    "why": "Beyond placebos it is [0.2, 1], surely above 0.05.",
+    "null": "criterion randomised",
+    "facets": "20 attributes, 8 templates",
+    "bound": 0.05,
+    "detects": 0.6,
+    "reference_set": "person nouns",
+    "alternatives": 40.0,
+    "percentile": 90.0,
+    "percentile_low": 80.0,
+    "percentile_high": 100.0,
+    "same_test": 0.03,
+    "positive_control": "brides and monks",
+    "positive_value": 3.0,
+    "positive_low": 2.0,
+    "positive_high": 4.0,
+    "positive_p": 0.001,
+    "verdict": "detected",
+    "why": "The randomisation's p is below .05, and the interval leaves out 0.",
 }
-"""The rest of a confirmatory figure."""
+"""The rest of a headline that is detected."""
 
 
 def synthetic(name: str = "one", **changes: Any) -> Result:
