@@ -79,13 +79,12 @@ def headings(plan: ProbePlan) -> list[FigureHeading]:
         return list(FIGURES)
     # in the order of the source, which `targets` loses when a plan is read from file
     first, second = plan["groups"]
-    sentence = "attributes high on the criterion are closer to {} than low ones"
-    says = [sentence.format(first), sentence.format(second)]
+    sentence = "{}'s words gain on {}'s along the criterion"
+    says = [sentence.format(first, second), sentence.format(second, first)]
     of_gain = {"says": says, "ends": [first, second]}
-    refused = [f"attributes high on the criterion are answered {how}" for how in ("less", "more")]
-    changes: dict[str, dict[str, Any]] = {"unanswered": {"says": refused}}
-    for figure in ("gain", "share_gain", "written_gain"):
-        changes[figure] = of_gain
+    changes: dict[str, dict[str, Any]] = dict.fromkeys(
+        ("gain", "share_gain", "written_gain"), of_gain
+    )
     return [replace(heading, **changes.get(heading.figure, {})) for heading in FIGURES]
 
 
