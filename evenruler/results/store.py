@@ -167,7 +167,7 @@ def read_result(path: Path) -> Result:
             "no result of Even Ruler", where=str(path), remedy="name what `evenruler measure` wrote"
         )
     if content["format"] != FORMAT:
-        what = f"format {content['format']!r}, expected {FORMAT}, of which verdicts are others"
+        what = f"format {content['format']!r}, expected {FORMAT}"
         remedy = "measure again (answers are kept), or use the evenruler that wrote it"
         raise UserError(what, where=str(path), remedy=remedy)
     result = validate(Result, content, path)
