@@ -482,4 +482,4 @@ def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
     for same, pairs in nothing.groupby("same"):
         n_detected = int(pairs["detected"].sum())
         which = "that learned the same sentences" if same else "of two plants"
-        yield f"Pairs of dose 0 {which}: {n_detected} of {len(pairs)} detected, where nothing differs"
+        yield f"Pairs of dose 0 {which}: {n_detected} of {len(pairs)} detected"
