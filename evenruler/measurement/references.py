@@ -2,7 +2,7 @@
 
 A reference set is a table of nouns: `noun, theme, subtheme, count, gendered, gendered_form`, and
 `slope`, what the noun gains along the criterion. A headline is a difference of two groups of words;
-it is compared with the differences of two themes. Files are read elsewhere (`data/reference/`).
+it is compared with the differences of two themes. Files are read elsewhere (`evenruler/reference_sets/`).
 
 Source: controls.md of the specification, section 2, rules 6 to 8, and section 3, Probes.
 """
@@ -53,8 +53,8 @@ class Cut:
 DECLARED = Cut()
 
 _OTHER_COUNTS = (
-    Cut("never tagged nouns, too", fewest_tags=0),
     Cut("nouns tagged twice", fewest_tags=2),
+    Cut("nouns tagged three times", fewest_tags=3),
     Cut("nouns tagged five times", fewest_tags=5),
 )
 _OTHER_SPLITS = (
