@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.measurement.inputs import Floats
+from evenruler.reference_sets import PERSON_NOUNS
 from evenruler.tables.schemas import build_schema
 
 TABLE: Final = "next_words"
@@ -27,8 +27,6 @@ where the tokenizer makes several tokens of a word."""
 
 REFERENCE_SET: Final = "person nouns of WordNet"
 
-REFERENCE_FILE: Final = Path(__file__).parents[2] / "reference_sets" / "person-nouns.csv"
-
 
 @lru_cache(maxsize=1)
 def reference_rows() -> list[dict[str, Any]]:
@@ -37,7 +35,7 @@ def reference_rows() -> list[dict[str, Any]]:
 
     Those never seen in WordNet's tagged texts (count 0) are not asked.
     """
-    nouns = pd.read_csv(REFERENCE_FILE, keep_default_na=False)
+    nouns = pd.read_csv(PERSON_NOUNS, keep_default_na=False)
     nouns = nouns[nouns["count"] >= 1]
     flags = ["gendered", "gendered_form"]
     return nouns.astype(dict.fromkeys(flags, bool)).to_dict("records")

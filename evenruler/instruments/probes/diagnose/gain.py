@@ -11,6 +11,7 @@ likelihoods, with pairs in place of words.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,7 +50,7 @@ from evenruler.measurement.randomisation import (
 )
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.slopes import key_weights, logit_positions, slope_weights
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge_all
+from evenruler.measurement.verdicts import ALPHA, HeadlineTest, ValidityCheck, judge_all
 from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE
@@ -186,7 +187,7 @@ def _traits(
     """[units, numbers] the rows of pole 0 of some groups; None where there are none of every unit."""
     is_trait = (rows["pole"] == 0) & rows["group"].isin(groups)
     wide = rows[is_trait].pivot(index="unit", columns=["group", "word"], values=value)
-    wide = wide.reindex(list(units)).dropna(axis=1)
+    wide = wide.reindex(list(units)).dropna(axis=1).sort_index(axis=1)
     return wide.to_numpy(dtype=np.float64) if wide.shape[1] else None
 
 
@@ -249,9 +250,9 @@ def randomise_axis(scores: Scores, n: int = RANDOMISATIONS) -> RandomisationTest
     )
 
 
-POWER_DRAWS, POWER_RANDOMISATIONS, POWER = 200, 199, 0.8
+POWER_DRAWS, POWER_RANDOMISATIONS, POWER = 100, 199, 0.8
 
-SIZES_IN_ERRORS = np.arange(1.5, 8.0, 0.5)
+SIZES_IN_ERRORS = np.arange(2.0, 8.0, 0.5)
 """Gains at which power is simulated, in standard errors of the gain."""
 
 
@@ -259,37 +260,32 @@ def detectable_gain(scores: Scores, effect: Estimate) -> float | None:
     """The gain that randomisation and interval together detect in 8 of 10 studies like this one.
 
     What the criterion leaves of the scores keeps the size of its loading on each component of
-    likeness, with random signs; gains of several sizes are added, and the power between them is
-    interpolated. None where no size has that power.
+    likeness, with random signs; gains of several sizes are added. The least of `SIZES_IN_ERRORS`
+    that has the power; None where none has.
     """
     assert scores.likeness is not None
-    every = np.ones(len(scores.axis), dtype=np.bool_)
-    positions, weights = logit_positions(scores.axis), scores.weights(every)
+    positions = logit_positions(scores.axis)
+    weights = scores.weights(np.ones(len(positions), dtype=np.bool_))
     basis = likeness_basis(scores.likeness)
-    rest = scores.differences - effect.value * positions
-    loadings = basis.T @ rest
+    loadings = basis.T @ (scores.differences - effect.value * positions)
     random = np.random.default_rng(0)
     signs = random.choice([-1.0, 1.0], size=(POWER_DRAWS, len(loadings)))
     noises = (signs * loadings) @ basis.T
     half = effect.interval().high - effect.value
-    powers: list[float] = []
-    for size in SIZES_IN_ERRORS * effect.error:
+
+    def has_power(size: float) -> bool:
         detected = 0
-        for noise in noises:
-            response = noise + size * positions
-            if abs(float(weights @ response)) <= half:
-                continue
-            test = randomise_criterion(
-                response, positions, basis, scores.covariates, n=POWER_RANDOMISATIONS
-            )
-            detected += test.p < 0.05
-        powers.append(detected / POWER_DRAWS)
-        if powers[-1] >= POWER:
-            break
-    if not powers or powers[-1] < POWER:
-        return None
-    sizes = SIZES_IN_ERRORS[: len(powers)]
-    return float(np.interp(POWER, powers, sizes)) * effect.error
+        for response in noises + size * positions:
+            if abs(float(weights @ response)) > half:
+                test = randomise_criterion(
+                    response, positions, basis, scores.covariates, n=POWER_RANDOMISATIONS
+                )
+                detected += test.p < ALPHA
+        return detected >= POWER * POWER_DRAWS
+
+    sizes = SIZES_IN_ERRORS * effect.error
+    place = bisect_left(sizes, True, key=has_power)
+    return float(sizes[place]) if place < len(sizes) else None
 
 
 def gain_beyond_rivals(scores: Scores, rival: Scores, level: float) -> Figure:
