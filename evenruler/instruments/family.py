@@ -125,7 +125,7 @@ class DiagnoseModule(Protocol[PlanT]):
     def contrast(self, first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
         """First minus second of one headline of two models, from their `HEADLINES`.
 
-        A difference without a direction has a `note` that says so. Without a `control`, `compare`
+        A difference of spreads has no direction (`has_direction`). Without a `control`, `compare`
         takes the weaker positive control of the two headlines.
         """
 
@@ -147,7 +147,7 @@ class HeadlineModule(Protocol):
     def contrast(self, first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
         """First minus second of one headline of two models, from their `HEADLINES`.
 
-        A difference without a direction has a `note` that says so. Without a `control`, `compare`
+        A difference of spreads has no direction (`has_direction`). Without a `control`, `compare`
         takes the weaker positive control of the two headlines.
         """
 

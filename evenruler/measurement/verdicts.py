@@ -107,6 +107,8 @@ class HeadlineTest:
     """The effect that is detected in 8 of 10 such studies."""
     note: str | None = None
     """A sentence added to any verdict, for example who stands out."""
+    has_direction: bool = True
+    """Whether the sign of a difference says which of two has more; of a spread it does not."""
     fixed: frozenset[str] = frozenset()
     """The facets that are no sample: the verdict is about these levels alone."""
     dimensions: Mapping[str, str] = field(default_factory=dict)

@@ -308,7 +308,7 @@ def _compare_headlines(
         test = contrast(first_rows, second_rows, pair[0]["bound"])
         if test.control is None:
             test = replace(test, control=_weaker_control(pair))
-        yield _add_verdict(comparison, judge(test))
+        yield _add_verdict(comparison, judge(test), test.has_direction)
 
 
 def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> dict[str, str] | None:
@@ -339,11 +339,13 @@ def _weaker_control(pair: Sequence[Mapping[str, Any]]) -> PositiveControl | None
     return PositiveControl(str(weaker["positive_control"]), Interval(value, low, high), p)
 
 
-def _add_verdict(comparison: Comparison, judged: HeadlineFigure) -> Comparison:
-    """Add the verdict of `judge`, and its words; a figure with a note has no direction."""
+def _add_verdict(
+    comparison: Comparison, judged: HeadlineFigure, has_direction: bool
+) -> Comparison:
+    """Add the verdict of `judge`, and its words: who has more, where the figure has a direction."""
     verdict = Verdict(str(judged.verdict))
     words: list[str] = []
-    if verdict.is_detected and judged.note is not None:
+    if verdict.is_detected and not has_direction:
         words.append(DIFFER)
     elif verdict.is_detected:
         labels = [comparison.first, comparison.second]

@@ -1,12 +1,16 @@
+import dataclasses
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
 from evenruler.measurement.figures import UNKNOWN, Verdict
 from evenruler.publish.manifest import KIND
-from evenruler.results.comparison import compare
+from evenruler.results import comparison
+from evenruler.results.comparison import DIFFER, compare
 from evenruler.results.store import StoredResult
-from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
+from tests.results.synthetic import CONFIRMED, contrast_gains, figure_row, gain_of, stored, synthetic
 
 
 def only(frame):
@@ -98,6 +102,18 @@ class TestHeadlines:
         row = only(compare(pair(tmp_path, verdict_fields=barred)))
         assert (row["verdict"], row["says"], row["reason"]) == (verdict, f"{verdict}: two", why)
         assert pd.isna(row["difference"])
+
+    def test_a_difference_of_spreads_names_no_larger_side(self, tmp_path, monkeypatch):
+        def contrast(first, second, bound):
+            test = contrast_gains(first, second, bound)
+            return dataclasses.replace(test, has_direction=False, note="Of two concepts.")
+
+        monkeypatch.setattr(
+            comparison, "family_module", lambda name, room: SimpleNamespace(contrast=contrast)
+        )
+        row = only(compare(pair(tmp_path)))
+        assert (row["verdict"], row["says"]) == ("detected", DIFFER)
+        assert row["reason"].endswith("Of two concepts.")
 
     def test_what_has_no_verdict_is_not_compared(self, tmp_path):
         described = [
