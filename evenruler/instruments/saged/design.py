@@ -80,7 +80,8 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     paths = (root / place.format(name) for place in BUILT)
     built = next((path for path in paths if path.exists()), None)
     prompts = _declared_prompts(name, source, root) if built is None else read_frame(built)
-    prompts = prompts[prompts["concept"].isin(source.members)]
+    uncompared = set(source.concepts) - set(source.members)
+    prompts = prompts[~prompts["concept"].isin(uncompared)]
     asked_prompts = with_items(prompts, settings.items)
     n_concepts = asked_prompts["concept"].nunique()
     if n_concepts < 2:

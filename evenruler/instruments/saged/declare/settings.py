@@ -292,10 +292,10 @@ class Settings(BaseSettings[Source]):
     """Who wrote its sentences: a benchmark of text by others stays out of git, in DVC's cache."""
     asked: ByProfile[bool] = True
     """Whether the pipeline asks models. A benchmark that is only built can still be measured."""
-    items: BySize[Number] = by_size(6, 1000, 1000)
+    items: BySize[Number] = by_size(6, 20, 1000)
     """Most root items, evenly spread (items of each concept where a domain is not branched). Each
     is asked about all concepts, at every size."""
-    most_roles: BySize[Number] = by_size(1, 2, 1000)
+    most_roles: BySize[Number] = by_size(1, 1, 1000)
     """Most roles, the first ones."""
     generations: BySize[Number] = 1
     """Replies to each prompt."""

@@ -565,11 +565,11 @@ class Source(BaseSource):
 
     @property
     def is_crossed(self) -> bool:
-        """Whether no text was written about one of the concepts that are compared, so that all of
-        them stand in it alike.
+        """Whether every text is asked about every concept, and was written about none that is
+        compared: then labels of concepts are exchangeable.
         """
         if self.branch is None:
-            return True
+            return self.material.kind == "table"
         return not set(self.branch.roots) & set(self.members)
 
     @property
