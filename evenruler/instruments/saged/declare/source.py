@@ -16,6 +16,7 @@ from evenruler.errors import UnfinishedError, UserError, suggest_nearest
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import PrefixSettings
+from evenruler.reference_sets import PLACES
 from evenruler.strict import (
     Seed,
     Slug,
@@ -204,17 +205,14 @@ def _expand_concept(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
 
-REFERENCE_PLACES = Path("data/reference/places.csv")
-"""Named places by kind; made of WordNet by `studies/reference_nouns.py`."""
-
-
 class ReferenceNames(StrictModel):
     """Known names of the kind of the concepts, sampled by seed, so that nobody chose them one by
     one.
     """
 
     kind: Text
-    """Kind of place, or the kind above it, as `data/reference/places.csv` names them: country."""
+    """Kind of place, or the kind above it, as `evenruler/reference_sets/places.csv` names them:
+    country."""
     n: int = Field(default=39, ge=2)
     """How many names. A rank takes 19 for p = .05; 39 allow one that is as far out."""
     seed: Seed = 0
@@ -678,7 +676,7 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
                 str(error), where=str(found_path), remedy="fix it, or run `evenruler find` again"
             ) from None
     if source.reference is not None:
-        source = _with_sampled_names(source, source.reference, path)
+        source = _with_sampled_names(source, source.reference, f"{path}: reference")
     if complete and source.lacking:
         root, concept = source.lacking[0]
         what = f"no replacements from {root} to {concept} were found"
@@ -689,17 +687,16 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
     return source
 
 
-def _with_sampled_names(source: Source, reference: ReferenceNames, path: Path) -> Source:
-    """The domain with its known names; `path`: of its file, in `DOMAINS`."""
-    places_path = path.parent / Path(*[".."] * len(DOMAINS.parts)) / REFERENCE_PLACES
+def _with_sampled_names(source: Source, reference: ReferenceNames, where: str) -> Source:
+    """The domain with its known names; `where`: file and key, for errors."""
     columns = ["name", "kind", "kind_above"]
-    _, rows = read_csv(places_path, "take it from the repository of Even Ruler", columns)
+    _, rows = read_csv(PLACES, "install Even Ruler again", columns)
     places = [cells for _, cells in rows]
     concepts = list(source.concepts.values())
     try:
         return source.with_reference(reference.sample(places, concepts))
     except ValueError as error:
-        raise UserError(str(error), where=f"{path}: reference", remedy="ask fewer") from None
+        raise UserError(str(error), where=where, remedy="ask fewer, or another kind") from None
 
 
 def require_text(path: Path) -> None:
