@@ -68,14 +68,13 @@ class Workplace:
     """A folder with one domain of this repository and the scripted model."""
 
     def __init__(self, folder: Path, domain: str, profile: str = "quick", **settings: Any) -> None:
-        """Declare them; the settings are of all domains, of which nothing is asked again unless
-        they say so."""
+        """Declare them; the settings are of all domains."""
         self.folder, self.domain, self.profile = folder, domain, profile
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copytree(ROOT / "data/sources/saged", folder / "data/sources/saged")
         declared = tiny_declaration({MODEL: Path("nowhere")})
         declared["instruments"] = {domain: {"family": "saged"}}
-        declared["families"]["saged"] |= {"reseeded": 0} | settings
+        declared["families"]["saged"] |= settings
         YAML().dump(declared, folder / "params.yaml")
 
     def copied(self, folder: Path) -> "Workplace":
