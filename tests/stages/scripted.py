@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 
 import evenruler.models.catalogue
 from evenruler.errors import UserError
+from evenruler.instruments.instrument import plan_at_size
 from evenruler.instruments.saged.ask import ANSWERS, scores
 from evenruler.models import Reply, Sampling
 from evenruler.tables import read_frame
@@ -136,7 +137,8 @@ class Workplace:
         folder = Path("data/answers/saged") / MODEL
         with self._inside():
             answers = {table: read_frame(folder / f"{table}.parquet") for table in ANSWERS}
-            tables, plan = read_tables("saged", self.domain), plan_of("saged", self.domain)
+            tables = read_tables("saged", self.domain)
+            plan = plan_at_size(plan_of("saged", self.domain))
             return scores(tables, plan, answers, read_model_meta(folder))["features"]
 
     def diagnosis(self, table: str) -> pd.DataFrame:
