@@ -217,7 +217,9 @@ class ReferenceNames(StrictModel):
     """How many names. A rank takes 19 for p = .05; 39 allow one that is as far out."""
     seed: Seed = 0
 
-    def sample(self, places: Sequence[Mapping[str, str]], concepts: "Sequence[Concept]") -> list[str]:
+    def sample(
+        self, places: Sequence[Mapping[str, str]], concepts: "Sequence[Concept]"
+    ) -> list[str]:
         """The sampled names, in alphabetical order; `places`: rows of the file.
 
         Names leave by rule only: those of several words or that end in s, which may need an
@@ -556,7 +558,9 @@ class Source(BaseSource):
 
     def with_reference(self, names: Iterable[str]) -> "Source":
         """The domain with known names, each a concept of the reference set."""
-        known = {name.lower(): Concept(name=name, keywords=[name], reference=True) for name in names}
+        known = {
+            name.lower(): Concept(name=name, keywords=[name], reference=True) for name in names
+        }
         merged = self.model_copy(update={"concepts": {**self.concepts, **known}})
         merged._check_owners()
         return merged
