@@ -219,7 +219,7 @@ def rate_same_test(
         seed: Seed of which pairs are drawn, and of which words are paired.
     """
     rng = np.random.default_rng(seed)
-    in_order = rows.sort_values("noun", kind="stable")
+    in_order = rows.sort_values("noun")
     words_by_theme = [words.tolist() for _, words in in_order.groupby("theme", sort=False)["noun"]]
     pairs = list(itertools.combinations(words_by_theme, 2))
     if len(pairs) > most_pairs:

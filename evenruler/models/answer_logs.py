@@ -895,5 +895,7 @@ def answer_as_json(operation: str, stored: bytes) -> object:
     if isinstance(answer, Reply):
         return answer.as_json
     if isinstance(answer, np.ndarray):
-        return np.where(np.isnan(answer), None, answer).tolist()
+        as_objects = answer.astype(object)
+        as_objects[np.isnan(answer)] = None
+        return as_objects.tolist()
     return answer

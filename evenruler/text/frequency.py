@@ -12,12 +12,12 @@ def _languages() -> frozenset[str]:
 
 def log_frequency(words: str, language: str) -> float | None:
     """Frequency of a word, or of several together, on the Zipf scale: log10 of occurrences in a
-    billion words; 0 where it is too rare.
+    billion words.
 
-    `language`: its code; None for one that is not covered.
+    `language`: its code. None for one that is not covered, and for a word that is not in its list.
     Source: van Heuven et al. (2014), SUBTLEX-UK; the data of wordfreq (Speer 2022).
     """
     code = language.split("-")[0]
     if code not in _languages():
         return None
-    return float(zipf_frequency(words, code))
+    return float(zipf_frequency(words, code)) or None

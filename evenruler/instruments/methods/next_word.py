@@ -18,12 +18,16 @@ from evenruler.instruments.instrument import RequestBatch
 from evenruler.measurement.inputs import Floats
 from evenruler.reference_sets import PERSON_NOUNS
 from evenruler.tables.schemas import build_schema
+from evenruler.text.english import article_for
 
 TABLE: Final = "next_words"
 
 ANSWERS: Final = build_schema("id: str; nats: [float32]")
 """One row per sentence: nats of every word of the plan's list right after it, in that order; NaN
 where the tokenizer makes several tokens of a word."""
+
+ARTICLE: Final = "a"
+"""The last word of every sentence."""
 
 REFERENCE_SET: Final = "person nouns of WordNet"
 
@@ -33,10 +37,13 @@ def reference_rows() -> list[dict[str, Any]]:
     """The nouns of the reference set, a row each: `noun theme subtheme count gendered
     gendered_form`.
 
-    Those never seen in WordNet's tagged texts (count 0) are not asked.
+    Those never seen in WordNet's tagged texts (count 0) are not asked, nor those after "an", since
+    sentences end in "a".
     """
     nouns = pd.read_csv(PERSON_NOUNS, keep_default_na=False)
-    nouns = nouns[nouns["count"] >= 1]
+    is_tagged = nouns["count"] >= 1
+    follows = nouns["noun"].map(article_for) == ARTICLE
+    nouns = nouns[is_tagged & follows]
     flags = ["gendered", "gendered_form"]
     return nouns.astype(dict.fromkeys(flags, bool)).to_dict("records")
 

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import Keying, SharedTrait, Source, Words
+from evenruler.instruments.methods.next_word import ARTICLE
 from evenruler.instruments.prefixes import PrefixSettings
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
@@ -248,7 +249,7 @@ class NextWordSettings(StrictModel):
 
     title: Text
     sentences: dict[Slug, Passage] = Field(min_length=FEWEST_SENTENCES)
-    """Each with one {ATTRIBUTE}; the noun follows after a space."""
+    """Each with one {ATTRIBUTE}, and "a" at its end; the noun follows after a space."""
     pairs: dict[Word, Word] = Field(min_length=FEWEST_WORD_PAIRS)
     """Matched words of the first and the second group: `man: woman`."""
     control: PositiveControlWords
@@ -259,8 +260,8 @@ class NextWordSettings(StrictModel):
         for text in sentences.values():
             if list(slots(text)) != [ATTRIBUTE] or text.count("{") + text.count("}") != 2:
                 raise ValueError(f"{text!r} needs {ATTRIBUTE} once, and no other slot")
-            if not text[-1].isalpha():
-                raise ValueError(f"{text!r} ends in {text[-1]!r}, and a noun is to follow")
+            if not text.endswith(f" {ARTICLE}"):
+                raise ValueError(f"{text!r} has to end in {ARTICLE!r}: a noun follows")
         return sentences
 
     @model_validator(mode="after")

@@ -55,6 +55,7 @@ _OF_SETS = (
     "diversity",
     "figures",
     "items",
+    "reference",
     "shifts",
     "variances",
 )
@@ -220,6 +221,7 @@ def diagnose(
         hashes = row_hashes(next_words.sentences.filter(READS["next_words"]), ["unit"])
         headline_rows = _to_headlines_table(next_words.made_of, gain.GAIN, key, hashes)
         tables.setdefault("headlines", []).append(headline_rows)
+        tables["reference"] = [_reference_scores(headline_rows, key["benchmark"])]
     figure_table = _judged_figures(figures)
     return {
         **{name: pd.concat(frames, ignore_index=True) for name, frames in tables.items()},
@@ -255,6 +257,13 @@ def _cubes_after_start(probes: pd.DataFrame, started: Started) -> dict[Cell, Sco
     if not len(started.likelihoods):
         return {}
     return dict(score_cubes(after_other_start(probes), started.likelihoods))
+
+
+def _reference_scores(headline_rows: pd.DataFrame, benchmark: str) -> pd.DataFrame:
+    """The scores with the nouns of the reference set, by `schemas.REFERENCE`."""
+    rows = headline_rows[headline_rows["group"] == gain.REFERENCE]
+    names = {"unit": "attribute", "word": "noun"}
+    return rows.rename(columns=names).assign(benchmark=benchmark)[schemas.REFERENCE.names]
 
 
 NEXT_WORD_KEY = {"set": NEXT_WORD, "framing": BARE, "variant": "agree"}
