@@ -81,12 +81,13 @@ class SummaryLine:
 
 def wrap_line(line: str, indent: int = 0) -> list[str]:
     """A line of the answer in terminal lines of at most `WIDTH` columns, the first after `indent`
-    spaces and the others below its text.
+    spaces; the others stand below its text, or a little further in where it has no label.
     """
+    hanging = INDENT if "  " in line else 2  # two spaces stand after a label alone
     return wrap(
         f"{' ' * indent}{line}",
         width=WIDTH,
-        subsequent_indent=" " * (indent + INDENT),
+        subsequent_indent=" " * (indent + hanging),
         break_on_hyphens=False,
     )
 

@@ -211,7 +211,7 @@ def test_lines_are_at_most_80_columns_with_their_text_below_itself(changes: dict
     for line in summarise_headlines([{**ROW, **changes}], [GAIN]):
         first, *others = wrap_line(str(line), indent=2)
         assert all(len(text) <= WIDTH == 80 for text in (first, *others))
-        assert all(text.startswith(" " * 16) for text in others)
+        assert all(text.startswith(" " * (16 if line.label else 4)) for text in others)
     assert wrap_line("detected      It is so.", indent=2) == ["  detected      It is so."]
 
 
