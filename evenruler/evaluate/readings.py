@@ -193,7 +193,6 @@ class DoseResponse:
             else None
         )
 
-
     def p_of_change(self, change: Floats) -> float:
         """P of a change of the reading, from that of each unit, [units], with the signs of units'
         contributions randomised.
@@ -359,7 +358,9 @@ def planted_figures(
             if response.unfit:
                 figures |= {"verdict": str(Verdict.INVALID), "why": response.unfit}
             else:
-                figures["planted"] = [asdict(count) for count in count_detected_doses(response, fits)]
+                figures["planted"] = [
+                    asdict(count) for count in count_detected_doses(response, fits)
+                ]
                 if slope is None:
                     figures["why"] = (
                         "No slope: it takes two seeds with the same dose, and two units of each "

@@ -40,7 +40,6 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.methods.choice import NO_ANSWER
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.figures import Verdict, dimensions_of, figure_key
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import such_as
 from evenruler.models import fingerprint as fingerprints

@@ -210,9 +210,7 @@ def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
         rows = sum(declared.rows.values())
         title = str(front["pretty_name"])
         verdict = _possible_verdict(path.parent)
-        listings.append(
-            BenchmarkListing(declared.name, declared.version, rows, title, verdict)
-        )
+        listings.append(BenchmarkListing(declared.name, declared.version, rows, title, verdict))
     return listings
 
 

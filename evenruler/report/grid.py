@@ -18,6 +18,7 @@ from evenruler.measurement.figures import (
 )
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import unmeasured_models
+from evenruler.measurement.verdicts import ALPHA
 from evenruler.report.formats import format_number, join_names, round_significant, with_interval
 from evenruler.report.sentences import (
     carriers_text,
@@ -25,7 +26,6 @@ from evenruler.report.sentences import (
     headline_lines,
     verdict_words,
 )
-from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables.schemas import NUMBERS
 from evenruler.text.spelling import with_capital
 

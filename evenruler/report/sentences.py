@@ -141,9 +141,7 @@ def _sort_key(row: Mapping[str, Any]) -> tuple[int, float, str]:
     return ORDER.index(Verdict(row["verdict"])), -relative_size, figure_key(dimensions_of(row))
 
 
-def headline_name(
-    row: Mapping[str, Any], words: "Worded | None", with_label: bool = False
-) -> str:
+def headline_name(row: Mapping[str, Any], words: "Worded | None", with_label: bool = False) -> str:
     """What tells a headline from the others of its instrument: heading, part and, `with_label`, the
     label of its model: "gain (seed)".
     """

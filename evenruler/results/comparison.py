@@ -339,9 +339,7 @@ def _weaker_control(pair: Sequence[Mapping[str, Any]]) -> PositiveControl | None
     return PositiveControl(str(weaker["positive_control"]), Interval(value, low, high), p)
 
 
-def _add_verdict(
-    comparison: Comparison, judged: HeadlineFigure, has_direction: bool
-) -> Comparison:
+def _add_verdict(comparison: Comparison, judged: HeadlineFigure, has_direction: bool) -> Comparison:
     """Add the verdict of `judge`, and its words: who has more, where the figure has a direction."""
     verdict = Verdict(str(judged.verdict))
     words: list[str] = []
@@ -486,9 +484,7 @@ def _place_in_result(result: Result, row: Mapping[str, Any]) -> str:
     return f"{benchmark}, {result.model.name}: {figure_name(row)}"
 
 
-def _check_bound(
-    results: Sequence[StoredResult], name: str, most: float, outcome: Gate
-) -> None:
+def _check_bound(results: Sequence[StoredResult], name: str, most: float, outcome: Gate) -> None:
     """Fail where the whole interval of a figure lies beyond the largest allowed size."""
     benchmark, *wanted = name.split(":")
     figures: list[tuple[Result, dict[str, Any]]] = []

@@ -53,7 +53,9 @@ def test_every_cell_runs(
     assert replies["reply"].str.len().gt(0).all()
     labels = tuple(map(str, Verdict))
     assert answer[0].startswith(labels)
-    assert all(line.startswith(("compared", "sensitive", "It does not", *labels)) for line in answer)
+    assert all(
+        line.startswith(("compared", "sensitive", "It does not", *labels)) for line in answer
+    )
 
 
 def test_it_holds_no_outputs() -> None:

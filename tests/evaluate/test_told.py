@@ -93,9 +93,7 @@ def test_what_limits_a_result_stands_below_it() -> None:
 
 
 def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
-    hint = (
-        "  a trial mostly asks too little for a verdict; what other sizes detect:"
-    )
+    hint = "  a trial mostly asks too little for a verdict; what other sizes detect:"
     described = {**JUDGED, "verdict": "descriptive"}
     for size, row, remedy in (
         ("trial", described, True),

@@ -115,10 +115,7 @@ class TestNotRead:
         )
         assert mark_by_validity(figure, ValidityCheck(doubt=doubt)).verdict == "descriptive"
         assert mark_by_validity(figure, ValidityCheck(doubt="few")) == figure
-        assert (
-            mark_by_validity(figure, ValidityCheck(failure="deaf")).verdict
-            == "invalid"
-        )
+        assert mark_by_validity(figure, ValidityCheck(failure="deaf")).verdict == "invalid"
 
 
 class TestUnvaried:
@@ -147,12 +144,7 @@ class TestUnvaried:
 
 
 def test_it_is_said_of_a_model_where_every_verdict_says_it() -> None:
-    bad, worse = (
-        {"verdict": "invalid", "why": why} for why in ("It fails.", "It is deaf.")
-    )
-    assert (
-        unmeasured_reason([{"value": 1}, bad, worse, bad])
-        == "invalid: It fails. It is deaf."
-    )
+    bad, worse = ({"verdict": "invalid", "why": why} for why in ("It fails.", "It is deaf."))
+    assert unmeasured_reason([{"value": 1}, bad, worse, bad]) == "invalid: It fails. It is deaf."
     assert unmeasured_reason([bad, {"verdict": "too little to tell", "why": "few"}]) is None
     assert unmeasured_reason([{"value": 1}, {"verdict": None}, {"verdict": np.nan}]) is None

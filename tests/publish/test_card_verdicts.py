@@ -88,7 +88,13 @@ class TestVerdicts:
         row = {key: content for key, content in JUDGED.items() if key not in missing}
         body = body_of(with_evidence(benchmark, row | {"verdict": "inconclusive"}))
         rows = table(body, HEADER)
-        assert rows[0][4:] == ["none", "0.2", "no positive control was asked", "", "**inconclusive**"]
+        assert rows[0][4:] == [
+            "none",
+            "0.2",
+            "no positive control was asked",
+            "",
+            "**inconclusive**",
+        ]
         assert "What p is of" not in body
 
     def test_the_control_stands_in_the_table_of_quality_too(self, benchmark):

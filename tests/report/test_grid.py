@@ -72,9 +72,7 @@ def test_a_cell_is_drawn_by_the_first_word_of_its_verdict() -> None:
 def test_a_cell_says_what_it_is_compared_with() -> None:
     compared = {"percentile": 98.0, "alternatives": 351.0, "reference_set": "person nouns"}
     (row,) = rows_of(view_of({"value": 1.0, **compared}), ["m"])
-    assert row["cells"][0]["compared"] == (
-        "More than 98% of 351 alternatives from person nouns."
-    )
+    assert row["cells"][0]["compared"] == ("More than 98% of 351 alternatives from person nouns.")
     (row,) = rows_of(view_of({"value": 1.0}), ["m"])
     assert row["cells"][0]["compared"] == ""
 

@@ -141,7 +141,12 @@ class TestHeadline:
         assert lines_of(verdict="descriptive", why=why)[1:] == [COMPARED]
         failed = "Its validity check fails: all replies are the same."
         assert lines_of(verdict="invalid", why=failed) == [("invalid", failed)]
-        nothing = {"value": None, "low": None, "high": None, "why": "A number without a test: none."}
+        nothing = {
+            "value": None,
+            "low": None,
+            "high": None,
+            "why": "A number without a test: none.",
+        }
         assert lines_of(verdict="descriptive", **nothing) == [("descriptive", nothing["why"])]
 
     def test_what_is_missing_says_so(self) -> None:
@@ -313,7 +318,9 @@ class TestPlanted:
     }
 
     def test_counts_by_dose_and_of_other_plants(self) -> None:
-        text = "Of a planted association (gender) it detects 2 nats in 6 of 6, 8 nats in 1 of 1 models"
+        text = (
+            "Of a planted association (gender) it detects 2 nats in 6 of 6, 8 nats in 1 of 1 models"
+        )
         assert describe_planted([PLANTED]) == f"{text}."
         assert describe_planted([PLANTED, self.OTHER]) == (
             f"{text}; another plant changes it in 3 of 6."

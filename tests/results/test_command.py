@@ -70,9 +70,7 @@ def test_markdown_shows_both_tables(results, run):
     assert lines[-2].startswith("| spread:set=seed | one: 0.600 | two: 0.600 | 2.0")
     answers = lines[: lines.index("## Figures and verdicts")]
     contrasts = [line for line in answers if " minus " in line]
-    assert contrasts[1].startswith(
-        "- one minus two: one: more than two; Spread (seed): 2.0 ["
-    )
+    assert contrasts[1].startswith("- one minus two: one: more than two; Spread (seed): 2.0 [")
 
 
 def test_a_difference_without_a_sign_has_no_larger_side(results):

@@ -10,7 +10,14 @@ from evenruler.publish.manifest import KIND
 from evenruler.results import comparison
 from evenruler.results.comparison import DIFFER, compare
 from evenruler.results.store import StoredResult
-from tests.results.synthetic import CONFIRMED, contrast_gains, figure_row, gain_of, stored, synthetic
+from tests.results.synthetic import (
+    CONFIRMED,
+    contrast_gains,
+    figure_row,
+    gain_of,
+    stored,
+    synthetic,
+)
 
 
 def only(frame):

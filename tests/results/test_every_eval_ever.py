@@ -135,7 +135,14 @@ FIGURES = [
     figure_row("alpha", 0.9),
     figure_row("r", -0.5, **{**CONFIRMED, "verdict": "inconclusive"}),
     figure_row("spread", 0.6, **CONFIRMED),
-    figure_row("spread", None, set="validation", reason="fewer than two attributes", bound=0.1, verdict="descriptive"),
+    figure_row(
+        "spread",
+        None,
+        set="validation",
+        reason="fewer than two attributes",
+        bound=0.1,
+        verdict="descriptive",
+    ),
 ]
 """Two confirmatory figures, one of validity that stays here, and an amount without a value."""
 
