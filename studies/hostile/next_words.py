@@ -230,18 +230,18 @@ def main(
     source = load(SOURCES / f"{NAME}.yaml", settings, SOURCES / "shared")
     table = pd.read_csv(SOURCES / "shared" / "bls-cps-2021.csv").set_index("attribute")
     employed = {slug.lower(): n for slug, n in table["employed_thousands"].dropna().items()}
-    print_head(["model", "control", "gain, nats [95%]", "p", "detected"])
+    print_head("model", "control", "gain, nats [95%]", "p", "detected")
     for model in models:
         study = Study(model, source)
         for name, case in list_cases(study, employed):
             gain, p, is_detected = case.row()
-            print_row([model, name, gain, p, "yes" if is_detected else "no"])
+            print_row(model, name, gain, p, "yes" if is_detected else "no")
             if name == "as shipped":
                 shipped = case
         dealt = rate_criteria(shipped, draws, is_smooth=False)
         smooth = rate_criteria(shipped, draws, is_smooth=True)
-        print_row([model, f"occupations exchanged, {draws} times", "", "", f"{dealt:.3f}"])
-        print_row([model, f"smooth criteria, {draws} times", "", "", f"{smooth:.3f}"])
+        print_row(model, f"occupations exchanged, {draws} times", "", "", f"{dealt:.3f}")
+        print_row(model, f"smooth criteria, {draws} times", "", "", f"{smooth:.3f}")
 
 
 if __name__ == "__main__":

@@ -97,6 +97,7 @@ class NextWordDesign:
 
     @property
     def weigh(self) -> Weigh:
+        """The weights of the gain of the attributes that are kept."""
         return weigh_positions(self.positions, self.covariates)
 
 
@@ -182,6 +183,7 @@ def build_design(
     pairs: list[tuple[str, str]],
     made_of: pd.DataFrame,
 ) -> NextWordDesign:
+    """The scores of attributes with what a gain needs; `made_of`: by `headline_rows`."""
     whole = Scores.from_rows(made_of)
     nouns = _comparable_nouns(tables, scores)
     likeness = scores.take(nouns["noun"].tolist()).mean(axis=1)
