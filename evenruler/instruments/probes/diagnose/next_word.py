@@ -76,7 +76,7 @@ class NextWordFigures:
 
 
 @dataclass(frozen=True)
-class _Design:
+class NextWordDesign:
     """The scores of attributes, with all that a gain needs."""
 
     scores: NextWordScores
@@ -97,6 +97,7 @@ class _Design:
 
     @property
     def weigh(self) -> Weigh:
+        """The weights of the gain of the attributes that are kept."""
         return weigh_positions(self.positions, self.covariates)
 
 
@@ -118,7 +119,7 @@ def next_word_figures(tables: Tables, plan: NextWordPlan, answers: pd.DataFrame)
             GAIN, UNIT, {UNIT: len(scores.units)}, None, gain.BOUND[GAIN], no_verdict=few
         )
         return NextWordFigures(headline, ValidityCheck(), [], made_of, sentences[is_attribute])
-    design = _build_design(tables, scores, pairs, made_of)
+    design = build_design(tables, scores, pairs, made_of)
     headline = gain.gain_headline(Scores.from_rows(made_of))
     facets = {UNIT: len(scores.units), "sentences": len(scores.sentences), "pairs": len(pairs)}
     carriers = name_carriers(design)
@@ -176,17 +177,18 @@ def _comparable_nouns(tables: Tables, scores: NextWordScores) -> pd.DataFrame:
     return nouns[nouns["noun"].isin(scores.words) & ~is_attribute].reset_index(drop=True)
 
 
-def _build_design(
+def build_design(
     tables: Tables,
     scores: NextWordScores,
     pairs: list[tuple[str, str]],
     made_of: pd.DataFrame,
-) -> _Design:
+) -> NextWordDesign:
+    """The scores of attributes with what a gain needs; `made_of`: by `headline_rows`."""
     whole = Scores.from_rows(made_of)
     nouns = _comparable_nouns(tables, scores)
     likeness = scores.take(nouns["noun"].tolist()).mean(axis=1)
     positions = logit_positions(whole.axis)
-    return _Design(scores, pairs, positions, whole.covariates, likeness, nouns)
+    return NextWordDesign(scores, pairs, positions, whole.covariates, likeness, nouns)
 
 
 def measure_control(
@@ -215,7 +217,9 @@ def measure_control(
     return PositiveControl(plan["control"], effect.interval(), test.p)
 
 
-def compare_with_themes(design: _Design, headline: HeadlineTest) -> ReferenceComparison | None:
+def compare_with_themes(
+    design: NextWordDesign, headline: HeadlineTest
+) -> ReferenceComparison | None:
     """The gain among those of all pairs of themes, and how often its test detects one of them."""
     effect = headline.effect
     themes = group_themes(design.nouns)
@@ -234,14 +238,14 @@ def compare_with_themes(design: _Design, headline: HeadlineTest) -> ReferenceCom
     return ReferenceComparison(REFERENCE_SET, n_pairs, percentile, same_test.share)
 
 
-def _noun_slopes(design: _Design, nouns: Sequence[str]) -> Floats:
+def _noun_slopes(design: NextWordDesign, nouns: Sequence[str]) -> Floats:
     """[nouns] the slope of each noun's scores along the criterion, nats."""
     weights = slope_weights(design.positions, design.covariates)
     slopes: Floats = weights @ design.scores.take(nouns).mean(axis=1)
     return slopes
 
 
-def detects_themes(design: _Design, first: Sequence[str], second: Sequence[str]) -> bool:
+def detects_themes(design: NextWordDesign, first: Sequence[str], second: Sequence[str]) -> bool:
     """Whether the headline's test detects a gain of nouns of one theme over those of another."""
     differences = design.scores.take(list(first)) - design.scores.take(list(second))
     test = randomise_criterion(
@@ -261,12 +265,12 @@ def _estimate(differences: Floats, weigh: Weigh) -> Estimate:
     return estimate_gain(differences, weigh, Facet.from_levels(len(differences)))
 
 
-def name_carriers(design: _Design) -> list[str]:
+def name_carriers(design: NextWordDesign) -> list[str]:
     """The attributes that carry most of the gain, the most first."""
     return [design.scores.units[place] for place in _order_by_share(design)[:N_NAMED]]
 
 
-def _order_by_share(design: _Design) -> list[int]:
+def _order_by_share(design: NextWordDesign) -> list[int]:
     """Places of the attributes, that with the largest share of the gain first."""
     means = design.differences.mean(axis=(1, 2))
     weights = slope_weights(design.positions, design.covariates)
@@ -274,7 +278,7 @@ def _order_by_share(design: _Design) -> list[int]:
     return [int(place) for place in np.argsort(-shares, kind="stable")]
 
 
-def describe_gain(design: _Design, headline: HeadlineTest) -> Iterator[Figure]:
+def describe_gain(design: NextWordDesign, headline: HeadlineTest) -> Iterator[Figure]:
     """The figures beside the gain, nats; percentiles in percent."""
     differences = design.differences
     themes = group_themes(design.nouns)
@@ -319,7 +323,7 @@ def describe_gain(design: _Design, headline: HeadlineTest) -> Iterator[Figure]:
             )
 
 
-def theme_components(design: _Design, themes: pd.DataFrame) -> Floats:
+def theme_components(design: NextWordDesign, themes: pd.DataFrame) -> Floats:
     """[attributes, components] the first ways in which themes of the reference set differ over
     attributes.
     """
