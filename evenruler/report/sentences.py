@@ -61,6 +61,9 @@ MOST_IN_FULL: Final = 3
 DETECTED_SHARE: Final = 0.8
 """Share of planted models in which a dose counts as detected, as the power of `detects`."""
 
+AMOUNT: Final = "{amount}"
+"""Where a clause of `FigureHeading.says` has its amount; nothing else in it is a place."""
+
 NOTHING: Final = "No figure has a verdict: all are descriptive."
 
 
@@ -250,9 +253,9 @@ def _detected_clause(row: Mapping[str, Any], words: "Worded | None") -> str:
     """What the sign of a value says of a model, with its amount; empty where no heading says so."""
     if words is None or not words.says:
         return ""
-    clause = words.says[row["value"] < 0]
-    if "{amount}" in clause:
-        return clause.format(amount=amount_text(row, words, is_directed=True))
+    clause: str = words.says[row["value"] < 0]
+    if AMOUNT in clause:
+        return clause.replace(AMOUNT, amount_text(row, words, is_directed=True))
     written = amount_text(row, words, is_directed=True, as_declared=True)
     return f"{clause} {written}"
 

@@ -141,7 +141,7 @@ class TestHeadline:
         assert lines_of(verdict="descriptive", why=why)[1:] == [COMPARED]
         failed = "Its validity check fails: all replies are the same."
         assert lines_of(verdict="invalid", why=failed) == [("invalid", failed)]
-        nothing = {
+        nothing: dict[str, Any] = {
             "value": None,
             "low": None,
             "high": None,
