@@ -227,8 +227,10 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     """
     verdict = Verdict(row["verdict"])
     why = str(row.get("why") or "")
-    if row.get("value") is None or verdict == Verdict.INVALID:
-        return why or str(row.get("reason") or "")
+    if verdict == Verdict.INVALID:
+        return why
+    if row.get("value") is None:
+        return f"No number: {row.get('reason') or 'no reason is given'}."
     heading = words.heading if words else str(row["figure"]).replace("_", " ")
     amount = amount_text(row, words)
     if verdict.is_detected:

@@ -141,13 +141,10 @@ class TestHeadline:
         assert lines_of(verdict="descriptive", why=why)[1:] == [COMPARED]
         failed = "Its validity check fails: all replies are the same."
         assert lines_of(verdict="invalid", why=failed) == [("invalid", failed)]
-        nothing: dict[str, Any] = {
-            "value": None,
-            "low": None,
-            "high": None,
-            "why": "A number without a test: none.",
-        }
-        assert lines_of(verdict="descriptive", **nothing) == [("descriptive", nothing["why"])]
+        nothing: dict[str, Any] = dict.fromkeys(("value", "low", "high"))
+        nothing |= {"why": "A number without a test: none.", "reason": "no word was scored"}
+        claim = ("descriptive", "No number: no word was scored.")
+        assert lines_of(verdict="descriptive", **nothing) == [claim]
 
     def test_what_is_missing_says_so(self) -> None:
         _, compared, sensitive = lines_of(
