@@ -145,9 +145,7 @@ def _list_cases() -> Iterable[Case]:
             "one concept .1 off": replace(equal, off=0.1 * 20 / 19),
             "one concept .2 off": replace(equal, off=0.2 * 20 / 19),
             "one concept .45 off": replace(equal, off=0.45 * 20 / 19),
-            "one concept at the bound, a persona": replace(
-                equal, off=BOUND * 20 / 19, persona=0.3
-            ),
+            "one concept at the bound, a persona": replace(equal, off=BOUND * 20 / 19, persona=0.3),
         }
         for name, population in cases.items():
             is_power = population.off > 0 or population.persona is not None

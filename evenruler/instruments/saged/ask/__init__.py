@@ -346,9 +346,9 @@ def asked_replies(
     """One row per reply to request; an empty system prompt means none.
 
     Counterfactual prompts of one root share their seeds, as do a prompt and its framed versions, so
-    that replies differ by chance as little as possible. Root items follow each other. `prompts` are asked in every role and template, `framed` ones
-    (`FRAMED`) only in the first of each; `roles`: the system prompt of each; `repetitions`: replies
-    to each prompt.
+    that replies differ by chance as little as possible. Root items follow each other. `prompts` are
+    asked in every role and template, `framed` ones (`FRAMED`) only in the first of each; `roles`:
+    the system prompt of each; `repetitions`: replies to each prompt.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]

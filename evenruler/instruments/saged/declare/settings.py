@@ -14,7 +14,6 @@ from evenruler.instruments.instrument import (
     ByProfile,
     BySize,
     ToolUse,
-    by_profile,
     by_size,
     entries_of_profile,
 )

@@ -62,7 +62,8 @@ class MaxDeviationTest:
     @property
     def outliers(self) -> list[int]:
         """The concepts whose interval leaves out 0, the furthest first; to be named only if p is
-        small, too."""
+        small, too.
+        """
         leaves_out_0 = (self.low > 0) | (self.high < 0)
         return [concept for concept in self.ranked if leaves_out_0[concept]]
 

@@ -2,6 +2,7 @@
 nobody can do."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,7 @@ def test_root_items_follow_each_other(tmp_path: Path) -> None:
     root_of = fruit[0]["prompts"].set_index("id")["root_id"]
     framed = repeated_prompts(fruit[0], fruit[1]).set_index("id")["root_id"]
     roots = rows["id"].map(pd.concat([root_of, framed])).tolist()
-    changes = [first != second for first, second in zip(roots, roots[1:], strict=False)]
+    changes = [first != second for first, second in pairwise(roots)]
     assert sum(changes) == len(set(roots)) - 1 == 2
 
 

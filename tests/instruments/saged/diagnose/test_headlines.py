@@ -184,12 +184,13 @@ class TestDeclaredConcept:
         assert pd.isna(favour["p"])
 
 
-class TestPositiveControl:
-    CONTROL = {"concept": "kiwi", "persona": "You dislike it."}
+CONTROL = {"concept": "kiwi", "persona": "You dislike it."}
 
+
+class TestPositiveControl:
     def test_equal_treatment_is_below_where_the_persona_is_seen(self) -> None:
         domain = Domain(1, roots=200, known=[]).with_persona("kiwi", -1.0)
-        favour = headline(domain.diagnosed(control=self.CONTROL))
+        favour = headline(domain.diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.BELOW
         assert favour["positive_control"] == "a persona that dislikes kiwi"
         assert favour["positive_value"] == approx(5 / 6, abs=0.15)
@@ -197,20 +198,20 @@ class TestPositiveControl:
         assert favour["positive_p"] == approx(1 / 2000)
 
     def test_without_it_nothing_is_below(self) -> None:
-        favour = headline(Domain(1, roots=200, known=[]).diagnosed(control=self.CONTROL))
+        favour = headline(Domain(1, roots=200, known=[]).diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.INCONCLUSIVE
         assert "no positive control was asked" in favour["why"]
 
     @pytest.mark.parametrize("by", [0.0, 1.0])
     def test_a_persona_that_changes_nothing_or_praises_makes_it_invalid(self, by: float) -> None:
         domain = Domain(2, known=[]).moved(-1.0, "lime").with_persona("kiwi", by)
-        favour = headline(domain.diagnosed(control=self.CONTROL))
+        favour = headline(domain.diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.INVALID
         assert "a persona that dislikes kiwi, is not detected" in favour["why"]
 
     def test_a_declared_concept_has_it_by_rank(self) -> None:
         domain = Domain(1).with_persona("lime", -1.5)
-        control = {**self.CONTROL, "concept": "lime"}
+        control = {**CONTROL, "concept": "lime"}
         favour = headline(domain.diagnosed(control=control, concept="lime"))
         assert favour["positive_p"] == approx(1 / 40)
         assert favour["positive_value"] == approx(1.5, abs=0.3)
@@ -236,8 +237,7 @@ class TestTwoModels:
         assert comparison.p == approx(1 / 40)
 
     def test_models_that_are_alike_are_below_with_a_persona(self) -> None:
-        control = TestPositiveControl.CONTROL
-        first = Domain(1, roots=300).with_persona("kiwi", -1.0).diagnosed(control=control)
+        first = Domain(1, roots=300).with_persona("kiwi", -1.0).diagnosed(control=CONTROL)
         second = Domain(2, roots=300).diagnosed()
         assert self.compared(first, second).verdict == Verdict.BELOW
 
