@@ -103,7 +103,8 @@ class TestRank:
         figure = judge(test)
         assert figure.verdict == str(verdict)
         if verdict == Verdict.DESCRIPTIVE:
-            assert figure.why is not None and "18 alternatives (at least 19 needed)" in figure.why
+            assert figure.why is not None
+            assert "18 alternatives (at least 19 needed)" in figure.why
 
     def test_a_cue_that_moves_by_40_points_beyond_others_is_detected(self) -> None:
         changes = draw_changes(np.random.default_rng(6), K)
@@ -170,7 +171,8 @@ class TestPositiveControl:
         random = np.random.default_rng(9)
         changes = random.normal(0, 9, K) + random.normal(0, 0.5, (N, K))
         control = positive_control(points_of(np.zeros(N), changes, changes[:, 0] + 9), "words")
-        assert control is not None and control.effect.low > 0
+        assert control is not None
+        assert control.effect.low > 0
         assert not control.is_detected
 
     def test_none_is_read_where_too_few_sentences_were_asked(self) -> None:
@@ -295,7 +297,8 @@ class TestReplies:
         rows = diagnosed(reply)["figures"].query("readout == 'choice'")
         row = find_figure(rows, "nonresponse_change", cue="salience")
         assert row["value"] == 100
-        assert pd.isna(row["p"]) and pd.isna(row["bound"])
+        assert pd.isna(row["p"])
+        assert pd.isna(row["bound"])
 
 
 class TestTwoModels:

@@ -152,7 +152,8 @@ def _limits_of_asking(source: ContrastSource, settings: Settings, n_orders: int)
             has_letters = True
     few: list[str] = []
     for headline in source.confirmed:
-        if source.fewest_sentences(headline, settings.alternatives) < FEWEST_ALTERNATIVES:
+        n = source.fewest_sentences(headline, settings.variant, settings.alternatives)
+        if n < FEWEST_ALTERNATIVES:
             few.append(headline.to_text())
     limit_lines: list[str] = render_templates(
         WORDS["limits_of_asking"],

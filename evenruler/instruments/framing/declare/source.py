@@ -132,7 +132,7 @@ class Settings(AskingSettings, BaseSettings["ContrastSource"]):
     def _why_no_verdict(
         self, source: "ContrastSource", headline: "ConfirmedEffect", stimuli: int
     ) -> str | None:
-        sentences = source.fewest_sentences(headline, self.alternatives)
+        sentences = source.fewest_sentences(headline, self.variant, self.alternatives)
         if sentences < FEWEST_ALTERNATIVES:
             return f"{sentences} sentences in place of the cue, fewer than {FEWEST_ALTERNATIVES}"
         if stimuli < FEWEST_STIMULI:
@@ -396,11 +396,14 @@ class ContrastSource(Source):
             texts = self.sample(task, factor, n).texts
             yield from self.tasks[task].replacements(factor, texts, variant)
 
-    def fewest_sentences(self, headline: ConfirmedEffect, n: int) -> int:
-        """The number of alternatives that a headline is compared with; 0 without any."""
+    def fewest_sentences(self, headline: ConfirmedEffect, variant: str, n: int) -> int:
+        """The number of alternatives that a headline is compared with, at most n; 0 without any."""
         numbers: list[int] = []
         for name, task in self.tasks_comparing(headline.cue).items():
-            if headline.task in (None, name) and headline.cue in task.alternatives:
+            alternatives = task.alternatives.get(headline.cue)
+            if headline.task not in (None, name) or alternatives is None:
+                continue
+            if alternatives.has_variant(variant):
                 numbers.append(len(self.sample(name, headline.cue, n).texts))
         return min(numbers, default=0)
 

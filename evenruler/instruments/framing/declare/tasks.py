@@ -111,6 +111,10 @@ class Alternatives(StrictModel):
         chosen = self.cells[cell]
         return chosen if isinstance(chosen, str) else chosen.get(variant)
 
+    def has_variant(self, variant: str) -> bool:
+        """Whether any cell has a template of this variant."""
+        return any(self.template(cell, variant) for cell in self.cells)
+
 
 @dataclass(frozen=True)
 class Replacement:

@@ -27,7 +27,7 @@ from evenruler.instruments.framing.diagnose.effects import (
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.estimates import jackknife_figure
-from evenruler.measurement.figures import dimensions_of, finite_or_none
+from evenruler.measurement.figures import dimensions_of
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.randomisation import RankTest, rank_test
 from evenruler.measurement.resampling import (
@@ -194,7 +194,9 @@ def build_change_test(
     few_stimuli = None
     if len(complete) < FEWEST_STIMULI:
         few_stimuli = f"{len(complete)} stimuli (at least {FEWEST_STIMULI} needed)"
-    means = alternatives.mean(axis=0).to_numpy()
+    detects = None
+    if rank.p is not None:
+        detects = DETECTED_SPREADS * float(alternatives.mean(axis=0).std(ddof=1))
     return replace(
         test,
         effect=beyond_alternatives(complete, 0),
@@ -203,7 +205,7 @@ def build_change_test(
         no_verdict=rank.lacking or few_stimuli,
         control=control,
         compared=_compare(float(cue.mean()), alternatives, grammar, seed),
-        detects=finite_or_none(DETECTED_SPREADS * float(means.std(ddof=1))),
+        detects=detects,
     )
 
 
@@ -243,13 +245,14 @@ def unanswered_figures(measured: pd.DataFrame, framing_plan: FramingPlan) -> Ite
     It is described: an alternative may rightly draw replies of no class, so that its rank among
     these would say nothing of the model.
     """
-    changes = changes_of(measured, framing_plan)
+    is_of_cells = measured["framing"].map(alternative_of) == 0
+    changes = changes_of(measured[is_of_cells], framing_plan)
     if INVALID not in changes:
         return
     for factor, confirmed in framing_plan.confirmed_tasks.items():
         is_confirmed = changes["task"].isin(confirmed) | (None in confirmed)
-        is_of_cue = (changes["factor"] == factor) & (changes["alternative"] == 0)
-        by_class = over_tasks(changes[is_of_cue & is_confirmed])
+        is_of_factor = changes["factor"] == factor
+        by_class = over_tasks(changes[is_of_factor & is_confirmed])
         by_stimulus = by_class[INVALID].to_numpy(dtype=np.float64)
         figure = jackknife_figure(
             "nonresponse_change", np.mean, by_stimulus, PLAIN, 1 - ALPHA, UNIT

@@ -95,6 +95,8 @@ def _planned_alternatives(source: ContrastSource, settings: Settings) -> list[Pl
     planned: list[PlannedAlternatives] = []
     for task_name, task in source.tasks.items():
         for factor, alternatives in task.alternatives.items():
+            if not alternatives.has_variant(settings.variant):
+                continue
             sample = source.sample(task_name, factor, settings.alternatives)
             planned.append(
                 PlannedAlternatives(
