@@ -12,12 +12,11 @@ import time
 import typer
 
 from studies.planted.choices import CHOICES
-from studies.planted.framing import FRAMING
 from studies.planted.probes import PROBES
 from studies.planted.questionnaires import QUESTIONNAIRES
 from studies.planted.saged import SAGED
 
-FAMILIES = (PROBES, CHOICES, FRAMING, QUESTIONNAIRES, SAGED)
+FAMILIES = (PROBES, CHOICES, QUESTIONNAIRES, SAGED)
 
 
 def main(draws: int = 1000, only: str = "") -> None:
