@@ -23,7 +23,7 @@ from tests.instruments.framing.hair import (
 from tests.instruments.framing.pronouns import source
 from tests.instruments.framing.recording import record
 
-MANY = settings(stimuli=10, orders=6)
+MANY = settings(stimuli=10)
 
 
 def limits(source: ContrastSource, settings: Settings) -> list[str]:
