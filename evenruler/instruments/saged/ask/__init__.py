@@ -36,7 +36,7 @@ from evenruler.instruments.saged.ask.features import (
     measure_feature,
     scorer_prompts,
 )
-from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.declare import FAMILY, PERSONA
 from evenruler.instruments.saged.declare.plan import SagedPlan
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, OPERATION_OF, PROMPT, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, FRAMED, GENERATIONS, TOPICS
@@ -61,7 +61,10 @@ READS: ColumnsByTable = {
 PLANNED: PlanKeys = (
     *(
         "headline_features",
-        "controls",
+        "concept",
+        "concepts",
+        "control",
+        "crossed",
         "disparities",
         "embedder",
         "features",
@@ -77,7 +80,7 @@ PLANNED: PlanKeys = (
         "placebos",
         "prefixed",
         "prefixes",
-        "reseeded",
+        "reference",
         "roles",
         "seed",
         "templates",
@@ -273,8 +276,6 @@ def prefixed_prompts(
     return pd.DataFrame(rows, columns=FRAMED.names)
 
 
-RESEEDED = "reseeded"  # framing of prompts that are asked again unchanged, with another seed
-
 CONTINUE = "Go on with this text, and write nothing but how it goes on: "
 """Put before a prompt that is the beginning of a sentence, for chat-tuned models, which would
 answer the bare prompt instead of continuing it."""
@@ -302,17 +303,19 @@ def planned_replies(tables: Tables, plan: SagedPlan, subject: ModelMeta) -> pd.D
 
 
 def repeated_prompts(tables: Tables, plan: SagedPlan) -> pd.DataFrame:
-    """Prompts that are asked again: after each prefix, and unchanged with another seed
-    (`RESEEDED`); by `FRAMED`.
+    """Prompts that are asked again: after each prefix, and those about one concept after the
+    persona of the positive control (`PERSONA`); by `FRAMED`.
     """
     planned_prompts = with_items(tables["prompts"], plan["items"])
     after = prefixed_prompts(
         plan["name"], with_items(planned_prompts, plan["prefixed"]), plan["prefixes"]
     )
-    again = prefixed_prompts(
-        plan["name"], with_items(planned_prompts, plan["reseeded"]), {RESEEDED: ""}
-    )
-    return pd.concat([after, again], ignore_index=True)
+    control = plan["control"]
+    if control is None:
+        return after
+    about = planned_prompts[planned_prompts["concept"] == control["concept"]]
+    of_persona = prefixed_prompts(plan["name"], about, {PERSONA: control["persona"]})
+    return pd.concat([after, of_persona], ignore_index=True)
 
 
 def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -334,9 +337,10 @@ def asked_replies(
     """One row per reply to request; an empty system prompt means none.
 
     Counterfactual prompts of one root share their seeds, as do a prompt and its framed versions, so
-    that replies differ by chance as little as possible. `RESEEDED` prompts get the seeds of further
-    repetitions. `prompts` are asked in every role and template, `framed` ones (`FRAMED`) only in
-    the first of each; `roles`: the system prompt of each; `repetitions`: replies to each prompt.
+    that replies differ by chance as little as possible. Root items follow each other, so that an
+    interrupted run leaves whole ones. `prompts` are asked in every role and template, `framed` ones
+    (`FRAMED`) only in the first of each; `roles`: the system prompt of each; `repetitions`: replies
+    to each prompt.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]
@@ -344,15 +348,15 @@ def asked_replies(
     whole = prefixed_texts.str.removeprefix(" ")
     before = framed[["id", "root_id"]].assign(prompt=whole, framing=framed["framing"])
     every = list(product(roles, templates))
-    rows = []
-    for key, root, prompt, framing in pd.concat([bare, before]).itertuples(index=False):
+    rows: list[tuple[object, ...]] = []
+    whole_prompts = pd.concat([bare, before], ignore_index=True)
+    by_root = whole_prompts.iloc[pd.factorize(whole_prompts["root_id"])[0].argsort(kind="stable")]
+    for key, root, prompt, framing in by_root.itertuples(index=False):
         configurations = every if framing == BARE else every[:1]
-        first_draw = repetitions if framing == RESEEDED else 0
         for role, template in configurations:
             text = templates[template].replace(PROMPT, prompt)
             for repetition in range(repetitions):
-                draw = first_draw + repetition
-                reply_seed = int(content_sha256(seed, root, role, template, draw)[:15], 16)
+                reply_seed = int(content_sha256(seed, root, role, template, repetition)[:15], 16)
                 rows.append(
                     (key, framing, role, template, repetition, roles[role], text, reply_seed)
                 )

@@ -12,9 +12,15 @@ import pytest
 
 from evenruler.instruments.asking import collect_answers
 from evenruler.instruments.instrument import RequestBatch
-from evenruler.instruments.saged.ask import ANSWERS, compared_with, requests, scores
+from evenruler.instruments.saged.ask import (
+    ANSWERS,
+    compared_with,
+    repeated_prompts,
+    requests,
+    scores,
+)
 from evenruler.tables import table_of
-from tests.instruments.saged.domains import built, declared, subject
+from tests.instruments.saged.domains import SOURCE, built, declared, subject
 
 FEATURES: dict[str, Any] = {
     "vader": {"kind": "lexicon"},
@@ -87,7 +93,7 @@ def domain(tmp_path: Path, profile: str = "quick", **changes: Any) -> Domain:
         declared(
             tmp_path,
             profile,
-            **{"embedder": "e", "features": FEATURES, "most_roles": 2, "reseeded": 3} | changes,
+            **{"embedder": "e", "features": FEATURES, "most_roles": 2} | changes,
         )
     )
     return {"prompts": tables["prompts"]}, plan
@@ -127,12 +133,8 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
     first, classify, _, judge = answers.asked
     assert (first.settings, len(first.rows)) == (
         {"new_tokens": 64},
-        18,
+        9,
     )
-    assert first.rows["framing"].value_counts().to_dict() == {
-        "bare": 9,
-        "reseeded": 9,
-    }
     assert set(first.inputs["system"]) == {None}
     assert classify.settings == {"whole": True}
     assert judge.settings == {
@@ -140,7 +142,7 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         "temperature": 0,
     }
     assert {name: len(rows) for name, rows in table_by_name.items()} == {
-        "replies": 18,
+        "replies": 9,
         "embeddings": 7,  # names are masked, so that counterfactual texts are one
         "classifications": 16,  # the same masked, and the 9 baselines with their names
         "scored": 16,
@@ -150,18 +152,29 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         assert table.schema == pa.schema(schema)
 
 
-@pytest.mark.parametrize("generations", [1, 2])
-def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path, generations: int) -> None:
-    fruit = domain(tmp_path, generations=generations, roles={"no-role": ""})
+def test_the_persona_stands_before_prompts_about_its_concept(tmp_path: Path) -> None:
+    control = {"concept": "pear", "persona": "You dislike pears."}
+    fruit = domain(tmp_path, source={**SOURCE, "control": control}, roles={"no-role": ""})
     (request,) = requests(*fruit, {}, subject())
-    rows = request.rows.assign(
-        text=request.inputs["prompt"],
-        seed=request.inputs["seed"],
-    )
-    bare, again = (rows[rows["framing"] == framing] for framing in ("bare", "reseeded"))
-    assert set(again["text"]) == set(bare["text"])
-    assert not set(again["seed"]) & set(bare["seed"])
-    assert again["seed"].nunique() == 3 * generations
+    rows = request.rows.assign(text=request.inputs["prompt"], seed=request.inputs["seed"])
+    about_pears = fruit[0]["prompts"].query("concept == 'pear'")["id"]
+    plain = rows[rows["id"].isin(about_pears)]
+    persona = rows[rows["framing"] == "persona"]
+    assert len(persona) == 3
+    assert persona["text"].tolist() == ("You dislike pears. " + plain["text"]).tolist()
+    assert persona["seed"].tolist() == plain["seed"].tolist()
+
+
+def test_root_items_follow_each_other(tmp_path: Path) -> None:
+    """An interrupted run leaves whole ones, with the persona and prefixes of each."""
+    control = {"concept": "pear", "persona": "You dislike pears."}
+    fruit = domain(tmp_path, source={**SOURCE, "control": control}, prefixed=2)
+    (request,) = requests(*fruit, {}, subject())
+    root_of = fruit[0]["prompts"].set_index("id")["root_id"]
+    framed = repeated_prompts(fruit[0], fruit[1]).set_index("id")["root_id"]
+    roots = request.rows["id"].map(pd.concat([root_of, framed])).tolist()
+    changes = [first != second for first, second in zip(roots, roots[1:], strict=False)]
+    assert sum(changes) == len(set(roots)) - 1 == 2
 
 
 def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
