@@ -163,7 +163,7 @@ class TestOneVerdict:
         assert of_item == pytest.approx(own[3].mean() - others[3].mean())
         of_subject = table.loc[("", "the s2", "subject_response"), "value"].item()
         assert of_subject == pytest.approx(others[:, 2].mean())
-        beyond = table.loc[("", "", "beyond_twins")].iloc[0]
+        beyond = table.loc[("", "", "beyond_twins")]
         assert (beyond["value"], beyond["verdict"]) == (1.75, None)
 
     def test_models_of_another_recipe_stand_alone(self) -> None:
