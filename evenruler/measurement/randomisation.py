@@ -1,0 +1,355 @@
+"""Randomisation tests: how often chance alone would give a result like this, if the labels that
+make the claim were randomised.
+
+A randomisation must keep what makes units alike: occupations that are alike in a criterion are
+alike in all their scores, so that a free permutation of the criterion is wrong in .23 of cases
+(spec/controls.md, section 6). Sign randomisation over units is `resampling.sign_flips`; labels
+within root items are `saged.diagnose.deviation_tests.max_deviation_test`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenruler.measurement.facets import Estimate, sum_estimates
+from evenruler.measurement.inputs import Floats, as_items
+
+RANDOMISATIONS = 9999
+
+FEWEST_ALTERNATIVES = 19
+"""Fewest alternatives for a p of .05: of 20 exchangeable values, the furthest."""
+
+# Numbers drawn in a batch: 16 MB, of which a test holds a few at a time.
+_BATCH = 2_000_000
+
+_TIES = 1e-9
+"""Relative tolerance of ties, whose sums are taken in another order."""
+
+_ROUNDING = 1e-12
+"""What is this small, relative to the data, is rounding error."""
+
+
+@dataclass(frozen=True)
+class RandomisationTest:
+    """The p of a randomisation, and the null that it is the p of."""
+
+    p: float
+    null: str
+    """In words, with the numbers: what was randomised, over how many units, how often."""
+
+
+@dataclass(frozen=True)
+class RankTest:
+    """How far a value lies from exchangeable alternatives, as a rank."""
+
+    less_far: int
+    """Number of alternatives that lie less far from the mean of the others."""
+    alternatives: int
+    p: float | None
+    """None where there are too few alternatives for a p of .05."""
+    null: str
+    lacking: str | None
+    """The reason why there is no p."""
+
+
+def likeness_basis(scores: ArrayLike) -> Floats:
+    """An orthonormal basis [n, n - 1] of how alike n units are, the largest component first.
+
+    `scores`: [n, m], of n units with each of m reference words. What a unit and what a word shares
+    with all is taken off. Every column is orthogonal to the constant. ValueError: fewer than two
+    units or words, or a score is not finite.
+    Source: spec/controls.md, section 2, rule 2.
+    """
+    from scipy.linalg import helmert  # takes a while to import
+
+    x = as_items(scores)
+    x = x - x.mean(axis=0)
+    x = x - x.mean(axis=1, keepdims=True)
+    # Within the space orthogonal to the constant, so that components without a score are, too.
+    contrasts = np.asarray(helmert(len(x)))
+    components, _, _ = np.linalg.svd(contrasts @ x, full_matrices=True)
+    basis: Floats = contrasts.T @ components
+    return basis
+
+
+def randomise_criterion(
+    scores: ArrayLike,
+    criterion: ArrayLike,
+    basis: ArrayLike | None,
+    covariates: ArrayLike | None = None,
+    n: int = RANDOMISATIONS,
+    seed: int = 0,
+    units: str = "units",
+) -> RandomisationTest:
+    """Test whether scores of units follow a criterion, by its randomisation over units; two-sided.
+
+    With a basis, Moran spectral randomisation: the criterion keeps the size of its loading on each
+    component of the units' likeness, and signs are random. Without, it is permuted freely, which is
+    right only for units that are exchangeable. The statistic is the squared correlation, partial
+    where there are covariates, of which scores and criterion are the residuals, and which the
+    components are freed from. So every randomised criterion is compared as the real one is.
+
+    Args:
+        scores: [units], means over all else.
+        criterion: [units].
+        basis: [units, units - 1] of `likeness_basis`, or None.
+        covariates: [units] or [units, covariates].
+        n: Number of randomisations.
+        seed: Seed of the randomisations.
+        units: What the units are called in the words of the null.
+
+    Returns:
+        p = (1 + randomisations that are as far) / (1 + n); 1 where scores do not vary.
+
+    Raises:
+        ValueError: Shapes do not fit, a number is not finite, the basis is not orthonormal and
+            orthogonal to the constant, or the criterion does not vary beside its covariates.
+
+    Source: Wagner and Dray (2015), Generating spatially constrained null models for irregularly
+    spaced data using Moran spectral randomization methods; Freedman and Lane (1983) for covariates.
+    """
+    response = _as_units(scores, "scores")
+    predictor = _as_units(criterion, "the criterion")
+    n_units = len(response)
+    if len(predictor) != n_units:
+        raise ValueError(f"found {n_units} scores and {len(predictor)} criterion values")
+    nuisance, n_covariates = _nuisance(covariates, n_units)
+    response = _residuals(response, nuisance)
+    predictor = _residuals(predictor, nuisance)
+    total = float(predictor @ predictor)
+    if total == 0:
+        raise ValueError("the criterion does not vary beside its covariates")
+    randomise, manner = _permutations, "freely"
+    if basis is not None:
+        axes = _beside(nuisance, _as_basis(basis, n_units))
+        response, predictor, nuisance = (
+            axes.T @ array for array in (response, predictor, nuisance)
+        )
+        randomise, manner = _signs, "spectrally"
+    squared_correlation = (predictor @ response) ** 2 / total
+
+    def is_as_far(randomised: Floats) -> int:
+        # What the covariates explain of a randomised criterion is no part of its variation.
+        explained = ((randomised @ nuisance) ** 2).sum(axis=1)
+        products = (randomised @ response) ** 2
+        return int((products >= squared_correlation * (total - explained) * (1 - _TIES)).sum())
+
+    batches = randomise(predictor, n, np.random.default_rng(seed))
+    p = _p_of_batches(is_as_far, batches, n)
+    over = f"criterion randomised {manner} over {n_units} {units}"
+    if n_covariates:
+        over += " with 1 covariate" if n_covariates == 1 else f" with {n_covariates} covariates"
+    return RandomisationTest(p, f"{over}, {_times(n, seed)}")
+
+
+def randomise_within_items(
+    own: ArrayLike, others: ArrayLike, n: int = RANDOMISATIONS, seed: int = 0
+) -> tuple[Estimate, RandomisationTest]:
+    """Test whether answers differ between two sides of the same items; items are fixed, two-sided.
+
+    `own`: [items, wordings], answers about I, say; `others`: [items, subjects]. Which of an item's
+    answers are `own` is randomised within items; the statistic is t, studentised by the variances
+    within items. The estimate is the mean over items of own less others, in the unit of answers.
+    Its variance is Welch's, summed over items, and its degrees of freedom are Satterthwaite's over
+    items and sides, since items vary unequally: of both sides summed first, intervals cover .92
+    where an item varies five times as much, else .95. Where a side has a single answer, the variance
+    within an item is that within both sides. ValueError: shapes do not fit, a number is not finite,
+    or no side has two answers.
+    Source: spec/controls.md, sections 3 and 6; Welch (1947); Satterthwaite (1946); studentised
+    randomisations stay valid where variances differ: Janssen (1997).
+    """
+    mine = np.asarray(own, dtype=np.float64)
+    rest = np.asarray(others, dtype=np.float64)
+    if mine.ndim != 2 or rest.ndim != 2 or len(mine) != len(rest) or mine.size == 0:
+        raise ValueError("expected two tables of answers with the same items")
+    n_own, n_others = mine.shape[1], rest.shape[1]
+    if n_own + n_others < 3 or n_others == 0:
+        raise ValueError(f"found {n_own} and {n_others} answers an item, expected three in all")
+    answers = np.concatenate([mine, rest], axis=1)
+    if not np.isfinite(answers).all():
+        raise ValueError("answers must be finite")
+    difference, variances = _differences(answers, n_own)
+    degrees = _degrees_within(n_own, n_others)
+    parts = [
+        (float(variance), df)
+        for of_side, df in zip(variances, degrees, strict=True)
+        for variance in of_side
+    ]
+    estimate = sum_estimates(float(difference), parts)
+    # In units of the largest deviation, and without what all answers of an item share: only
+    # differences within items are randomised.
+    deviations = _without_rounding(answers - answers.mean(axis=1, keepdims=True), answers)
+    deviations = deviations / (np.abs(deviations).max() or 1.0)
+    squared_difference, variance = _squared_and_variance(deviations, n_own)
+
+    def is_as_far(randomised: Floats) -> int:
+        squares, variances = _squared_and_variance(randomised, n_own)
+        # t is compared without a division, since answers may not vary.
+        return int((squares * variance >= squared_difference * variances * (1 - _TIES)).sum())
+
+    batches = _permutations(deviations, n, np.random.default_rng(seed))
+    p = _p_of_batches(is_as_far, batches, n)
+    labels = f"labels of {n_own} and {n_others} answers randomised within {len(mine)} items"
+    return estimate, RandomisationTest(p, f"{labels}, {_times(n, seed)}")
+
+
+def rank_test(value: ArrayLike, alternatives: ArrayLike) -> RankTest:
+    """Rank a value among exchangeable alternatives by its distance from the mean of all others.
+
+    `value`: a number, or [wordings] of a theme; `alternatives`: [K], or [K, wordings] of themes,
+    which are ranked by their means. Each of the K + 1 is compared with the mean of the other K, so
+    that the p is exact: the share of the K + 1 that lie as far. ValueError: a number is not finite,
+    or the shapes do not fit.
+    Source: spec/controls.md, section 2, rule 8, and section 3 (framing, SAGED).
+    """
+    real = np.asarray(value, dtype=np.float64)
+    rest = np.asarray(alternatives, dtype=np.float64)
+    if rest.ndim not in (1, 2) or real.ndim > rest.ndim - 1 or rest.size == 0 or real.size == 0:
+        raise ValueError(f"found a value of shape {real.shape}, alternatives of {rest.shape}")
+    if real.ndim == 1 and len(real) != rest.shape[1]:
+        raise ValueError(f"found {len(real)} wordings of the value, {rest.shape[1]} of the others")
+    if not (np.isfinite(real).all() and np.isfinite(rest).all()):
+        raise ValueError("values must be finite")
+    kind = "alternatives"
+    if rest.ndim == 2:
+        kind = f"themes of {rest.shape[1]} wordings"
+        rest = rest.mean(axis=1)
+    k = len(rest)
+    values = np.append(real.mean(), rest)
+    # Less the mean of all, which the distance from the mean of the others is proportional to.
+    distances = np.abs(_without_rounding(values - values.mean(), values))
+    less_far = int((distances < distances[0] * (1 - _TIES)).sum())
+    p = (k + 1 - less_far) / (k + 1)
+    null = f"rank among {k} {kind}"
+    if k < FEWEST_ALTERNATIVES:
+        lacking = f"{k} {kind} (at least {FEWEST_ALTERNATIVES} needed)"
+        return RankTest(less_far, k, None, null, lacking)
+    return RankTest(less_far, k, p, null, None)
+
+
+def _p_of_batches(is_as_far: Callable[[Floats], int], batches: Iterator[Floats], n: int) -> float:
+    as_far = sum(is_as_far(batch) for batch in batches)
+    return (1 + as_far) / (1 + n)
+
+
+def _times(n: int, seed: int) -> str:
+    return f"{n:,} randomisations, seed {seed}"
+
+
+def _batch_sizes(n: int, numbers: int) -> Iterator[int]:
+    """Sizes of batches, for n randomisations of so many numbers."""
+    if n < 1:
+        raise ValueError(f"n must be at least 1, got {n}")
+    largest = max(1, _BATCH // numbers)
+    for begin in range(0, n, largest):
+        yield min(largest, n - begin)
+
+
+def _permutations(x: Floats, n: int, random: np.random.Generator) -> Iterator[Floats]:
+    """Batches of [randomisations, *x], the last axis of `x` permuted."""
+    for size in _batch_sizes(n, x.size):
+        copies = np.broadcast_to(x, (size, *x.shape))
+        yield random.permuted(copies, axis=-1)
+
+
+def _signs(x: Floats, n: int, random: np.random.Generator) -> Iterator[Floats]:
+    """Batches of [randomisations, numbers], `x` with random signs."""
+    for size in _batch_sizes(n, x.size):
+        yield x * random.choice([-1.0, 1.0], size=(size, len(x)))
+
+
+def _differences(answers: Floats, n_own: int) -> tuple[Floats, list[Floats]]:
+    """The mean over items of own less others, and the parts of its variance, [..., items] for
+    either side, or for both in one; of [..., items, answers], the first `n_own` of which are own.
+    """
+    items, n_answers = answers.shape[-2:]
+    n_others = n_answers - n_own
+    own, others = answers[..., :n_own], answers[..., n_own:]
+    differences = (own.mean(axis=-1) - others.mean(axis=-1)).mean(axis=-1)
+    own_squares, other_squares = _squares_within(own), _squares_within(others)
+    if min(n_own, n_others) > 1:
+        of_own = own_squares / (n_own * (n_own - 1))
+        of_others = other_squares / (n_others * (n_others - 1))
+        return differences, [of_own / items**2, of_others / items**2]
+    pooled = (own_squares + other_squares) / (n_answers - 2)
+    of_both = pooled * (1 / n_own + 1 / n_others)
+    return differences, [of_both / items**2]
+
+
+def _squares_within(answers: Floats) -> Floats:
+    """Sum of squares [..., items] about the mean of an item's answers."""
+    squares: Floats = ((answers - answers.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
+    return squares
+
+
+def _degrees_within(n_own: int, n_others: int) -> list[float]:
+    """Degrees of freedom of an item's part of the variances of `_differences`."""
+    if min(n_own, n_others) > 1:
+        return [n_own - 1.0, n_others - 1.0]
+    return [n_own + n_others - 2.0]
+
+
+def _squared_and_variance(answers: Floats, n_own: int) -> tuple[Floats, Floats]:
+    """The squared difference and its variance; what is rounding error is 0."""
+    differences, parts = _differences(answers, n_own)
+    variances = np.sum(parts, axis=0).sum(axis=-1)
+    is_rounding = variances < _ROUNDING**2
+    return differences**2, np.where(is_rounding, 0.0, variances)
+
+
+def _as_units(x: ArrayLike, what: str) -> Floats:
+    vector = np.asarray(x, dtype=np.float64)
+    if vector.ndim != 1 or len(vector) < 3 or not np.isfinite(vector).all():
+        raise ValueError(f"{what} must be finite numbers, one a unit, of three units at least")
+    return vector
+
+
+def _as_basis(basis: ArrayLike, units: int) -> Floats:
+    axes = np.asarray(basis, dtype=np.float64)
+    if axes.shape != (units, units - 1):
+        raise ValueError(f"expected a basis of {units} x {units - 1}, got {axes.shape}")
+    with_constant = np.column_stack([np.full(units, units**-0.5), axes])
+    if not np.allclose(with_constant.T @ with_constant, np.eye(units), atol=1e-8):
+        raise ValueError("the basis must be orthonormal, and orthogonal to the constant")
+    return axes
+
+
+def _beside(nuisance: Floats, basis: Floats) -> Floats:
+    """The components of a basis, in their order, orthogonal to covariates and to each other.
+
+    Residuals load on the components of the whole likeness in ways that covariates cause; with
+    random signs on those, .06 to .075 of tests would be false (studies/false_rates.py).
+    """
+    directions, _ = np.linalg.qr(np.column_stack([nuisance, basis]))
+    components: Floats = directions[:, nuisance.shape[1] :]
+    return components
+
+
+def _nuisance(covariates: ArrayLike | None, units: int) -> tuple[Floats, int]:
+    """An orthonormal basis of the constant and the covariates, and the number of covariates."""
+    constant = np.full((units, 1), units**-0.5)
+    if covariates is None:
+        return constant, 0
+    x = np.asarray(covariates, dtype=np.float64)
+    x = x[:, None] if x.ndim == 1 else x
+    if x.ndim != 2 or len(x) != units or not np.isfinite(x).all():
+        raise ValueError(f"covariates must be finite numbers, a row for each of {units} units")
+    centred = _without_rounding(x - x.mean(axis=0), x)
+    scales = np.abs(centred).max(axis=0)
+    scaled = centred[:, scales > 0] / scales[scales > 0]
+    directions, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
+    # A covariate that others explain adds nothing.
+    independent = directions[:, sizes > _TIES * sizes.max(initial=0.0)]
+    return np.column_stack([constant, independent]), x.shape[1]
+
+
+def _residuals(x: Floats, nuisance: Floats) -> Floats:
+    return _without_rounding(x - nuisance @ (nuisance.T @ x), x)
+
+
+def _without_rounding(deviations: Floats, x: Floats) -> Floats:
+    """Deviations of `x`, with 0 for those that are rounding error."""
+    smallest = _ROUNDING * np.abs(x).max(initial=0.0)
+    return np.where(np.abs(deviations) <= smallest, 0.0, deviations)
