@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenruler.measurement import verdicts
-from evenruler.measurement.figures import UNTOLD, Figure, Verdict
+from evenruler.measurement.figures import UNKNOWN, Figure, Verdict
 from evenruler.measurement.inputs import constant_columns
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.terminal import escape_unprintable
@@ -97,12 +97,12 @@ def not_read(replies: ReplyCounts) -> str | None:
 
 
 def mark_by_validity(figure: Figure, validity: ValidityCheck) -> Figure:
-    """A descriptive figure: invalid where the instrument is unfit, inconclusive where its replies
-    were not read.
+    """A descriptive figure: invalid where the instrument is unfit, marked where its replies were not
+    read.
     """
     if validity.doubt is None or not validity.doubt.startswith(NOT_READ):
         return verdicts.mark_invalid(figure, validity)
-    return replace(figure, verdict=str(Verdict.INCONCLUSIVE), why=f"{UNTOLD}: {validity.doubt}.")
+    return replace(figure, verdict=str(Verdict.DESCRIPTIVE), why=f"{UNKNOWN}: {validity.doubt}.")
 
 
 def such_as(replies: Iterable[str]) -> str:
