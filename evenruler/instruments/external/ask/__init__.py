@@ -48,14 +48,15 @@ READS: ColumnsByTable = {
 
 PLANNED: PlanKeys = (
     "between",
+    "bound",
     "corpus",
     "dimensions",
+    "gain",
     "most",
     "name",
     "prefixed",
     "prefixes",
     "score",
-    "smallest",
     "tools",
     "units",
 )

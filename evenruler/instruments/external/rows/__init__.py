@@ -154,7 +154,8 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
         "most": settings.most,
         "prefixed": settings.prefixed,
         "prefixes": {f"placebo-{n}": text for n, text in enumerate(placebos, 1)},
-        "smallest": settings.smallest,
+        "bound": settings.bound_of_gain if source.gain else settings.bound,
+        "gain": source.gain.planned(source.texts) if source.gain else None,
         "corpus": source.frequencies is not None,
         "agreement": source.agreement.as_planned if source.agreement else None,
     }
