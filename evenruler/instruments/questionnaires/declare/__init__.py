@@ -18,6 +18,7 @@ from evenruler.instruments.instrument import (
     entries_of_profile,
 )
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
+from evenruler.instruments.questionnaires.declare.sentences import refuse_items
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
     OPEN,
@@ -36,7 +37,6 @@ from evenruler.instruments.questionnaires.declare.source import (
     placebo_warnings,
     unlike_in_valence,
 )
-from evenruler.instruments.questionnaires.declare.sentences import refuse_items
 from evenruler.instruments.questionnaires.declare.subjects import Subject, load_subjects
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import Slug, StrictModel, read_yaml

@@ -53,10 +53,16 @@ _PRONOUNS: Final = {
 }
 
 _IRREGULAR: Final = {"have": "has", "am": "is", "do": "does", "go": "goes"}
-_MODALS: Final = frozenset("can could will would may might must should did had".split())
-_PAST: Final = frozenset("was felt found took saw slept kept thought knew said".split())
+_MODALS: Final = frozenset(
+    ["can", "could", "will", "would", "may", "might", "must", "should", "did", "had"]
+)
+_PAST: Final = frozenset(
+    ["was", "felt", "found", "took", "saw", "slept", "kept", "thought", "knew", "said"]
+)
 """Past forms without -ed."""
-_PRESENT_IN_ED: Final = frozenset("need feed succeed exceed proceed speed breed bleed".split())
+_PRESENT_IN_ED: Final = frozenset(
+    ["need", "feed", "succeed", "exceed", "proceed", "speed", "breed", "bleed"]
+)
 
 _SUBJECT_AND_VERB = re.compile(
     r"\bI(?P<between> (?:\{INTENSIFIER\} |only just |just |also |still )?)(?P<verb>[a-z]+)\b"
@@ -106,7 +112,9 @@ def list_versions(subjects: Sequence[Subject], place: int) -> list[Version]:
     return [Version(number, *part) for number, part in enumerate(parts, start=1)]
 
 
-def write_version(version: Version, premise: str, hypothesis: str, polarity: str) -> tuple[str, str]:
+def write_version(
+    version: Version, premise: str, hypothesis: str, polarity: str
+) -> tuple[str, str]:
     """Premise and hypothesis of an item, which speak of I, as a version has them; slots may stand
     in them.
 
@@ -131,9 +139,7 @@ def write_version(version: Version, premise: str, hypothesis: str, polarity: str
     return premise, hypothesis
 
 
-def refuse_items(
-    items: Mapping[str, Wording], subjects: Sequence[Subject]
-) -> dict[str, str]:
+def refuse_items(items: Mapping[str, Wording], subjects: Sequence[Subject]) -> dict[str, str]:
     """The items that rules cannot put to all subjects, with the reason."""
     refused: dict[str, str] = {}
     for slug, item in items.items():

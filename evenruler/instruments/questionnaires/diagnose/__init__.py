@@ -8,8 +8,8 @@ from evenruler.instruments.instrument import Evidence, ModelMeta, Record, Schema
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import I_OR_OTHERS
-from evenruler.instruments.questionnaires.declare.subjects import I
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
+from evenruler.instruments.questionnaires.declare.subjects import I
 from evenruler.instruments.questionnaires.diagnose import population
 from evenruler.instruments.questionnaires.diagnose.figures import (
     model_figures,

@@ -60,6 +60,7 @@ FITS = "fits"
 FEWEST_FITS = 6
 """Fewest fits for a verdict: of 2**6 ways to give them signs, two are as far as all alike."""
 
+
 @dataclass(frozen=True)
 class CorpusPair:
     """An intervention corpus and its matched control."""
@@ -304,9 +305,7 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
         yield from _moves_by_corpora(record, checks[name], level)
 
 
-def i_or_others_of_fits(
-    fits: Sequence[Record[QuestionnairePlan]], method: str
-) -> HeadlineTest:
+def i_or_others_of_fits(fits: Sequence[Record[QuestionnairePlan]], method: str) -> HeadlineTest:
     """The headline of fits by one method; without a verdict where other subjects were not asked
     about.
     """
@@ -342,9 +341,7 @@ def _unasked_reason(record: Record[QuestionnairePlan], method: str) -> str:
     return "it was not asked about other subjects than I"
 
 
-def sentence_answers(
-    fits: Sequence[Record[QuestionnairePlan]], method: str
-) -> pd.DataFrame:
+def sentence_answers(fits: Sequence[Record[QuestionnairePlan]], method: str) -> pd.DataFrame:
     """Answers in points to every sentence about I and others: means over fits, of sentences that
     all fits have. Columns as `schemas.SUBJECT_SCORES`, without those of models, and `answer`.
     """
