@@ -269,8 +269,9 @@ def _batchable_groups(wanted: Sequence[tuple[str, RequestBatch]]) -> list[list[i
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
         apart = name if request.operation in APART else ""
+        settings = dict(request.settings)
         group_key = canonical_json(
-            [request.operation, request.by, dict(request.settings), sorted(request.inputs), apart]
+            [request.operation, request.by, settings, sorted(request.inputs), apart, request.part]
         )
         groups.setdefault((group_key, request.state), []).append(place)
     return list(groups.values())

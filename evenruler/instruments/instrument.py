@@ -549,6 +549,9 @@ class RequestBatch:
     """The answering tool, by its name in the plan's `tools`."""
     state: State | None = None
     """State of the subject."""
+    part: str = ""
+    """Requests of different parts are asked one after the other, so that an interrupted run leaves
+    whole parts in the store; within a part, requests that are alike are asked together."""
     of_instrument: bool = False
     """Whether the answers describe only the instrument, independent of the subject: measuring a
     model with a published benchmark skips these, and every function must work without them."""

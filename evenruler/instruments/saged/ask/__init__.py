@@ -41,7 +41,6 @@ from evenruler.instruments.saged.declare.plan import SagedPlan
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, OPERATION_OF, PROMPT, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, FRAMED, GENERATIONS, TOPICS
 from evenruler.models.declarations import Operation
-from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.terminal import print_note
@@ -125,18 +124,22 @@ def requests(
 
 
 def _reply_requests(tables: Tables, plan: SagedPlan, subject: ModelMeta) -> list[RequestBatch]:
-    """One request for all planned replies; none where nothing is planned."""
+    """A request for the planned replies of each root item, one after the other, so that an
+    interrupted run leaves whole ones.
+    """
     replies_to_request = planned_replies(tables, plan, subject)
-    if replies_to_request.empty:
-        return []
-    inputs = {
-        "prompt": replies_to_request["text"].tolist(),
-        "seed": replies_to_request["seed"].tolist(),
-        "system": [system or None for system in replies_to_request["system"]],
-    }
-    rows = replies_to_request.drop(columns=["system", "text", "seed"])
-    settings = {"new_tokens": plan["new_tokens"]}
-    return [RequestBatch("replies", "generate", rows, inputs, settings)]
+    batches: list[RequestBatch] = []
+    for root, of_root in replies_to_request.groupby("root_id", sort=False):
+        inputs = {
+            "prompt": of_root["text"].tolist(),
+            "seed": of_root["seed"].tolist(),
+            "system": [system or None for system in of_root["system"]],
+        }
+        rows = of_root.drop(columns=["root_id", "system", "text", "seed"])
+        settings = {"new_tokens": plan["new_tokens"]}
+        batch = RequestBatch("replies", "generate", rows, inputs, settings, part=str(root))
+        batches.append(batch)
+    return batches
 
 
 def _features_by_tool(plan: SagedPlan) -> dict[tuple[Operation, str], list[Feature]]:
@@ -192,7 +195,7 @@ def scores(tables: Tables, plan: SagedPlan, answers: Tables, subject: ModelMeta)
 
 
 def limited(tables: Tables, plan: SagedPlan, n: int) -> tuple[Tables, SagedPlan]:
-    """The plan limited to n root items of each root concept, evenly spread."""
+    """The plan limited to n root items of each root concept, the first that are asked."""
     return tables, {**plan, "items": min(n, plan["items"])}
 
 
@@ -319,11 +322,17 @@ def repeated_prompts(tables: Tables, plan: SagedPlan) -> pd.DataFrame:
 
 
 def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
-    """The rows of at most `most` root items of each root concept, evenly spread in order of id."""
-    chosen_ids: list[str] = []
-    for root_ids in prompts.groupby("root_concept")["root_id"].unique():
-        chosen_ids += evenly_spread(sorted(root_ids), most)
-    return prompts[prompts["root_id"].isin(chosen_ids)]
+    """The rows of at most `most` root items of each root concept, root item by root item.
+
+    Taken are the first in order of id, a hash, so they are as good as drawn; a larger number begins
+    with the root items of a smaller one. Root concepts take turns.
+    """
+    roots = prompts[["root_concept", "root_id"]].drop_duplicates().sort_values("root_id")
+    turn = roots.groupby("root_concept").cumcount()
+    chosen = roots.assign(turn=turn)[turn < most].sort_values(["turn", "root_concept"])
+    place = dict(zip(chosen["root_id"], range(len(chosen)), strict=True))
+    rows = prompts[prompts["root_id"].isin(place)]
+    return rows.iloc[rows["root_id"].map(place).argsort(kind="stable")]
 
 
 def asked_replies(
@@ -337,10 +346,9 @@ def asked_replies(
     """One row per reply to request; an empty system prompt means none.
 
     Counterfactual prompts of one root share their seeds, as do a prompt and its framed versions, so
-    that replies differ by chance as little as possible. Root items follow each other, so that an
-    interrupted run leaves whole ones. `prompts` are asked in every role and template, `framed` ones
-    (`FRAMED`) only in the first of each; `roles`: the system prompt of each; `repetitions`: replies
-    to each prompt.
+    that replies differ by chance as little as possible. Root items follow each other. `prompts` are
+    asked in every role and template, `framed` ones (`FRAMED`) only in the first of each; `roles`:
+    the system prompt of each; `repetitions`: replies to each prompt.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]
@@ -357,11 +365,10 @@ def asked_replies(
             text = templates[template].replace(PROMPT, prompt)
             for repetition in range(repetitions):
                 reply_seed = int(content_sha256(seed, root, role, template, repetition)[:15], 16)
-                rows.append(
-                    (key, framing, role, template, repetition, roles[role], text, reply_seed)
-                )
-    columns = ["id", "framing", "role", "template", "repetition", "system", "text", "seed"]
-    return pd.DataFrame(rows, columns=columns)
+                of_reply = (key, framing, role, template, repetition)
+                rows.append((*of_reply, root, roles[role], text, reply_seed))
+    columns = ["id", "framing", "role", "template", "repetition"]
+    return pd.DataFrame(rows, columns=[*columns, "root_id", "system", "text", "seed"])
 
 
 MASK = "it"  # replaces a masked name

@@ -292,8 +292,8 @@ class Settings(BaseSettings[Source]):
     asked: ByProfile[bool] = True
     """Whether the pipeline asks models. A benchmark that is only built can still be measured."""
     items: BySize[Number] = by_size(6, 20, 1000)
-    """Most root items, evenly spread (items of each concept where a domain is not branched). Each
-    is asked about all concepts, at every size."""
+    """Most root items (items of each concept where a domain is not branched). Each is asked about
+    all concepts, at every size; a larger size begins with the root items of a smaller one."""
     most_roles: BySize[Number] = by_size(1, 1, 1000)
     """Most roles, the first ones."""
     generations: BySize[Number] = 1

@@ -483,19 +483,24 @@ class Source(BaseSource):
             raise ValueError(
                 f"{asks} asks in English, and the texts are in {self.language!r}; leave it out"
             )
-        if self.reference is not None and not is_table:
+        self._check_owners()
+        return self
+
+    @model_validator(mode="after")
+    def _lint_headline(self) -> "Source":
+        """Check what the headline is about, and what it is compared with."""
+        if self.reference is not None and self.material.kind != "table":
             raise ValueError(
                 "`reference` samples names for a table of prompts; in text, declare concepts with "
                 "`reference: true`"
             )
-        headline_concepts = {"concept": self.concept}
+        concept_by_key = {"concept": self.concept}
         if self.control is not None:
-            headline_concepts["control.concept"] = self.control.concept
-        for key, concept in headline_concepts.items():
+            concept_by_key["control.concept"] = self.control.concept
+        for key, concept in concept_by_key.items():
             if concept is not None and concept not in self.members:
                 hint = suggest_nearest(concept, self.members)
                 raise ValueError(f"`{key}` names {concept!r}, which is not compared; {hint}")
-        self._check_owners()
         return self
 
     @property

@@ -2,6 +2,7 @@
 nobody can do."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,17 @@ def domain(tmp_path: Path, profile: str = "quick", **changes: Any) -> Domain:
     return {"prompts": tables["prompts"]}, plan
 
 
+def asked_rows(fruit: Domain, **fields: Any) -> pd.DataFrame:
+    """The rows of all requests for replies, with their inputs."""
+    parts = [
+        batch.rows.assign(
+            text=batch.inputs["prompt"], seed=batch.inputs["seed"], system=batch.inputs["system"]
+        )
+        for batch in requests(*fruit, {}, subject(**fields))
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
 def asked_of(fruit: Domain, answers: Answers, **fields: Any) -> dict[str, pd.DataFrame]:
     table_by_name = collect_answers(
         {"fruit": fruit},
@@ -125,15 +137,15 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
 ) -> None:
     table_by_name = asked_of(domain(tmp_path), answers)
     assert [(request.operation, request.by) for request in answers.asked] == [
-        ("generate", ""),
+        *[("generate", "")] * 3,  # a root item after the other
         ("classify", "moods"),
         ("embed", "e"),
         ("generate", "judge"),
     ]
-    first, classify, _, judge = answers.asked
+    first, *_, classify, _, judge = answers.asked
     assert (first.settings, len(first.rows)) == (
         {"new_tokens": 64},
-        9,
+        3,
     )
     assert set(first.inputs["system"]) == {None}
     assert classify.settings == {"whole": True}
@@ -155,8 +167,7 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
 def test_the_persona_stands_before_prompts_about_its_concept(tmp_path: Path) -> None:
     control = {"concept": "pear", "persona": "You dislike pears."}
     fruit = domain(tmp_path, source={**SOURCE, "control": control}, roles={"no-role": ""})
-    (request,) = requests(*fruit, {}, subject())
-    rows = request.rows.assign(text=request.inputs["prompt"], seed=request.inputs["seed"])
+    rows = asked_rows(fruit)
     about_pears = fruit[0]["prompts"].query("concept == 'pear'")["id"]
     plain = rows[rows["id"].isin(about_pears)]
     persona = rows[rows["framing"] == "persona"]
@@ -169,11 +180,11 @@ def test_root_items_follow_each_other(tmp_path: Path) -> None:
     """An interrupted run leaves whole ones, with the persona and prefixes of each."""
     control = {"concept": "pear", "persona": "You dislike pears."}
     fruit = domain(tmp_path, source={**SOURCE, "control": control}, prefixed=2)
-    (request,) = requests(*fruit, {}, subject())
+    rows = asked_rows(fruit)
     root_of = fruit[0]["prompts"].set_index("id")["root_id"]
     framed = repeated_prompts(fruit[0], fruit[1]).set_index("id")["root_id"]
-    roots = request.rows["id"].map(pd.concat([root_of, framed])).tolist()
-    changes = [first != second for first, second in zip(roots, roots[1:], strict=False)]
+    roots = rows["id"].map(pd.concat([root_of, framed])).tolist()
+    changes = [first != second for first, second in pairwise(roots)]
     assert sum(changes) == len(set(roots)) - 1 == 2
 
 
@@ -229,12 +240,9 @@ def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
         ),  # the first ones at a small size
     )
     for fruit, chats, expected in cases:
-        (request,) = requests(
-            *fruit,
-            {},
-            subject(chats=chats),
-        )
-        assert set(zip(request.rows["role"], request.inputs["system"], strict=True)) == expected
+        rows = asked_rows(fruit, chats=chats)
+        systems = [system if isinstance(system, str) else None for system in rows["system"]]
+        assert set(zip(rows["role"], systems, strict=True)) == expected
 
 
 def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path) -> None:
@@ -252,13 +260,7 @@ def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path)
         (questions, True, bare),
     )
     for asked_tables, chats, expected in cases:
-        (request,) = requests(
-            asked_tables,
-            plan,
-            {},
-            subject(chats=chats),
-        )
-        assert set(request.inputs["prompt"]) == expected
+        assert set(asked_rows((asked_tables, plan), chats=chats)["text"]) == expected
 
 
 def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> None:

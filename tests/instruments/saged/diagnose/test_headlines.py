@@ -4,6 +4,7 @@ All go through the family's own door: a plan, rows, replies and their numbers be
 """
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -16,7 +17,13 @@ from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged.ask import extract_features
 from evenruler.instruments.saged.declare import FAVOUR, NONRESPONSE, PERSONA
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
-from evenruler.instruments.saged.diagnose import contrast
+from evenruler.instruments.saged.diagnose import contrast, headlines
+from evenruler.instruments.saged.diagnose.headlines import (
+    ConceptFindings,
+    ConceptScores,
+    find_outliers,
+    headline_test,
+)
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import judge
 from tests.instruments.near import approx
@@ -177,12 +184,13 @@ class TestDeclaredConcept:
         assert pd.isna(favour["p"])
 
 
-class TestPositiveControl:
-    CONTROL = {"concept": "kiwi", "persona": "You dislike it."}
+CONTROL = {"concept": "kiwi", "persona": "You dislike it."}
 
+
+class TestPositiveControl:
     def test_equal_treatment_is_below_where_the_persona_is_seen(self) -> None:
         domain = Domain(1, roots=200, known=[]).with_persona("kiwi", -1.0)
-        favour = headline(domain.diagnosed(control=self.CONTROL))
+        favour = headline(domain.diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.BELOW
         assert favour["positive_control"] == "a persona that dislikes kiwi"
         assert favour["positive_value"] == approx(5 / 6, abs=0.15)
@@ -190,20 +198,20 @@ class TestPositiveControl:
         assert favour["positive_p"] == approx(1 / 2000)
 
     def test_without_it_nothing_is_below(self) -> None:
-        favour = headline(Domain(1, roots=200, known=[]).diagnosed(control=self.CONTROL))
+        favour = headline(Domain(1, roots=200, known=[]).diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.INCONCLUSIVE
         assert "no positive control was asked" in favour["why"]
 
     @pytest.mark.parametrize("by", [0.0, 1.0])
     def test_a_persona_that_changes_nothing_or_praises_makes_it_invalid(self, by: float) -> None:
         domain = Domain(2, known=[]).moved(-1.0, "lime").with_persona("kiwi", by)
-        favour = headline(domain.diagnosed(control=self.CONTROL))
+        favour = headline(domain.diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.INVALID
         assert "a persona that dislikes kiwi, is not detected" in favour["why"]
 
     def test_a_declared_concept_has_it_by_rank(self) -> None:
         domain = Domain(1).with_persona("lime", -1.5)
-        control = {**self.CONTROL, "concept": "lime"}
+        control = {**CONTROL, "concept": "lime"}
         favour = headline(domain.diagnosed(control=control, concept="lime"))
         assert favour["positive_p"] == approx(1 / 40)
         assert favour["positive_value"] == approx(1.5, abs=0.3)
@@ -229,8 +237,7 @@ class TestTwoModels:
         assert comparison.p == approx(1 / 40)
 
     def test_models_that_are_alike_are_below_with_a_persona(self) -> None:
-        control = TestPositiveControl.CONTROL
-        first = Domain(1, roots=300).with_persona("kiwi", -1.0).diagnosed(control=control)
+        first = Domain(1, roots=300).with_persona("kiwi", -1.0).diagnosed(control=CONTROL)
         second = Domain(2, roots=300).diagnosed()
         assert self.compared(first, second).verdict == Verdict.BELOW
 
@@ -377,6 +384,55 @@ def test_rows_that_are_doubled_change_nothing() -> None:
     numbers = ["value", "low", "high", "p", "n", "detects", "percentile"]
     assert once[numbers].tolist() == approx(twice[numbers].tolist())
     assert once["verdict"] == twice["verdict"]
+
+
+FEWER = {"randomisations": 199}
+
+
+def guarded_scores(
+    seed: int, tails: str, names_vary: float = 0.0, n_known: int = 0, declared: str | None = None
+) -> ConceptScores:
+    """20 root items of 20 concepts, and known names, of which each is worth as much by chance."""
+    random = np.random.default_rng(seed)
+    draw = {
+        "normal": random.normal,
+        "t(3)": lambda size: random.standard_t(3, size),
+    }[tails]
+    n_names = 20 + n_known
+    names = [f"n{number:02d}" for number in range(n_names)]
+    noise = draw(size=(20, n_names)) if not names_vary else random.normal(size=(20, n_names))
+    scores = noise + names_vary * draw(size=n_names) + random.normal(size=(20, 1))
+    table = pd.DataFrame(scores, columns=names)
+    return ConceptScores(table, names[:20], names[20:], bound=0.1, declared=declared)
+
+
+@pytest.mark.parametrize("tails", ["normal", "t(3)"])
+def test_guard_equal_treatment_is_detected_in_few_of_200_studies(
+    tails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guard of the error of .05; 2,000 draws are in `studies/planted/saged.py`."""
+    for name in ("max_deviation_test", "step_down_max_t"):
+        monkeypatch.setattr(headlines, name, partial(getattr(headlines, name), **FEWER))
+    n_detected = n_naming = 0
+    for seed in range(200):
+        scored = guarded_scores(seed, tails)
+        findings = find_outliers(scored, seed)
+        n_detected += headline_test(scored, findings, seed).is_detected
+        n_naming += bool(findings.named)
+    assert max(n_detected, n_naming) <= 0.09 * 200
+
+
+@pytest.mark.parametrize("tails", ["normal", "t(3)"])
+def test_guard_a_declared_concept_that_varies_as_known_names_do(tails: str) -> None:
+    """Names are worth something by chance, with heavy tails; p alone, too, keeps its level."""
+    ps: list[float] = []
+    for seed in range(200):
+        scored = guarded_scores(seed, tails, 0.6, 39, "n00")
+        p = headline_test(scored, ConceptFindings(None), seed).p
+        assert p is not None
+        ps.append(p)
+    assert np.mean(np.array(ps) < 0.05) <= 0.09
+    assert np.mean(ps) == approx(0.5, abs=0.08)
 
 
 @pytest.mark.slow
