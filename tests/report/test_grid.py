@@ -108,7 +108,7 @@ def test_what_is_null_is_not_there() -> None:
     cell = make_figure_cell({**row, **nothing}, [])
     assert cell.record == {"figure": "gain_in_sd", "n": 0, "why": ""}
     assert (cell.part, cell.model, cell.heading) == ("all", "", "gain in sd")
-    assert (cell.confirmatory, cell.verdict) == (False, "")
+    assert (cell.is_headline, cell.verdict) == (False, "")
 
 
 def test_figures_of_a_type_have_a_row_a_heading_and_part() -> None:
