@@ -315,15 +315,16 @@ def _grid_cell(
         key: None if amount is None else _axis_position(amount, axis)
         for key, amount in zip(("at", "low", "high"), numbers, strict=True)
     }
-    verdict = figure_cell.verdict
+    verdict = Verdict(figure_cell.verdict)
+    is_compared = "percentile" in record and verdict != Verdict.INVALID
     return {
         "model": figure_cell.model,
         "link": f"{instrument.name}--{index}",  # the id of its row in the table of figures
         "amount": format_number(value, decimals) or "none",
         "interval": interval,
-        "compared": comparison_text(record, figure_cell.word) if "percentile" in record else "",
+        "compared": comparison_text(record, figure_cell.word) if is_compared else "",
         "verdict": verdict_words(record, figure_cell.word),
-        "mark": Verdict(verdict).mark,
+        "mark": verdict.mark,
         "lines": headline_lines(record, figure_cell.word, instrument.planted_records),
         "carriers": carriers_text(record, figure_cell.word),
         **positions,

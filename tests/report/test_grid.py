@@ -73,8 +73,9 @@ def test_a_cell_says_what_it_is_compared_with() -> None:
     compared = {"percentile": 98.0, "alternatives": 351.0, "reference_set": "person nouns"}
     (row,) = rows_of(view_of({"value": 1.0, **compared}), ["m"])
     assert row["cells"][0]["compared"] == ("More than 98% of 351 alternatives from person nouns.")
-    (row,) = rows_of(view_of({"value": 1.0}), ["m"])
-    assert row["cells"][0]["compared"] == ""
+    for nothing in ({}, {**compared, "verdict": "invalid", "why": "It fails."}):
+        (row,) = rows_of(view_of({"value": 1.0, **nothing}), ["m"])
+        assert row["cells"][0]["compared"] == ""
 
 
 def test_how_many_would_be_detected_if_nothing_were_there() -> None:
