@@ -144,7 +144,7 @@ def n_scored_concepts(scores: Floats) -> int:
     return int((~np.isnan(scores)).any(axis=0).sum())
 
 
-def detectable_deviation(error: float, tests: int, roots: int) -> float:
+def detectable_deviation(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
     """Minimum detectable deviation of one of several concepts, at power `POWER`, in the unit of its
     standard `error`.
 
@@ -152,7 +152,7 @@ def detectable_deviation(error: float, tests: int, roots: int) -> float:
     Source: quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
     """
     df = roots - 1
-    critical = stats.t.isf(ALPHA / 2 / tests, df)
+    critical = stats.t.isf(level / 2 / tests, df)
     return float(critical + stats.t.ppf(POWER, df)) * error
 
 
