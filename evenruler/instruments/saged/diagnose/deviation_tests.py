@@ -68,9 +68,9 @@ class MaxDeviationTest:
         return [concept for concept in self.ranked if leaves_out_0[concept]]
 
     @property
-    def farthest_reaching(self) -> int:
-        """The concept whose interval reaches farthest from 0."""
-        return int(np.nanargmax(np.maximum(np.abs(self.low), np.abs(self.high))))
+    def reach(self) -> float:
+        """How far from 0 the interval of any concept reaches."""
+        return float(np.nanmax(np.maximum(np.abs(self.low), np.abs(self.high))))
 
 
 def max_deviation_test(

@@ -85,8 +85,9 @@ class ConceptScores:
 
     @property
     def n_roots(self) -> int:
-        """Root items that every concept has a score of, at least."""
-        return int(self.n.min()) if self.concepts else 0
+        """Root items of which two concepts have a score, at least."""
+        n_scored = self.scores[self.concepts].notna().sum(axis=1)
+        return int((n_scored >= 2).sum())
 
     @property
     def scored_reference(self) -> list[str]:
@@ -97,6 +98,21 @@ class ConceptScores:
     def has_rank(self) -> bool:
         """Whether there are enough known names for the p of a rank."""
         return len(self.scored_reference) >= FEWEST_ALTERNATIVES
+
+
+@dataclass(frozen=True)
+class LargestDeviation(HeadlineTest):
+    """The headline of the furthest of several concepts, which is below the bound only where all
+    are.
+    """
+
+    reach: float = 0.0
+    """How far from 0 the simultaneous interval of any concept reaches."""
+
+    @property
+    def is_below(self) -> bool:
+        """Whether all intervals lie within the bound, and the positive control reaches it."""
+        return super().is_below and self.reach < self.bound
 
 
 @dataclass(frozen=True)
@@ -188,6 +204,10 @@ def score_concepts(
     deviations = _deviations_in_roots(answered, answered, feature_name)
     scores = deviations.groupby(level=["root_id", "concept"]).mean().unstack("concept")
     scores = scores.reindex(sorted(layout.replies["root_id"].unique()))
+    # As a concept of which a few replies are in another language.
+    is_scored = scores.notna().mean() >= 1 - MOST_UNANSWERED
+    left_out |= set(scores.columns[~is_scored])
+    scores = scores.loc[:, is_scored]
     persona = None
     control = plan["control"]
     if framed is not None and control is not None and control["concept"] in scores:
@@ -243,7 +263,7 @@ def _values_by_reply(layout: ScoreArrays, feature_name: str) -> "pd.Series[float
         for line, values in zip(configurations, layout.values[is_of_feature], strict=True)
     }
     values: pd.Series[float] = pd.concat(by_line, names=["line"]).dropna()
-    return values.reorder_levels(["root_id", "concept", "line"])
+    return values.reorder_levels([1, 2, 0])
 
 
 def find_outliers(scored: ConceptScores, seed: int) -> ConceptFindings:
@@ -268,21 +288,21 @@ def headline_test(scored: ConceptScores, findings: ConceptFindings, seed: int) -
     n = scored.n_roots
     facets = {ROOTS: n, "concepts": len(scored.concepts)}
     if deviations is None or n < FEWEST_ROOTS:
-        lacking = f"{_count_text(n, 'root item')} answered for every concept; {FEWEST_ROOTS} needed"
+        lacking = f"{_count_text(n, 'root item')} answered; {FEWEST_ROOTS} needed"
         if len(scored.concepts) < 2:
             lacking = (
                 f"{_count_text(len(scored.concepts), 'concept')} with at least half of the replies "
                 "usable; 2 needed"
             )
         return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
-    place = _reported_concept(deviations)
+    place = deviations.ranked[0]
     concept = scored.concepts[place]
     error = float(np.sqrt(np.nanmean(deviations.errors**2)))
     null = (
         f"labels of {len(scored.concepts)} concepts randomised within {n} root items, "
         f"{RANDOMISATIONS:,} randomisations, seed {seed}"
     )
-    return HeadlineTest(
+    return LargestDeviation(
         FAVOUR,
         ROOTS,
         facets,
@@ -296,15 +316,8 @@ def headline_test(scored: ConceptScores, findings: ConceptFindings, seed: int) -
         detects=detectable_deviation(error, len(scored.concepts), n),
         note=_outlier_text(scored, findings, concept),
         fixed=frozenset({"concepts"}),
+        reach=deviations.reach,
     )
-
-
-def _reported_concept(deviations: MaxDeviationTest) -> int:
-    """The furthest concept whose interval leaves out 0; without one, that whose interval reaches
-    farthest, so that all concepts lie within a bound that it lies within.
-    """
-    outliers = deviations.outliers
-    return outliers[0] if outliers else deviations.farthest_reaching
 
 
 def _declared_test(scored: ConceptScores) -> HeadlineTest:
@@ -595,7 +608,7 @@ def _outlier_text(scored: ConceptScores, findings: ConceptFindings, concept: str
     if len(findings.named) > MOST_NAMED:
         phrases.append(f"and {len(findings.named) - MOST_NAMED} more")
     if not findings.named:
-        phrases.append(f"No concept is named; the interval is that of {concept}")
+        phrases.append(f"No concept is named; the furthest is {concept}")
     if scored.left_out:
         left_out = ", ".join(scored.left_out)
         phrases.append(f"{left_out} left out: under half of the replies are usable")
