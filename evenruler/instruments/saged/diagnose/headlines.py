@@ -530,7 +530,11 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
         test = replace(test, control=control)
     labels = [f"{name} {interval.value:+.2g}" for name, interval in findings.named.items()]
     message = ", ".join(labels[:MOST_NAMED]) or "no concept stands out"
-    return replace(test, note=f"Difference of the models: {message}.")
+    return replace(
+        test,
+        note=f"Difference of the models: {message}.",
+        has_direction=scored.declared is not None,  # how far concepts lie apart has none
+    )
 
 
 def _scores_of_cells(cells: pd.DataFrame, place: str) -> pd.DataFrame:
