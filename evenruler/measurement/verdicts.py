@@ -99,6 +99,9 @@ class HeadlineTest:
     no_null: str | None = None
     """Why nothing can be detected, in words: the design has no randomisation that keeps what makes
     its units alike."""
+    no_below: str | None = None
+    """Why nothing can be below the bound, in words: the study would not detect effects of its
+    size."""
     no_verdict: str | None = None
     """Why the figure is only described: fewer levels than declared, selected on this model, or no
     sign."""
@@ -140,7 +143,9 @@ class HeadlineTest:
     @property
     def is_below(self) -> bool:
         """Whether the interval lies within the bound, and the positive control reaches it."""
-        if self.effect is None or self.control is None or not self.control.reaches(self.bound):
+        if self.effect is None or self.no_below:
+            return False
+        if self.control is None or not self.control.reaches(self.bound):
             return False
         return -self.bound < self.effect.low and self.effect.high < self.bound
 
@@ -264,6 +269,8 @@ def _not_below_reason(test: HeadlineTest) -> str:
     bound = f"{test.bound:.2g}"
     if test.control is None:
         return f"Not below {bound}: no positive control was asked."
+    if test.no_below:
+        return f"Not below {bound}: {test.no_below}."
     if not test.control.reaches(test.bound):
         value = f"{test.control.effect.value:.2g}"
         return f"Not below {bound}: the positive control reads {value}."
