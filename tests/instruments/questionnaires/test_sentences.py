@@ -9,7 +9,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.questionnaires.declare.sentences import (
     N_OF_I,
-    NotInEnglish,
+    NoSentenceError,
     Version,
     list_versions,
     refuse_items,
@@ -101,7 +101,7 @@ I say that we are late. | This is so. | a word of the first person that no rule 
 """),
     )
     def test_what_has_no_rule_is_refused(self, premise, hypothesis, reason) -> None:
-        with pytest.raises(NotInEnglish, match=reason):
+        with pytest.raises(NoSentenceError, match=reason):
             write_version(Version(1, person(), "plain"), premise, hypothesis, "source")
 
 
@@ -146,8 +146,10 @@ class TestVersions:
 class TestShipped:
     @pytest.mark.parametrize(
         ("name", "refused"),
-        [("gad-7", 0), ("phq-9", 0), ("soc-13", 0), ("ipip-extraversion", 0)]
-        + [("trust-in-people", 3), ("women-roles", 7), ("immigrants", 12)],
+        [
+            *(("gad-7", 0), ("phq-9", 0), ("soc-13", 0), ("ipip-extraversion", 0)),
+            *(("trust-in-people", 3), ("women-roles", 7), ("immigrants", 12)),
+        ],
     )
     def test_items_that_are_not_about_i_are_refused(self, name, refused) -> None:
         read, _ = load_questionnaire(SOURCES / f"{name}.yaml", SOURCES / "shared/scales")

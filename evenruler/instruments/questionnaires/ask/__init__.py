@@ -153,9 +153,7 @@ def _subject_requests(rows: pd.DataFrame, subject: ModelMeta) -> Iterator[Reques
         asked_rows = _request_rows(rows, method, None)
         if method == SENTENCE and subject.can("loglikelihood"):
             inputs = {"text": questions.join_sides(rows)}
-            yield RequestBatch(
-                "likelihoods", "loglikelihood", asked_rows, inputs, {"every": True}
-            )
+            yield RequestBatch("likelihoods", "loglikelihood", asked_rows, inputs, {"every": True})
         elif method in LIKELIHOODS and subject.can("in_place"):
             yield RequestBatch(
                 "likelihoods",

@@ -18,6 +18,7 @@ from evenruler.instruments.instrument import (
     entries_of_profile,
 )
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
+from evenruler.instruments.questionnaires.declare.sentences import refuse_items
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
     OPEN,
@@ -36,7 +37,6 @@ from evenruler.instruments.questionnaires.declare.source import (
     placebo_warnings,
     unlike_in_valence,
 )
-from evenruler.instruments.questionnaires.declare.sentences import refuse_items
 from evenruler.instruments.questionnaires.declare.subjects import Subject, load_subjects
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import Slug, StrictModel, read_yaml
@@ -218,7 +218,7 @@ class Settings(BaseSettings[Source]):
     subjects: BySize[Annotated[int, Field(ge=0)]] = by_size(6, 20, 20)
     """The most subjects that items are asked about besides I; below 20 nothing is detected."""
     least: int = Field(default=6, ge=2)
-    """Fewest items for a verdict."""
+    """Fewest items for a verdict; below it, none is asked about other subjects."""
     asked: ByProfile[bool] = True
     """Whether the pipeline asks models; if not, it only builds rows, and models are asked when
     measured."""
@@ -269,7 +269,7 @@ class Settings(BaseSettings[Source]):
         few.
         """
         if not source.twins:
-            return ["no item has a twin (`twins`), so no score has a control or a verdict"]
+            return ["no item has a twin (`twins`), so no answer is compared with the impersonal"]
         warnings: list[str] = []
         for slug, item in source.items.items():
             complaints = chain(

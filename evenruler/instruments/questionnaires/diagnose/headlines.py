@@ -25,7 +25,7 @@ from evenruler.instruments.questionnaires.declare import (
 )
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.sentences import ALL_THE_TIME
-from evenruler.instruments.questionnaires.declare.subjects import I
+from evenruler.instruments.questionnaires.declare.subjects import FIRST_PERSON
 from evenruler.instruments.questionnaires.diagnose.population import (
     check_accuracy_validity,
     interval_of,
@@ -59,6 +59,7 @@ FITS = "fits"
 
 FEWEST_FITS = 6
 """Fewest fits for a verdict: of 2**6 ways to give them signs, two are as far as all alike."""
+
 
 @dataclass(frozen=True)
 class CorpusPair:
@@ -304,9 +305,7 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
         yield from _moves_by_corpora(record, checks[name], level)
 
 
-def i_or_others_of_fits(
-    fits: Sequence[Record[QuestionnairePlan]], method: str
-) -> HeadlineTest:
+def i_or_others_of_fits(fits: Sequence[Record[QuestionnairePlan]], method: str) -> HeadlineTest:
     """The headline of fits by one method; without a verdict where other subjects were not asked
     about.
     """
@@ -342,9 +341,7 @@ def _unasked_reason(record: Record[QuestionnairePlan], method: str) -> str:
     return "it was not asked about other subjects than I"
 
 
-def sentence_answers(
-    fits: Sequence[Record[QuestionnairePlan]], method: str
-) -> pd.DataFrame:
+def sentence_answers(fits: Sequence[Record[QuestionnairePlan]], method: str) -> pd.DataFrame:
     """Answers in points to every sentence about I and others: means over fits, of sentences that
     all fits have. Columns as `schemas.SUBJECT_SCORES`, without those of models, and `answer`.
     """
@@ -364,7 +361,7 @@ def sentence_answers(
 def _tables_by_subject(answers: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Answers about I, [items, wordings], and about others, [items, subjects]."""
     uncontrolled = answers[answers["control"] == ""]
-    is_own = uncontrolled["subject"] == I
+    is_own = uncontrolled["subject"] == FIRST_PERSON
     own = uncontrolled[is_own].pivot(index="item", columns="wording", values="answer")
     others = uncontrolled[~is_own].pivot(index="item", columns="subject", values="answer")
     return own, others.loc[own.index]
@@ -506,7 +503,7 @@ def subject_figures(own: pd.DataFrame, others: pd.DataFrame) -> Iterator[Figure]
     yield Figure(
         "rank_of_i", float(rank.less_far), subjects, "subjects", p=rank.p, reason=rank.lacking
     )
-    for subject, answer in {I: mean_of_i, **by_subject.to_dict()}.items():
+    for subject, answer in {FIRST_PERSON: mean_of_i, **by_subject.to_dict()}.items():
         dimensions = {"subject": str(subject)}
         yield Figure("subject_response", float(answer), items, UNIT, dimensions=dimensions)
     for item, difference in (own.mean(axis=1) - others.mean(axis=1)).items():

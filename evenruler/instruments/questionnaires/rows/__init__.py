@@ -22,6 +22,12 @@ from evenruler.instruments.questionnaires.declare.plan import (
     ScoringPlan,
     WordingPlan,
 )
+from evenruler.instruments.questionnaires.declare.sentences import (
+    list_versions,
+    refuse_items,
+    with_term,
+    write_version,
+)
 from evenruler.instruments.questionnaires.declare.shared import OPEN, first_pairs
 from evenruler.instruments.questionnaires.declare.source import (
     FAMILY,
@@ -35,12 +41,6 @@ from evenruler.instruments.questionnaires.declare.source import (
     twin_of,
 )
 from evenruler.instruments.questionnaires.declare.subjects import Subject
-from evenruler.instruments.questionnaires.declare.sentences import (
-    list_versions,
-    refuse_items,
-    with_term,
-    write_version,
-)
 from evenruler.models.declarations import Catalogue
 from evenruler.tables import table_of
 from evenruler.tables.ids import common_columns, row_id, split_duplicates
@@ -76,9 +76,7 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
         messages.append(_refused_message(rows.refused, len(source.items)))
     plan = plan_with_sizes(
         declaration,
-        lambda settings: _build_plan(
-            declaration.name, source, settings, catalogue, rows.refused
-        ),
+        lambda settings: _build_plan(declaration.name, source, settings, catalogue, rows.refused),
     )
     return BuiltInstrument(tables, plan, messages)
 
@@ -401,4 +399,3 @@ def _intensified_rows(
                 "hypothesis": hypothesis,
                 "begin": begin,
             }
-
