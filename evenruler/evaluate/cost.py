@@ -118,6 +118,15 @@ def detectable_effect_text(plan: Plan, size: Size, method: str | None) -> str | 
     return effect_text if method != OPTIONS else None
 
 
+def power_text(detects: str | None) -> str:
+    """What a study detects, in words; `detects`: as from `detectable_effect_text`."""
+    if detects is None:
+        return "no verdict is possible"
+    if not detects:
+        return "what it detects is not known"
+    return f"8 of 10 such studies detect {detects}"
+
+
 def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
     """For each method and size: its cost for a model that can do everything, and the effect it
     detects, in words.
@@ -137,17 +146,7 @@ def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, C
                 door.requests(benchmark.tables, plan, {}, replace(subject, method=method))
             )
             if cost.requests:
-                power_text = (
-                    f"80 of 100 such studies find {detects}"
-                    if detects
-                    else "what they find is not known"
-                )
-                yield (
-                    method,
-                    size,
-                    cost,
-                    "no verdict is possible" if detects is None else power_text,
-                )
+                yield method, size, cost, power_text(detects)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A reference set is a table of nouns: `noun, theme, subtheme, count, gendered, gendered_form`, and
 `slope`, what the noun gains along the criterion. A headline is a difference of two groups of words;
-it is compared with the differences of two themes. Files are read elsewhere (`data/reference/`).
+it is compared with the differences of two themes. Files are read elsewhere (`evenruler/reference_sets/`).
 
 Source: controls.md of the specification, section 2, rules 6 to 8, and section 3, Probes.
 """
@@ -53,8 +53,8 @@ class Cut:
 DECLARED = Cut()
 
 _OTHER_COUNTS = (
-    Cut("never tagged nouns, too", fewest_tags=0),
     Cut("nouns tagged twice", fewest_tags=2),
+    Cut("nouns tagged three times", fewest_tags=3),
     Cut("nouns tagged five times", fewest_tags=5),
 )
 _OTHER_SPLITS = (
@@ -219,7 +219,7 @@ def rate_same_test(
         seed: Seed of which pairs are drawn, and of which words are paired.
     """
     rng = np.random.default_rng(seed)
-    in_order = rows.sort_values("noun", kind="stable")
+    in_order = rows.sort_values("noun")
     words_by_theme = [words.tolist() for _, words in in_order.groupby("theme", sort=False)["noun"]]
     pairs = list(itertools.combinations(words_by_theme, 2))
     if len(pairs) > most_pairs:

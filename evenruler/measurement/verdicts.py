@@ -107,6 +107,8 @@ class HeadlineTest:
     """The effect that is detected in 8 of 10 such studies."""
     note: str | None = None
     """A sentence added to any verdict, for example who stands out."""
+    has_direction: bool = True
+    """Whether the sign of a difference says which of two has more; of a spread it does not."""
     fixed: frozenset[str] = frozenset()
     """The facets that are no sample: the verdict is about these levels alone."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
@@ -180,6 +182,7 @@ def judge(test: HeadlineTest, validity: ValidityCheck | None = None) -> Headline
         positive_low=finite_or_none(control.low),
         positive_high=finite_or_none(control.high),
         positive_p=test.control.p if test.control else None,
+        note=test.note,
     )
 
 

@@ -6,12 +6,12 @@ answers. Prints a Markdown table.
 
 Each draw deals the roles of whole units at random: in half of the units the first text becomes the
 second one, with its length and frequency. So the lean is 0 over draws, whatever the model does, and
-an `effect` or a `not specific` is false; `no effect` is true. Answers are those that authors
+`detected` is false; `below` is true. Answers are those that authors
 published (StereoSet, BBQ), where there are any; else scripted ones, drawn anew in each draw: the
 shorter text is likelier (by `PENALTY` nats a token), units differ (`OF_UNITS` nats), items too (1
 nat). Where the shorter one always wins, nothing is drawn but roles.
 
-With `--detects`: the lean that gets the verdict `effect`, of its sign, in 80 of 100 draws. Roles
+With `--detects`: the lean that is `detected` with its sign, in 80 of 100 draws. Roles
 are dealt likewise, of answers that SmolLM2 gives to all items (those that authors published, where
 there are any); then as many items, drawn one by one, are turned to the first text as make the lean:
 so items of a unit go together as they do on that model.
@@ -34,7 +34,7 @@ from evenruler.instruments.external import ask, declare, rows
 from evenruler.instruments.external.diagnose import lean_headline, lean_weights
 from evenruler.instruments.instrument import Declaration, ModelMeta
 from evenruler.measurement.figures import HeadlineFigure, Verdict
-from evenruler.measurement.verdicts import ValidityCheck, judge
+from evenruler.measurement.verdicts import judge
 from evenruler.models.answer_logs import LoggedModel
 from evenruler.models.catalogue import load_model
 from evenruler.models.declarations import Catalogue, ModelEntry
@@ -143,12 +143,10 @@ def judge_lean(items: pd.DataFrame, plan: dict[str, Any], seed: int) -> Headline
         items,
         plan["score"],
         plan["units"],
-        plan["smallest"],
+        plan["bound"],
         seed,
     )
-    (figure,) = judge([(lean, ValidityCheck())])
-    assert isinstance(figure, HeadlineFigure)
-    return figure
+    return judge(lean)
 
 
 def describe_size(items: pd.DataFrame) -> str:
@@ -157,7 +155,7 @@ def describe_size(items: pd.DataFrame) -> str:
 
 
 def find_power(items: pd.DataFrame, plan: dict[str, Any], lean: float, draws: int) -> float:
-    """Share of the draws in which a planted lean is an effect of its sign."""
+    """Share of the draws in which a planted lean is detected with its sign."""
     hits = 0
     for draw in range(draws):
         leaning = plant_lean(
@@ -167,7 +165,7 @@ def find_power(items: pd.DataFrame, plan: dict[str, Any], lean: float, draws: in
             np.random.default_rng([draw, len(items)]),
         )
         figure = judge_lean(leaning, plan, draw)
-        hits += figure.verdict == Verdict.EFFECT and (figure.value or 0) > 0
+        hits += Verdict(str(figure.verdict)).is_detected and (figure.value or 0) > 0
     return hits / draws
 
 
@@ -231,7 +229,7 @@ def print_false(
                 ).verdict
             )
         ] += 1
-    false = counts[Verdict.EFFECT] + counts[Verdict.NOT_SPECIFIC]
+    false = sum(counts[verdict] for verdict in Verdict if verdict.is_detected)
     low, _ = proportion_confint(false, draws, method="wilson")
     fails = " FAILS" if low > 0.05 else ""
     share = f"{false / draws:.3f} [{low:.3f}]{fails}"

@@ -1,4 +1,4 @@
-"""What untrained models say to published benchmarks: nothing was learned, so an `effect` is false.
+"""What untrained models say to published benchmarks: nothing was learned, so `detected` is false.
 
 Needs the packages of requirements-models.txt. Prints Markdown tables: each model and benchmark,
 then how often which verdict was given.
@@ -69,7 +69,7 @@ def main(seeds: int = 10, only: str = "") -> None:
     counts: dict[str, Counter[str]] = {name: Counter() for name in benchmarks}
     print_head(
         *("seed", "benchmark", "share [interval]", "shorter wins"),
-        *("lean", "at equal length", "verdict"),
+        *("lean", "verdict"),
     )
     with TemporaryDirectory() as place:
         for seed in range(seeds):
@@ -97,7 +97,6 @@ def print_figures(seed: int, name: str, figures: pd.DataFrame) -> None:
         f"{share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}]",
         f"{figures.loc['shorter_wins', 'value']:.3f}",
         f"{lean['value']:.3f}",
-        f"{lean['specific']:.3f}",
         lean["verdict"],
     )
 

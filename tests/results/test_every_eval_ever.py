@@ -135,7 +135,14 @@ FIGURES = [
     figure_row("alpha", 0.9),
     figure_row("r", -0.5, **{**CONFIRMED, "verdict": "inconclusive"}),
     figure_row("spread", 0.6, **CONFIRMED),
-    figure_row("spread", None, set="validation", reason="fewer than two attributes", smallest=0.1),
+    figure_row(
+        "spread",
+        None,
+        set="validation",
+        reason="fewer than two attributes",
+        bound=0.1,
+        verdict="descriptive",
+    ),
 ]
 """Two confirmatory figures, one of validity that stays here, and an amount without a value."""
 
@@ -177,9 +184,9 @@ def test_figures_with_interval_control_and_verdict(stored_result, tmp_path):
         "num_samples": 20,
     }
     details = spread["score_details"]["details"]
-    assert (details["placebo"], details["verdict"], details["why"]) == (
-        "0.2",
-        "effect",
+    assert (details["bound"], details["verdict"], details["why"]) == (
+        "0.05",
+        "detected",
         CONFIRMED["why"],
     )
     assert spread["metric_config"]["lower_is_better"] is False

@@ -43,19 +43,21 @@ READS: ColumnsByTable = {
     "texts": (
         *("id", "item", "key", "unit", "part", "condition", "stratum"),
         *("prompt", "role", "text", "right", "criterion", "frequency"),
-    )
+    ),
+    "likeness": ("unit", "log_frequency", "likeness"),
 }
 
 PLANNED: PlanKeys = (
     "between",
+    "bound",
     "corpus",
     "dimensions",
+    "gain",
     "most",
     "name",
     "prefixed",
     "prefixes",
     "score",
-    "smallest",
     "tools",
     "units",
 )

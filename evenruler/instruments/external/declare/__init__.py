@@ -2,9 +2,10 @@
 score.
 """
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal, TypedDict
 
 import pandas as pd
 from pydantic import Field, PrivateAttr, field_validator, model_validator
@@ -38,12 +39,14 @@ from evenruler.strict import (
 from evenruler.text.english import slug_of
 
 __all__ = [
+    "GAIN",
     "LEAN",
     "NOT_STATED",
     "SCORES",
     "ExternalPlan",
     "File",
     "Layout",
+    "PlannedGain",
     "Score",
     "Settings",
     "Source",
@@ -58,6 +61,9 @@ Score = Literal["preference", "stereoset", "bbq"]
 ColumnRole = Literal["first", "second", "unit", "part", "direction", "condition"]
 
 LEAN: Final = "lean"
+GAIN: Final = "gain"
+GAIN_OF_PART: Final = "gain_of_part"
+GAIN_APART: Final = "gain_apart"
 REMEDY: Final = (
     "name the layout that the file has, or write its items as a table with the layout "
     "pairs (docs/external.md)"
@@ -91,6 +97,9 @@ SCORES: Final[dict[Score, dict[str, str]]] = _FIGURES["scores"]
 OURS: Final[dict[str, str]] = _FIGURES["ours"]
 """In words: the published figures by score, exactly as their authors define them; and our
 descriptive figures."""
+
+OF_GAINS: Final = (GAIN_OF_PART, GAIN_APART)
+"""Figures of benchmarks whose headline is the gain."""
 
 WORDS: Final = ("occupations", "professions", "targets")
 """Units whose names are meaningful to readers."""
@@ -137,6 +146,46 @@ def table_in(path: Path, separator: str, columns: Iterable[str]) -> list[dict[st
     return [row for _, row in rows]
 
 
+class PlannedGain(TypedDict):
+    """A `Gain`, as plans hold it."""
+
+    along: Literal["criterion", "part"]
+    low: str
+    high: str
+    texts: list[str]
+    compared: str | None
+
+
+class Gain(StrictModel):
+    """A headline of units with a criterion: how much the first words gain on the second along it,
+    from its low end to its high one.
+    """
+
+    along: Literal["criterion", "part"] = "criterion"
+    """`criterion`: a published percentage of each unit, on its logit, from 10% to 90%. `part`: the
+    two parts of items, `low` and `high`, where first texts are those of a part's own words."""
+    low: Text
+    high: Text
+    """The ends in words, or the parts."""
+    texts: list[Text] = Field(default_factory=list, max_length=2)
+    """What gains, and on what, in words; by default the texts of the source."""
+    compared: Text | None = None
+    """A part that lacks the construct, which the others are compared with."""
+    likeness: Text | None = None
+    """A CSV in the shared folder of the family's sources: a row a unit, with `log_frequency` of its
+    name, and numbers that say how alike units are to a declared model (`studies.likeness`)."""
+
+    def planned(self, texts: list[str]) -> PlannedGain:
+        """As plans hold it; `texts`: those of the source."""
+        return {
+            "along": self.along,
+            "low": self.low,
+            "high": self.high,
+            "texts": self.texts or texts,
+            "compared": self.compared,
+        }
+
+
 class Source(instrument.Source):
     """A published benchmark."""
 
@@ -159,9 +208,11 @@ class Source(instrument.Source):
     """Separator between a prompt and its text."""
     texts: list[Text] = Field(default=[*TEXTS], min_length=2, max_length=2)
     """What the first and the second text of an item are, in words."""
-    detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
-    """By condition, the minimum detectable lean (power .8) of all items
-    (`studies.hostile.external_roles --detects`)."""
+    gain: Gain | None = None
+    """Makes the gain along a criterion the headline, and not the lean."""
+    detects: dict[Slug, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """By condition, the lean, or the gain in nats, that is detected in 8 of 10 studies of all items
+    (`studies.hostile.external_words --detects`)."""
     agreement: SharedTrait | None = None
     """The concept of units, if other instruments measure them too."""
     prefixes: PlaceboPrefixes | None = None
@@ -174,6 +225,7 @@ class Source(instrument.Source):
             return self.prefixes.placebos
         return [*PLACEBOS] if self.in_english and says_language(self) else []
 
+    _likeness: pd.DataFrame | None = PrivateAttr(default=None)
     _of_authors: pd.DataFrame = PrivateAttr(
         default_factory=lambda: pd.DataFrame(columns=["benchmark", "model"])
     )
@@ -184,6 +236,11 @@ class Source(instrument.Source):
         figures.
         """
         return self._of_authors.assign(model=self._of_authors["model"] + " (published answers)")
+
+    @property
+    def likeness(self) -> pd.DataFrame | None:
+        """How alike units are, by unit, once `load` has read it; None where nothing is declared."""
+        return self._likeness
 
     @field_validator("columns")
     @classmethod
@@ -209,6 +266,8 @@ class Source(instrument.Source):
             raise ValueError(
                 f"`detects` names {', '.join(sorted(strange))}, expected {', '.join(conditions)}"
             )
+        if self.gain and self.score != "preference":
+            raise ValueError(f"`gain` belongs to the score preference, not {self.score}")
         has_own_score = self.layout in ("stereoset", "bbq")
         if (self.score == "preference") == has_own_score:
             raise ValueError(f"the layout {self.layout} cannot be scored as {self.score}")
@@ -227,8 +286,10 @@ class Settings(instrument.BaseSettings[Source]):
     """Most items, evenly spread, whose texts are asked again after placebo sentences."""
     most_placebos: BySize[Annotated[int, Field(ge=1)]] = by_size(3, 3, 1_000)
     """Most placebo sentences."""
-    smallest: float = Field(default=0.1, gt=0, lt=1)
-    """Smallest lean of interest; .1 is 5 points of the share."""
+    bound: float = Field(default=0.1, gt=0, lt=1)
+    """X of `below X` for a lean; .1 is 5 points of the share."""
+    bound_of_gain: float = Field(default=math.log(2), gt=0)
+    """X of `below X` for a gain, nats: by default a factor of two."""
 
     @property
     def third_party(self) -> bool:
@@ -248,13 +309,16 @@ class Settings(instrument.BaseSettings[Source]):
         return {}
 
     def detects(self, source: Source, method: str | None = None) -> str | None:
-        """Minimum detectable lean by condition, as stated in the source; None unless all items are
-        asked.
+        """What is detected in 8 of 10 studies, by condition, as stated in the source; None unless
+        all items are asked.
         """
-        detectable_leans: list[str] = []
-        for condition, lean in source.detects.items():
-            detectable_leans.append(f"a lean of {lean:.2f} ({condition})")
-        return ", ".join(detectable_leans) if self.most >= EVERY else None
+        detected: list[str] = []
+        for condition, size in source.detects.items():
+            if source.gain:
+                detected.append(f"a gain of {math.exp(size):.1f}-fold ({condition})")
+            else:
+                detected.append(f"a lean of {size:.2f} ({condition})")
+        return ", ".join(detected) if self.most >= EVERY else None
 
     def warnings(self, source: Source) -> list[str]:
         """Warnings for readers of its figures."""
@@ -283,7 +347,9 @@ class ExternalPlan(Plan):
     """Which dimensions of figures the columns `part` and `condition` are."""
     most: int
     """Most items of each unit and condition."""
-    smallest: float
+    bound: float
+    gain: PlannedGain | None
+    """The headline where units have a criterion; else it is the lean."""
     corpus: bool
     """Whether word frequencies are counted."""
     agreement: PlannedTrait | None
@@ -295,7 +361,16 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     if (shared / OF_AUTHORS).exists():
         rows = pd.read_csv(shared / OF_AUTHORS)
         source._of_authors = rows[rows["benchmark"] == path.stem]
+    if source.gain and source.gain.likeness:
+        source._likeness = _read_likeness(shared / source.gain.likeness)
     return source
+
+
+def _read_likeness(path: Path) -> pd.DataFrame:
+    """By unit: `log_frequency` and components of likeness. UserError if there is no such file."""
+    if not path.exists():
+        raise UserError("no such file", where=str(path), remedy="put it there or fix `likeness`")
+    return pd.read_csv(path, index_col="unit")
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
@@ -304,34 +379,61 @@ def takes(catalogue: Catalogue, model: str) -> bool:
 
 
 def headings(plan: ExternalPlan) -> list[FigureHeading]:
-    """The lean, which has a verdict, the published figures of its score, and our descriptive
-    figures.
-    """
-    lean = (
-        "2 x share - 1, from -1 to 1: how much more often the first text is preferred to the "
-        "second. Placebo: "
-        "what differences in length and word frequency alone predict; the rest is the lean at "
-        "equal length and "
-        "frequency"
-    )
+    """The headline, the published figures of its score, and our descriptive figures."""
     published = [
         FigureHeading(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()
     ]
     leading = " and ".join(LEADING[plan["score"]].values())
-    ours = [
-        FigureHeading(name, name.replace("_", " "), meaning.format(leading=leading))
-        for name, meaning in OURS.items()
-    ]
-    first, second = plan.get("texts", TEXTS)
-    says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]
-    ends = ["often the first", "often the second"] if plan["units"] in WORDS else None
-    beyond = (
-        "It does not show what the model would do, nor that the benchmark measures what it names."
+    ours: list[FigureHeading] = []
+    for name, meaning in OURS.items():
+        if name not in OF_GAINS or plan["gain"]:
+            ours.append(
+                FigureHeading(name, name.replace("_", " "), meaning.format(leading=leading))
+            )
+    gain = plan["gain"]
+    headline = _lean_heading(plan) if gain is None else _gain_heading(plan, gain)
+    return [headline, *published, *ours]
+
+
+NOT_SHOWN: Final = (
+    "It does not show what the model would do, nor that the benchmark measures what it names."
+)
+
+
+def _lean_heading(plan: ExternalPlan) -> FigureHeading:
+    meaning = (
+        "how much more often the first text is preferred to the second, 2 x share - 1, from -1 to "
+        "1, at equal length and word frequency; tested against a liking for words, whatever is "
+        "said with them"
     )
-    words: dict[str, Any] = {
-        "says": says,
-        "size": "in {share:.0f}% of pairs",
-        "ends": ends,
-        "not_shown": beyond,
-    }
-    return [FigureHeading(LEAN, LEAN, lean, figure_type="headline", **words), *published, *ours]
+    first, second = plan.get("texts", TEXTS)
+    return FigureHeading(
+        LEAN,
+        LEAN,
+        meaning,
+        figure_type="headline",
+        says=[f"{first} wins more often than {second}", f"{second} wins more often than {first}"],
+        size="in {share:.0f}% of pairs",
+        ends=["often the first", "often the second"] if plan["units"] in WORDS else None,
+        not_shown=NOT_SHOWN,
+    )
+
+
+def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
+    first, second = gain["texts"]
+    meaning = (
+        f"how much {first} gains on {second} from {gain['low']} to {gain['high']}, nats; what "
+        f"words are worth in all {plan['units']} alike is no part of it"
+    )
+    between = f"from {gain['low']} to {gain['high']}"
+    return FigureHeading(
+        GAIN,
+        GAIN,
+        meaning,
+        figure_type="headline",
+        says=[f"{first} gains on {second} {between}", f"{second} gains on {first} {between}"],
+        size="{factor:.1f}-fold",
+        measured_in="nats",
+        ends=[f"{first} likelier", f"{second} likelier"],
+        not_shown=NOT_SHOWN,
+    )

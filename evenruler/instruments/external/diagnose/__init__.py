@@ -1,21 +1,44 @@
-"""The published score of a benchmark on a model, the lean with a verdict, and how even the ruler
-is.
+"""The published score of a benchmark on a model, its headline with a verdict, and how even the
+ruler is.
 
-The lean comes with its specific part, what is left at equal length and equal frequency of words.
+The headline is the lean (`lean`), or the gain along a criterion where units have one (`gain`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy import stats
 
 from evenruler.instruments.external import schemas
 from evenruler.instruments.external.ask import READS, sample_texts
-from evenruler.instruments.external.declare import LEADING, LEAN, ExternalPlan, Score, name_part
+from evenruler.instruments.external.declare import (
+    GAIN,
+    GAIN_APART,
+    GAIN_OF_PART,
+    LEADING,
+    LEAN,
+    ExternalPlan,
+    Score,
+    name_part,
+)
+from evenruler.instruments.external.diagnose.gain import (
+    LOG_FREQUENCY,
+    GainDesign,
+    gain_estimates,
+    gain_headline,
+    gain_items,
+    likeness_table,
+)
+from evenruler.instruments.external.diagnose.lean import (
+    LeanRegression,
+    differing_words,
+    jackknife_estimate,
+    lean_headline,
+    lean_weights,
+    positive_control,
+)
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
     Evidence,
@@ -29,7 +52,7 @@ from evenruler.instruments.methods.choice import count_replies
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, estimates, jackknifed_r, rows_by_benchmark
 from evenruler.measurement.estimates import correlation_figure
-from evenruler.measurement.facets import Estimate, PairedPlacebos
+from evenruler.measurement.facets import Estimate
 from evenruler.measurement.figures import (
     UNDEFINED,
     WHOLE,
@@ -39,195 +62,16 @@ from evenruler.measurement.figures import (
 from evenruler.measurement.inputs import FEWEST_FOR_SPREAD, Floats
 from evenruler.measurement.nonresponse import mark_by_validity, validity_of_replies
 from evenruler.measurement.reliability import concept_rows, icc_agreement
-from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
+from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import rms_placebo_shift
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, build_headline_test, judge
+from evenruler.measurement.verdicts import (
+    HeadlineTest,
+    PositiveControl,
+    ValidityCheck,
+    judge_all,
+)
 from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.schemas import CONCEPTS
-
-FLIPS = 10_000
-"""Random sign flips of whole units, for the p of the null."""
-
-LONGEST = 3.0
-"""Tokens at which a difference in length is clipped."""
-
-LEAST_EACH = 0.1
-"""Least share of all weight on each side of equal length and of equal frequency (equal items count
-on both), so that the lean at equality is interpolated, not extrapolated."""
-
-_SINGULAR = 1e-10
-"""Fraction of the largest eigenvalue below which a direction of the covariates does not vary."""
-
-
-def lean_weights(items: pd.DataFrame, score: Score) -> Floats:
-    """[items] weights for which the mean lean is 2 x the published share - 1, or the published bias
-    score.
-
-    StereoSet's is a mean over targets. BBQ's counts all answers in ambiguous contexts (`unknown` as
-    0, which is the effect of its factor 1 - accuracy), and answers other than `unknown` in
-    disambiguated ones.
-    """
-    item_weights = np.ones(len(items))
-    if score == "stereoset":
-        item_weights /= items.groupby("unit")["item"].transform("size")
-    if score == "bbq":
-        item_weights *= items["known"] | (items["condition"] != DISAMBIGUATED)
-    return np.asarray(item_weights, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Lean:
-    """Sums by unit for a weighted regression of the lean on its confounds, length and frequency."""
-
-    units: NDArray[np.object_]
-    """[g] labels."""
-    products: Floats
-    """[g, p, p] of covariates with each other; the first is the intercept."""
-    moments: Floats
-    """[g, p] of covariates with the lean."""
-    smallest_share: float
-    """The smallest share of the weight on either side of a confound."""
-
-    @classmethod
-    def from_items(cls, items: pd.DataFrame, score: Score) -> "Lean":
-        """From answered items, by `schemas.ITEMS`."""
-        codes, units = pd.factorize(items["unit"], sort=True)
-        length = items["length"].to_numpy(dtype=np.float64)
-        confounds = [
-            np.sign(length),
-            length.clip(-LONGEST, LONGEST),
-            items["frequency"].to_numpy(dtype=np.float64),
-        ]
-        x = np.column_stack([np.ones(len(items)), *confounds])
-        weight = lean_weights(items, score)
-        sides: list[float] = []
-        for confound in confounds:
-            sides.append(weight[confound >= 0].sum())
-            sides.append(weight[confound <= 0].sum())
-        smallest_share = float(min(sides) / max(weight.sum(), 1.0))
-        lean = items["lean"].to_numpy(dtype=np.float64)
-        weighted = weight[:, None] * x
-        n_units, n_columns = len(units), x.shape[1]
-        products = np.zeros((n_units, n_columns, n_columns))
-        moments = np.zeros((n_units, n_columns))
-        row_products = weighted[:, :, None] * x[:, None, :]
-        np.add.at(products, codes, row_products)
-        np.add.at(moments, codes, weighted * lean[:, None])
-        return cls(np.asarray(units, dtype=object), products, moments, smallest_share)
-
-    @property
-    def unit_weights(self) -> Floats:
-        """[g] weight of each unit."""
-        return self.products[:, 0, 0]
-
-    @property
-    def df(self) -> float:
-        """Effective number of units (Kish 1965) minus one, which accounts for units of unequal
-        weight.
-        """
-        counts = self.unit_weights
-        effective = float(counts.sum() ** 2 / (counts**2).sum())
-        return max(1.0, effective - 1)
-
-    @property
-    def is_told(self) -> bool:
-        """Whether the intercept is identified beside the confounds: not if nearly every first text
-        is longer, say.
-        """
-        if self.smallest_share < LEAST_EACH:
-            return False
-        whole = self.products.sum(axis=0)
-        tolerance = _SINGULAR * np.abs(whole).max()
-        rank = np.linalg.matrix_rank(whole, tolerance, True)
-        rank_of_confounds = np.linalg.matrix_rank(whole[1:, 1:], tolerance, True)
-        return bool(rank > rank_of_confounds)
-
-    def mean(self) -> Floats:
-        """[1 + g] the lean of all units, then leaving out each unit."""
-        return _without_each(self.moments[:, 0]) / _without_each(self.unit_weights)
-
-    def specific(self) -> Floats:
-        """[1 + g] the intercept beside the confounds, the lean at equal length and frequency;
-        likewise.
-        """
-        products, moments = _without_each(self.products), _without_each(self.moments)
-        inverse = np.linalg.pinv(products, rcond=_SINGULAR, hermitian=True)
-        intercepts: Floats = np.einsum("gp,gp->g", inverse[:, 0], moments)
-        return intercepts
-
-    def shares(self) -> tuple[Floats, Floats]:
-        """[g] contributions of units to the lean and to its specific part, times g, so that their
-        means are these.
-        """
-        whole, g = self.products.sum(axis=0), len(self.units)
-        intercept = np.linalg.pinv(whole, rcond=_SINGULAR, hermitian=True)[0]
-        of_lean = g * self.moments[:, 0] / self.unit_weights.sum()
-        return of_lean, g * self.moments @ intercept
-
-
-def _without_each(sums: Floats) -> Floats:
-    """The sum over all units, then leaving out each unit."""
-    whole = sums.sum(axis=0, keepdims=True)
-    return np.concatenate([whole, whole - sums])
-
-
-def jackknife_estimate(values: Floats, df: float) -> Estimate:
-    """Jackknife estimate; `values`: the value of all units, then those leaving out each unit."""
-    without, g = values[1:], len(values) - 1
-    squares = float(((without - without.mean()) ** 2).sum())
-    return Estimate(float(values[0]), (g - 1) / g * squares, df)
-
-
-def lean_headline(
-    items: pd.DataFrame, score: Score, units: str, smallest: float, seed: int
-) -> HeadlineTest:
-    """The lean of a benchmark with its null, the part that length and frequency explain (placebo),
-    and the rest.
-
-    `items`: by `schemas.ITEMS`, of one condition where conditions are scored separately; `units`:
-    in the plural.
-    Source: docs/external.md ("The lean"); Kish (1965), Survey sampling, for effective units.
-    """
-    lean_sums = Lean.from_items(items, score)
-    g = len(lean_sums.units)
-    levels = {units: g}
-    whole = lean_sums.unit_weights.sum()
-    if g < FEWEST_UNITS or not whole or (whole - lean_sums.unit_weights).min() <= 0:
-        few = f"{g} {units} (at least {FEWEST_UNITS} needed)"
-        return HeadlineTest(LEAN, units, levels, None, smallest, lacking=few)
-    mean = lean_sums.mean()
-    paired: PairedPlacebos | None = None
-    lacking: str | None = None
-    if lean_sums.is_told:
-        paired = _pair_lean_placebo(mean, lean_sums.specific(), lean_sums.df)
-    else:
-        lacking = (
-            "pairs that nearly all differ in length or frequency in the same direction, so "
-            "the lean is confounded"
-        )
-    p_null = sign_flips(lean_sums.moments[:, 0], seed, FLIPS)
-    return build_headline_test(
-        LEAN,
-        units,
-        levels,
-        jackknife_estimate(mean, lean_sums.df),
-        p_null,
-        paired,
-        smallest,
-        lacking,
-    )
-
-
-def _pair_lean_placebo(lean: Floats, specific: Floats, df: float) -> PairedPlacebos:
-    """The lean paired with the part that length and frequency explain; arguments [1 + g], leaving
-    out each unit.
-    """
-    return PairedPlacebos(
-        float(lean[0] - specific[0]),
-        jackknife_estimate(specific, df),
-        jackknife_estimate(specific - lean / 2, df),
-    )
-
 
 __all__ = [
     "TABLES",
@@ -235,7 +79,9 @@ __all__ = [
     "contrast",
     "evidence",
     "figures",
+    "gain_headline",
     "headlines_of",
+    "lean_headline",
     "split_by_dimension",
 ]
 
@@ -307,13 +153,6 @@ RANGES: Final = {
 }
 """Ranges of published figures, to which intervals are clipped; 0 to 1 for the others."""
 
-FITNESS: Final[Mapping[Score, tuple[str, float, str]]] = {
-    "stereoset": ("lms", 50.0, "the language modeling score"),
-    "bbq": ("accuracy_dis", 1 / 3, "accuracy in disambiguated contexts"),
-}
-"""By score, the figure that shows whether a model can do the task, its value at chance, and its
-name in words."""
-
 
 def figures(
     name: str,
@@ -338,24 +177,41 @@ def figures(
             figure = _over_units(figure_name, figure_function, sums, level, plan["units"])
             published.append(replace(figure, dimensions=dimensions))
     replies = scores["replies"]
-    of_replies = validity_of_replies(count_replies(replies)) if len(replies) else ValidityCheck()
-    fit = _check_task_validity(score, published) if of_replies == ValidityCheck() else of_replies
+    fit = validity_of_replies(count_replies(replies)) if len(replies) else ValidityCheck()
+    control = positive_control(items, score, resampling.seed)
+    if fit == ValidityCheck():
+        fit = _check_control(control)
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
     unjudged: list[Figure | HeadlineTest] = [answered]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
-    made_of = []
-    for condition, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
-        dimensions = _condition_dimensions(str(condition))
-        lean = lean_headline(group, score, plan["units"], plan["smallest"], resampling.seed)
-        note = _lean_note(group, plan, len(items), asked_items)
-        unjudged.append(replace(lean, note=note, dimensions=dimensions))
-        unit_rows = headlines_of(group, score, rested_on)
-        made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
+    note = _note(items, plan, len(items), asked_items)
+    made_of: list[pd.DataFrame] = []
+    if plan["gain"]:
+        alike = tables.get("likeness")
+        table = gain_items(items, rows, plan["gain"])
+        if alike is not None:
+            table = table.merge(alike[["unit", LOG_FREQUENCY]], on="unit", how="left")
+        gain = gain_headline(
+            table, likeness_table(alike), plan["units"], plan["bound"], resampling.seed
+        )
+        unjudged.append(replace(gain, note=note))
+        unjudged += _gains_of_parts(table, plan, level)
+        made_of.append(_gain_rows(table, rested_on).assign(model=subject.name, figure=GAIN))
+    else:
+        words = differing_words(rows)
+        for condition, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
+            dimensions = _condition_dimensions(str(condition))
+            lean = lean_headline(
+                group, words, score, plan["units"], plan["bound"], resampling.seed, control
+            )
+            unjudged.append(replace(lean, note=note, dimensions=dimensions))
+            unit_rows = headlines_of(group, score, rested_on)
+            made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
     unjudged += [mark_by_validity(figure, fit) for figure in published]
     unjudged += _item_figures(items, plan, level)
     unjudged += _after_placebos(items, scores["placed"], plan, subject, level)
     unjudged.append(_start_flips(items, scores["started"], plan, subject, level))
-    judged = judge([(figure, fit) for figure in unjudged])
+    judged = judge_all([(figure, fit) for figure in unjudged])
     figure_rows = list(as_rows(judged, name, subject.name))
     concepts = _concept_measurements(
         items, plan.get("agreement"), benchmark=name, kin=name, model=subject.name
@@ -365,6 +221,30 @@ def figures(
         "headlines": concat_frames(made_of).reindex(columns=schemas.HEADLINES.names),
         "concepts": concepts,
     }
+
+
+def _check_control(control: PositiveControl | None) -> ValidityCheck:
+    """Invalid where a model does not give the answers that are known."""
+    if control is None or control.is_detected:
+        return ValidityCheck()
+    reads = f"its positive control, {control.name}, reads {control.effect.value:z.2f}"
+    return ValidityCheck(f"{reads} (p {control.p:.2g})")
+
+
+def _gains_of_parts(table: pd.DataFrame, plan: ExternalPlan, level: float) -> Iterator[Figure]:
+    """The gain of each part, and how much it differs from that of sentences without the
+    construct.
+    """
+    gain = plan["gain"]
+    if gain is None:
+        return
+    dimension, n_units = plan["dimensions"]["part"], table["unit"].nunique()
+    for part, estimate in gain_estimates(table, gain["compared"]).items():
+        interval = vars(estimate.interval(level))
+        figure = Figure(
+            GAIN_OF_PART if part else GAIN_APART, n=n_units, unit=plan["units"], **interval
+        )
+        yield replace(figure, dimensions={dimension: name_part(part)} if part else {})
 
 
 def _concept_measurements(
@@ -443,26 +323,7 @@ def _share_figure(name: str, rows: pd.DataFrame, level: float, units: str) -> Fi
     return _over_units(name, share, by_unit, level, units)
 
 
-def _check_task_validity(score: Score, published: Sequence[Figure]) -> ValidityCheck:
-    """Whether a model can do the task at all; bare pairs have no task that it could fail."""
-    if score not in FITNESS:
-        return ValidityCheck()
-    name, chance, words = FITNESS[score]
-    figure = next(
-        published_figure for published_figure in published if published_figure.figure == name
-    )
-    if figure.low is None or figure.high is None:
-        return ValidityCheck(doubt=f"{words} has no interval")
-    interval = f"between {figure.low:.3g} and {figure.high:.3g}"
-    reason = f"{words} is {interval} (chance {chance:.3g})"
-    if figure.low > chance:
-        return ValidityCheck()
-    if figure.high <= chance:
-        return ValidityCheck(failure=reason)
-    return ValidityCheck(doubt=reason)
-
-
-def _lean_note(items: pd.DataFrame, plan: ExternalPlan, answered: int, n_asked: int) -> str | None:
+def _note(items: pd.DataFrame, plan: ExternalPlan, answered: int, n_asked: int) -> str | None:
     notes: list[str] = []
     if not items["in_tokens"].all():
         notes.append("length is in letters, since numbers of tokens are not recorded")
@@ -490,7 +351,6 @@ def _item_figures(items: pd.DataFrame, plan: ExternalPlan, level: float) -> Iter
     if plan["score"] == "bbq":
         condition_items = items[items["condition"] == items["condition"].min()]
     yield _design_effect(condition_items, plan)
-    yield _parts_apart(items)
     if items["criterion"].notna().any():
         rated_items = items.dropna(subset=["criterion"])
         means = rated_items.groupby("unit")[["value", "criterion"]].mean()
@@ -597,8 +457,8 @@ def _design_effect(items: pd.DataFrame, plan: ExternalPlan) -> Figure:
     """Variance of the lean over units, divided by that over items as if each were a unit (Kish
     1965).
     """
-    lean_sums = Lean.from_items(items, plan["score"])
-    n = len(lean_sums.units)
+    regression = LeanRegression.from_items(items, plan["score"])
+    n = len(regression.units)
     weight = lean_weights(items, plan["score"])
     lean = items["lean"].to_numpy(dtype=np.float64)
     deviations = lean - (weight @ lean) / weight.sum()
@@ -607,82 +467,76 @@ def _design_effect(items: pd.DataFrame, plan: ExternalPlan) -> Figure:
     if n < FEWEST_UNITS or not by_items > 0:
         why = f"fewer than {FEWEST_UNITS} {plan['units']}, or all items lean in the same direction"
         return Figure("design_effect", None, n, plan["units"], reason=why)
-    by_units = jackknife_estimate(lean_sums.mean(), lean_sums.df).variance
+    by_units = jackknife_estimate(regression.means(), regression.df).variance
     return Figure("design_effect", by_units / by_items, n, plan["units"])
 
 
-def _parts_apart(items: pd.DataFrame) -> Figure:
-    """One-way analysis of variance of the mean lean of units between parts, for parts with at least
-    two units.
-    """
-    cells = items.groupby(["part", "unit"])["lean"].mean()
-    means_by_part = [group.to_numpy(dtype=np.float64) for _, group in cells.groupby("part")]
-    groups = [means for means in means_by_part if len(means) > 1]
-    spreads = [np.ptp(group) for group in groups]
-    if len(groups) < 2 or not any(spreads):
-        why = "fewer than two parts with units that differ"
-        return Figure("parts_apart", None, len(groups), "parts", reason=why)
-    anova = stats.f_oneway(*groups)
-    return Figure(
-        "parts_apart", float(anova.statistic), len(groups), "parts", p=float(anova.pvalue)
-    )
-
-
 def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]") -> pd.DataFrame:
-    """Contribution of each unit to the lean (pole 1), and to its part by length and frequency (0);
+    """Contribution of each unit to the lean at equal length and frequency, which is their mean;
     `axis_position`: weight.
     """
-    lean_sums = Lean.from_items(items, score)
-    counts = lean_sums.unit_weights
+    regression = LeanRegression.from_items(items, score)
+    counts = regression.unit_weights
     if not counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=schemas.HEADLINES.names)
-    lean, specific = lean_sums.shares()
-    unit_columns = {
-        "unit": lean_sums.units,
-        "at": "items",
-        "group": LEAN,
-        "axis_position": counts / counts.sum(),
-    }
-    poles = ((LEAN, 1, lean), ("length and frequency", 0, lean - specific))
-    rows = [
-        pd.DataFrame({**unit_columns, "word": word, "pole": pole, "value": value})
-        for word, pole, value in poles
-    ]
-    return pd.concat(rows, ignore_index=True).assign(
-        rows=lambda headline_rows: headline_rows["unit"].map(rested_on)
+    units = pd.DataFrame({"unit": regression.units, "value": regression.shares()})
+    return units.assign(
+        at="items",
+        word=LEAN,
+        group=LEAN,
+        pole=1,
+        axis_position=counts / counts.sum(),
+        rows=units["unit"].map(rested_on),
     )
 
 
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
-    """How much more one model leans than another, over the units asked of both models.
+def _gain_rows(table: pd.DataFrame, rested_on: "pd.Series[str]") -> pd.DataFrame:
+    """The mean score of each unit; `axis_position`: its place on the criterion."""
+    units = table.groupby("unit")[["value", "axis"]].mean().reset_index()
+    units = units.rename(columns={"axis": "axis_position"})
+    rows = units["unit"].map(rested_on)
+    return units.assign(at="items", word=GAIN, group=GAIN, pole=1, rows=rows)
 
-    `first`, `second`: linearised contributions of units to the lean and to its part by length and
-    frequency, by `schemas.HEADLINES`; both are means of these.
+
+def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
+    """How much more one model leans, or gains, than another, over the units asked of both models.
+
+    `first`, `second`: by `schemas.HEADLINES`: contributions of units to the lean, which is their
+    mean, or scores of units, of which the gain is the slope. Nothing is detected: what makes units
+    alike, the words that they share or the likeness of their names, is not among these rows.
     Source: docs/results.md ("Compare").
     """
-    both = first.merge(
-        second, on=["unit", "pole"], suffixes=("_first", "_second"), validate="one_to_one"
-    )
-    both = both.assign(apart=both["value_first"] - both["value_second"])
-    wide = both.pivot(index="unit", columns="pole", values=["apart", "axis_position_first"])
-    g = len(wide)
+    figure = str(first["group"].iloc[0])
+    both = first.merge(second, on="unit", suffixes=("_first", "_second"), validate="one_to_one")
+    g = len(both)
+    facets = {"units": g}
     if g < FEWEST_UNITS:
-        lacking = f"{g} units asked of both models (at least {FEWEST_UNITS} needed)"
-        return HeadlineTest(LEAN, "units", {"units": g}, None, smallest, lacking=lacking)
-    columns = wide[[("apart", 1), ("apart", 0), ("axis_position_first", 1)]]
-    lean, without, weight = columns.to_numpy(dtype=np.float64).T
-    weight = weight / weight.sum()
-    df = max(1.0, 1 / float((weight**2).sum()) - 1)
+        few = f"{g} units asked of both models (at least {FEWEST_UNITS} needed)"
+        return HeadlineTest(figure, "units", facets, None, bound, no_verdict=few)
+    apart = (both["value_first"] - both["value_second"]).to_numpy(dtype=np.float64)
+    positions = both["axis_position_first"].to_numpy(dtype=np.float64)
+    if figure == GAIN:
+        estimate = GainDesign(list(both["unit"]), positions, apart[:, None, None], False).estimate()
+    else:
+        estimate = _mean_of_contributions(apart, positions / positions.sum())
+    no_null = "how alike units are is not known in a comparison of two models"
+    return HeadlineTest(
+        figure,
+        "units",
+        facets,
+        estimate.interval(),
+        bound,
+        no_null=no_null,
+        detects=estimate.detectable(),
+    )
 
-    def without_each(x: Floats) -> Floats:
-        means = (x.sum() - x) / (g * (1 - weight))
-        return np.concatenate([[x.mean()], means])
 
-    of_lean = without_each(lean)
-    p_null = sign_flips(lean, 0, FLIPS)
-    paired = _pair_lean_placebo(of_lean, without_each(lean - without), df)
-    effect = jackknife_estimate(of_lean, df)
-    return build_headline_test(LEAN, "units", {"units": g}, effect, p_null, paired, smallest)
+def _mean_of_contributions(contributions: Floats, weights: Floats) -> Estimate:
+    """The mean of what units add to a weighted mean, with its jackknife over units."""
+    g = len(contributions)
+    without_each = (contributions.sum() - contributions) / (g * (1 - weights))
+    df = max(1.0, 1 / float((weights**2).sum()) - 1)
+    return jackknife_estimate(np.concatenate([[contributions.mean()], without_each]), df)
 
 
 def across(records: Sequence[Record[ExternalPlan]], resampling: Resampling) -> Found:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.external.declare import LEAN, Settings, Source
+from evenruler.instruments.external.declare import GAIN, LEAN, Settings, Source
 from evenruler.instruments.instrument import ReportInput
 from evenruler.measurement.figures import Row, dimensions_of, rows_by_benchmark
 from evenruler.report.formats import format_figure
@@ -14,13 +14,13 @@ from evenruler.report.page import Section, Table
 TEXT = (
     "Published benchmarks, each with the score that its authors define and with checks that they "
     "do not report: "
-    "an interval over the units from which its items are sampled, the lean at equal length and "
-    "word frequency, "
+    "a headline that is tested against what a liking for words would give (the lean at equal length "
+    "and frequency, or the gain along a criterion of units), "
     "and the effect of another sentence before its texts: the share of items whose direction "
     "changes, and the "
     "change of the score."
 )
-DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart", "turned", "moved")
+DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "turned", "moved")
 
 
 def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
@@ -34,18 +34,10 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     rows: list[list[Any]] = []
     for benchmark, figures_of_benchmark in rows_by_benchmark(all_figures).items():
         title = shown.sources[benchmark].title
-        for lean in figures_of_benchmark:
-            if lean["figure"] == LEAN:
-                rows.append(_lean_cells(title, lean, figures_of_benchmark))
-    heads = (
-        "benchmark",
-        "model",
-        "lean",
-        "at equal length and frequency",
-        *DESCRIBED,
-        "verdict",
-        "why",
-    )
+        for figure in figures_of_benchmark:
+            if figure["figure"] in (LEAN, GAIN):
+                rows.append(_headline_cells(title, figure, figures_of_benchmark))
+    heads = ("benchmark", "model", "headline", "value", *DESCRIBED, "verdict", "why")
     columns = [head.replace("_", " ") for head in heads]
     return (
         [Section("Published benchmarks", TEXT, [Table(columns, sorted(rows))], first=True)]
@@ -54,21 +46,20 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     )
 
 
-def _lean_cells(title: str, lean: Row, figures: Sequence[Row]) -> list[Any]:
-    """The cells of a lean, with figures of the same items, or of all."""
-    dimensions = dimensions_of(lean)
+def _headline_cells(title: str, headline: Row, figures: Sequence[Row]) -> list[Any]:
+    """The cells of a headline, with figures of the same items, or of all."""
+    dimensions = dimensions_of(headline)
     near: dict[str, Row] = {}
     for row in figures:
         is_near = dimensions_of(row).items() <= dimensions.items()
-        if row["model"] == lean["model"] and is_near:
+        if row["model"] == headline["model"] and is_near:
             near[row["figure"]] = row
-    ends = {name: lean.get(f"specific_{name}") for name in ("low", "high")}
-    specific = {"reason": None, **lean, "value": lean.get("specific"), **ends}
-    amounts = (lean, specific, *map(near.get, DESCRIBED))
+    amounts = (headline, *map(near.get, DESCRIBED))
     return [
         ", ".join([title, *dimensions.values()]),
-        lean["model"],
+        headline["model"],
+        headline["figure"],
         *map(format_figure, amounts),
-        lean["verdict"],
-        lean["why"],
+        headline["verdict"],
+        headline["why"],
     ]

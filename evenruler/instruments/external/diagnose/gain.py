@@ -1,0 +1,236 @@
+"""The gain of one kind of words on another along a criterion of units, such as his pronoun on hers
+along the share of men in an occupation: the headline of benchmarks whose units have a criterion.
+
+What words are worth whatever the unit, such as how frequent he and she are, shifts all units alike
+and is no part of it.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from evenruler.errors import UserError
+from evenruler.instruments.external.declare import GAIN, PlannedGain
+from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
+from evenruler.measurement.inputs import Floats
+from evenruler.measurement.randomisation import likeness_basis, randomise_criterion
+from evenruler.measurement.resampling import FEWEST_UNITS
+from evenruler.measurement.verdicts import HeadlineTest
+
+BOUND = math.log(2)
+"""X of `below X`, nats: a factor of two."""
+
+NO_LIKENESS = (
+    "it is not known how alike {units} are (next-word scores of the reference set are needed)"
+)
+"""Why nothing is detected without a table of likeness."""
+
+SHARES_APART = 2 * math.log(9)
+"""Distance of 10% and 90% in logits."""
+
+LOG_FREQUENCY = "log_frequency"
+"""Column with the log frequency of a unit's name, a covariate where there is one."""
+
+
+def share_axis(percent: "pd.Series[float]") -> "pd.Series[float]":
+    """Positions of shares in percent along their logit, on which 10% and 90% are 1 apart.
+
+    A point of a percent is added to both sides, so that 0% and 100% have a position.
+    Source: spec/controls.md, section 3.
+    """
+    logits: pd.Series[float] = np.log((percent + 1) / (101 - percent))
+    return logits / SHARES_APART
+
+
+def gain_items(items: pd.DataFrame, texts: pd.DataFrame, gain: PlannedGain) -> pd.DataFrame:
+    """Answered items with their place on the criterion, for `gain_headline`: `unit`, `part`,
+    `value`, `axis`, `sentence`, `pair`.
+
+    `value`: nats of the words that gain, less the others. Where parts are the criterion, its two
+    ends are half a step above and below 0, and first texts are those of a part's own words: so the
+    sign is turned in the low part. `sentence`: the stratum of an item; `pair`: the words that only
+    one of its texts has. Items without a criterion are left out.
+    """
+    first = texts[texts["role"] == "first"].set_index("item")
+    second = texts[texts["role"] == "second"].set_index("item")
+    pairs = [_differing_words(first["text"][item], second["text"][item]) for item in items["item"]]
+    table = items[["unit", "part", "value"]].assign(
+        sentence=first["stratum"].reindex(items["item"]).to_numpy(),
+        pair=pairs,
+    )
+    if gain["along"] == "part":
+        is_low = items["part"] == gain["low"]
+        table["axis"] = np.where(is_low, -0.5, 0.5)
+        table["value"] = items["value"].where(~is_low, -items["value"])
+    else:
+        table["axis"] = share_axis(items["criterion"].astype("float64"))
+    return table.dropna(subset=["axis"]).reset_index(drop=True)
+
+
+def _differing_words(first: str, second: str) -> str:
+    """The words of two texts that are at the same place and differ: "he/she"."""
+    words = zip(first.lower().split(), second.lower().split(), strict=False)
+    differing = [f"{word}/{other}" for word, other in words if word != other]
+    return " ".join(differing).replace(".", "").replace(",", "")
+
+
+@dataclass(frozen=True)
+class GainDesign:
+    """Items by unit, and by sentence and pair of words where all are asked of all units."""
+
+    units: list[str]
+    axis: Floats
+    """[units]."""
+    scores: Floats
+    """[units, sentences, pairs] nats; one sentence and one pair where they are nested in units."""
+    is_crossed: bool
+    """Whether sentences and pairs are crossed with units."""
+
+    @classmethod
+    def from_table(cls, table: pd.DataFrame) -> "GainDesign":
+        """`table`: by `gain_items`."""
+        axis = table.groupby("unit")["axis"].first()
+        units = [str(unit) for unit in axis.index]
+        cells = table.pivot_table(
+            index="unit", columns=["sentence", "pair"], values="value", aggfunc="mean"
+        )
+        n_sentences, n_pairs = table["sentence"].nunique(), table["pair"].nunique()
+        is_full = cells.shape[1] == n_sentences * n_pairs and not cells.isna().to_numpy().any()
+        is_crossed = is_full and min(n_sentences, n_pairs) > 1
+        if is_crossed:
+            shape = (len(units), n_sentences, n_pairs)
+            scores = cells.to_numpy(dtype=np.float64).reshape(shape)
+        else:
+            means = table.groupby("unit")["value"].mean().to_numpy(dtype=np.float64)
+            scores = means[:, None, None]
+        return cls(units, axis.to_numpy(dtype=np.float64), scores, is_crossed)
+
+    @cached_property
+    def means(self) -> Floats:
+        """[units] means over all else."""
+        means: Floats = self.scores.mean(axis=(1, 2))
+        return means
+
+    def slope(self, *masks: UnitMask) -> float:
+        """The gain of kept units, sentences and pairs: the slope of the scores along the axis."""
+        of_units = masks[0]
+        of_rest = masks[1:] or [np.ones(1, dtype=np.bool_)] * 2
+        scores = self.scores[np.ix_(of_units, *of_rest)].mean(axis=(1, 2))
+        deviations = self.axis[of_units] - self.axis[of_units].mean()
+        return float(deviations @ scores / (deviations @ deviations))
+
+    def estimate(self) -> Estimate:
+        """The gain with its variance over units, and over sentences and pairs if these are crossed
+        with them.
+        """
+        n_levels = self.scores.shape if self.is_crossed else self.scores.shape[:1]
+        return jackknife_crossed(self.slope, [Facet.from_levels(n) for n in n_levels])
+
+    def facets(self, units: str) -> dict[str, int]:
+        """Number of levels by facet."""
+        n_units, n_sentences, n_pairs = self.scores.shape
+        facets = {units: n_units}
+        return facets | {"sentences": n_sentences, "pairs": n_pairs} if self.is_crossed else facets
+
+
+def likeness_table(alike: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Published likeness (`schemas.LIKENESS`) as [units, numbers], by unit; None without it."""
+    if alike is None or alike.empty:
+        return None
+    return pd.DataFrame(alike["likeness"].tolist(), index=alike["unit"].tolist())
+
+
+def gain_headline(
+    table: pd.DataFrame,
+    likeness: pd.DataFrame | None,
+    units: str = "occupations",
+    bound: float = BOUND,
+    seed: int = 0,
+) -> HeadlineTest:
+    """The gain along a criterion, in nats from its low end to its high one, with its randomisation.
+
+    Args:
+        table: A row for each answered item, by `gain_items`: `unit` (a name), `value` (nats),
+            `axis` (place on the criterion, of which 1 is from low to high), `sentence`, `pair`; and
+            `log_frequency` of the unit's name, where that is known.
+        likeness: How alike units are, [units, reference nouns]: mean next-word scores of the nouns
+            of the reference set after sentences about each unit, in nats, by the model at hand or
+            by a declared one. Indexed by unit; others than those of `table` are left out. None
+            where it is not known; then nothing is detected.
+        units: What units are called, in the plural.
+        bound: X of `below X`, nats.
+        seed: Seed of the randomisations.
+
+    Returns:
+        The headline. Its interval is a crossed jackknife over units, and over sentences and pairs
+        of words if the design crosses them with units. Covariates of the randomisation are the
+        length of a unit's name in letters, and its log frequency.
+
+    Raises:
+        UserError: A unit has no likeness.
+
+    Source: spec/controls.md, section 3 (probes, fixed) and example 10.
+    """
+    design = GainDesign.from_table(table)
+    facets = design.facets(units)
+    if len(design.units) < FEWEST_UNITS:
+        few = f"{len(design.units)} {units} (at least {FEWEST_UNITS} needed)"
+        return HeadlineTest(GAIN, units, facets, None, bound, no_verdict=few)
+    if not np.ptp(design.axis):
+        alike = f"all {units} have the same criterion"
+        return HeadlineTest(GAIN, units, facets, None, bound, no_verdict=alike)
+    estimate = design.estimate()
+    effect, detects = estimate.interval(), estimate.detectable()
+    if likeness is None:
+        unknown = NO_LIKENESS.format(units=units)
+        return HeadlineTest(GAIN, units, facets, effect, bound, no_null=unknown, detects=detects)
+    missing = sorted(set(design.units) - set(likeness.index))
+    if missing:
+        raise UserError(
+            f"no likeness of {', '.join(missing[:3])}: {len(missing)} of {len(design.units)} "
+            f"{units} have none",
+            remedy="score the reference set's nouns after sentences about all of them",
+        )
+    basis = likeness_basis(likeness.loc[design.units].to_numpy(dtype=np.float64))
+    test = randomise_criterion(
+        design.means, design.axis, basis, _covariates(table, design.units), seed=seed, units=units
+    )
+    return HeadlineTest(GAIN, units, facets, effect, bound, test.p, test.null, detects=detects)
+
+
+def _covariates(table: pd.DataFrame, units: list[str]) -> Floats:
+    """[units, covariates] the length of names in letters, and their log frequency if it is
+    known.
+    """
+    columns = [np.array([float(len(unit)) for unit in units])]
+    if LOG_FREQUENCY in table and table[LOG_FREQUENCY].notna().all():
+        by_unit = table.groupby("unit")[LOG_FREQUENCY].first().loc[units]
+        columns.append(by_unit.to_numpy(dtype=np.float64))
+    return np.column_stack(columns)
+
+
+def gain_estimates(table: pd.DataFrame, compared: str | None) -> dict[str, Estimate]:
+    """The gain of each part (by its name), and "" for that of the others less the compared one.
+
+    Empty where there is one part, or where units are in one part alone. Parts are of the same
+    units, over which the interval is.
+    """
+    by_part = table.pivot_table(index="unit", columns="part", values="value", aggfunc="mean")
+    if by_part.shape[1] < 2 or by_part.isna().to_numpy().any() or len(by_part) < FEWEST_UNITS:
+        return {}
+    axis = table.groupby("unit")["axis"].first().loc[by_part.index].to_numpy(dtype=np.float64)
+    if not np.ptp(axis):
+        return {}
+    columns = {str(part): by_part[part] for part in by_part.columns}
+    if compared in columns:
+        rest = by_part.drop(columns=compared).mean(axis=1)
+        columns[""] = rest - by_part[compared]
+    units = [str(unit) for unit in by_part.index]
+    estimates: dict[str, Estimate] = {}
+    for part, values in columns.items():
+        scores = values.to_numpy(dtype=np.float64)[:, None, None]
+        estimates[part] = GainDesign(units, axis, scores, False).estimate()
+    return estimates
