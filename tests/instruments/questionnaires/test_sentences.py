@@ -19,6 +19,7 @@ from evenruler.instruments.questionnaires.declare.sentences import (
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.instruments.questionnaires.declare.subjects import Subject, load_subjects
 from evenruler.instruments.questionnaires.rows import fill_templates
+from evenruler.reference_sets import ANIMAL_NOUNS, PERSON_NOUNS
 from studies.reference_subjects import draw_subjects
 from tests.conftest import ROOT
 from tests.instruments.questionnaires.doors import cases
@@ -177,9 +178,8 @@ class TestShipped:
         assert Counter(forms) == {"noun": 2, "he or she": 2, "it": 2}
 
     def test_subjects_are_those_that_the_seed_draws(self) -> None:
-        reference = ROOT / "data" / "reference"
-        persons = pd.read_csv(reference / "person-nouns.csv", keep_default_na=False)
-        animals = pd.read_csv(reference / "animal-nouns.csv", keep_default_na=False)
+        persons = pd.read_csv(PERSON_NOUNS, keep_default_na=False)
+        animals = pd.read_csv(ANIMAL_NOUNS, keep_default_na=False)
         written = pd.read_csv(SUBJECTS, keep_default_na=False)
         pd.testing.assert_frame_equal(draw_subjects(persons, animals), written)
 
