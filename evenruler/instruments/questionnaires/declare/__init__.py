@@ -1,5 +1,6 @@
 """Declarations of questionnaires: settings, source, response scale and corpora."""
 
+import math
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -139,7 +140,8 @@ def minimum_detectable_effect(subjects: int, spread: float = SPREAD) -> float:
 
     nearer = 0.8 ** (1 / subjects)
     furthest = float(ndtri((1 + nearer) / 2))
-    return spread * (furthest + float(ndtri(0.8)) / N_WORDINGS**0.5)
+    beyond = float(ndtri(0.8)) / math.sqrt(N_WORDINGS)
+    return spread * (furthest + beyond)
 
 
 MOST = 127

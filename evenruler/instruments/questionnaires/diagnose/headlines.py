@@ -415,7 +415,7 @@ def compare_with_others(
         facets,
         effect=effect.interval(),
         bound=bound,
-        no_null=rank.lacking or "the rank has no p",
+        no_null=f"of {subjects} subjects the furthest has no p below .05; 20 are needed",
         compared=ReferenceComparison(
             REFERENCE_SET, subjects, Interval(100 * share, 100 * low, 100 * high)
         ),
@@ -429,7 +429,7 @@ def compare_with_others(
         return figure
     spread = float(by_subject.std(ddof=1))
     detects = minimum_detectable_effect(subjects, spread)
-    null = f"{rank.null}, drawn for {REFERENCE_SET}"
+    null = f"rank of I among {subjects} subjects, drawn from {REFERENCE_SET}"
     return replace(figure, p=rank.p, null=null, no_null=None, detects=detects)
 
 
