@@ -135,7 +135,9 @@ class TestOneVerdict:
     def test_of_six_subjects_nothing_is_detected_and_the_reason_is_told(self) -> None:
         (row,) = verdicts([record("m0", sentences(*drawn(subjects=6, more=1.0), 4.0))])
         assert row["verdict"] == str(Verdict.INCONCLUSIVE)
-        assert "Nothing can be detected: of 6 subjects the furthest has no p below .05" in row["why"]
+        assert (
+            "Nothing can be detected: of 6 subjects the furthest has no p below .05" in row["why"]
+        )
         assert row["p"] is None
 
     @pytest.mark.parametrize(
