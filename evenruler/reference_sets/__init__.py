@@ -8,5 +8,8 @@ from typing import Final
 PERSON_NOUNS: Final = Path(__file__).with_name("person-nouns.csv")
 """Nouns for persons, in themes."""
 
+ANIMAL_NOUNS: Final = Path(__file__).with_name("animal-nouns.csv")
+"""Nouns for single animals, by `studies.reference_subjects`."""
+
 PLACES: Final = Path(__file__).with_name("places.csv")
 """Names of single places, by kind."""

@@ -349,10 +349,13 @@ class TestRequests:
             asked = [batch for batch in batches if len(batch.rows) == n * 12 and n]
             tables = ["entailment", "likelihoods", "likelihoods"]
             assert sorted(batch.table for batch in asked) == (tables if n else [])
+            texts = set()
             for batch in asked:
                 if batch.operation == "in_place":
-                    text = [batch.inputs[name][-1] for name in ("before", "word", "after")]
-                    assert "".join(text).startswith("By day the ")
+                    parts = [batch.inputs[name] for name in ("before", "word", "after")]
+                    texts = {"".join(text) for text in zip(*parts, strict=True)}
+            hers = "At night the tenant meets a friend. This never happens."
+            assert (hers in texts) == bool(n)
 
     def test_nothing_is_asked_twice(self) -> None:
         _, answers, _ = through(subject(adapted="every"), acceptability="talker")

@@ -9,7 +9,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.questionnaires.declare.sentences import (
     N_OF_I,
-    NotInEnglish,
+    NoSentenceError,
     Version,
     list_versions,
     refuse_items,
@@ -19,6 +19,7 @@ from evenruler.instruments.questionnaires.declare.sentences import (
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.instruments.questionnaires.declare.subjects import Subject, load_subjects
 from evenruler.instruments.questionnaires.rows import fill_templates
+from evenruler.reference_sets import ANIMAL_NOUNS, PERSON_NOUNS
 from studies.reference_subjects import draw_subjects
 from tests.conftest import ROOT
 from tests.instruments.questionnaires.doors import cases
@@ -101,7 +102,7 @@ I say that we are late. | This is so. | a word of the first person that no rule 
 """),
     )
     def test_what_has_no_rule_is_refused(self, premise, hypothesis, reason) -> None:
-        with pytest.raises(NotInEnglish, match=reason):
+        with pytest.raises(NoSentenceError, match=reason):
             write_version(Version(1, person(), "plain"), premise, hypothesis, "source")
 
 
@@ -146,8 +147,10 @@ class TestVersions:
 class TestShipped:
     @pytest.mark.parametrize(
         ("name", "refused"),
-        [("gad-7", 0), ("phq-9", 0), ("soc-13", 0), ("ipip-extraversion", 0)]
-        + [("trust-in-people", 3), ("women-roles", 7), ("immigrants", 12)],
+        [
+            *(("gad-7", 0), ("phq-9", 0), ("soc-13", 0), ("ipip-extraversion", 0)),
+            *(("trust-in-people", 3), ("women-roles", 7), ("immigrants", 12)),
+        ],
     )
     def test_items_that_are_not_about_i_are_refused(self, name, refused) -> None:
         read, _ = load_questionnaire(SOURCES / f"{name}.yaml", SOURCES / "shared/scales")
@@ -175,9 +178,8 @@ class TestShipped:
         assert Counter(forms) == {"noun": 2, "he or she": 2, "it": 2}
 
     def test_subjects_are_those_that_the_seed_draws(self) -> None:
-        reference = ROOT / "data" / "reference"
-        persons = pd.read_csv(reference / "person-nouns.csv", keep_default_na=False)
-        animals = pd.read_csv(reference / "animal-nouns.csv", keep_default_na=False)
+        persons = pd.read_csv(PERSON_NOUNS, keep_default_na=False)
+        animals = pd.read_csv(ANIMAL_NOUNS, keep_default_na=False)
         written = pd.read_csv(SUBJECTS, keep_default_na=False)
         pd.testing.assert_frame_equal(draw_subjects(persons, animals), written)
 

@@ -94,7 +94,7 @@ premise: At night the swamp meets a {TERM}. | the term 'swamp' stands in a templ
         assert SETTINGS.twin_warnings(source(3, terms=more)) == [
             f"items.one: twin {twin} has 2 source terms, the item 1" for twin in (1, 2, 3)
         ]
-        few = "1 twin (at least 3 needed): its scale gets no verdict"
+        few = "1 twin (at least 3 needed): their mean says little"
         assert SETTINGS.twin_warnings(source(1, terms=single)) == [f"items.one: {few}"]
         (warning,) = SETTINGS.twin_warnings(source(0))
         assert warning.startswith("no item has a twin")

@@ -1,5 +1,6 @@
 """Declarations of questionnaires: settings, source, response scale and corpora."""
 
+import math
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -139,7 +140,8 @@ def minimum_detectable_effect(subjects: int, spread: float = SPREAD) -> float:
 
     nearer = 0.8 ** (1 / subjects)
     furthest = float(ndtri((1 + nearer) / 2))
-    return spread * (furthest + float(ndtri(0.8)) / N_WORDINGS**0.5)
+    beyond = float(ndtri(0.8)) / math.sqrt(N_WORDINGS)
+    return spread * (furthest + beyond)
 
 
 MOST = 127
@@ -218,7 +220,7 @@ class Settings(BaseSettings[Source]):
     subjects: BySize[Annotated[int, Field(ge=0)]] = by_size(6, 20, 20)
     """The most subjects that items are asked about besides I; below 20 nothing is detected."""
     least: int = Field(default=6, ge=2)
-    """Fewest items for a verdict."""
+    """Fewest items for a verdict; below it, none is asked about other subjects."""
     asked: ByProfile[bool] = True
     """Whether the pipeline asks models; if not, it only builds rows, and models are asked when
     measured."""
@@ -269,7 +271,7 @@ class Settings(BaseSettings[Source]):
         few.
         """
         if not source.twins:
-            return ["no item has a twin (`twins`), so no score has a control or a verdict"]
+            return ["no item has a twin (`twins`), so no answer is compared with the impersonal"]
         warnings: list[str] = []
         for slug, item in source.items.items():
             complaints = chain(

@@ -18,7 +18,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     VARIANT,
     Wording,
 )
-from evenruler.instruments.questionnaires.declare.subjects import I, Subject
+from evenruler.instruments.questionnaires.declare.subjects import FIRST_PERSON, Subject
 from evenruler.text import fill
 
 WORDINGS: Final = ("plain", "premise", "hypothesis")
@@ -43,7 +43,7 @@ _FRAMES: Final = {
 }
 _TRUE: Final = "It is true that"
 
-_FIRST_PERSON = re.compile(r"\b(I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+_OF_FIRST_PERSON = re.compile(r"\b(I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
 _REFUSED = re.compile(r"\b(mine|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 
 _PRONOUNS: Final = {
@@ -69,7 +69,7 @@ _SUBJECT_AND_VERB = re.compile(
 )
 
 
-class NotInEnglish(ValueError):
+class NoSentenceError(ValueError):
     """The rules have no sentence about another subject; the text says why."""
 
 
@@ -88,12 +88,12 @@ class Version:
     @property
     def name(self) -> str:
         """The subject's noun, or "I"."""
-        return I if self.subject is None else self.subject.noun
+        return FIRST_PERSON if self.subject is None else self.subject.noun
 
     @property
     def form(self) -> str:
         """The subject's form, or "I"."""
-        return I if self.subject is None else self.subject.form
+        return FIRST_PERSON if self.subject is None else self.subject.form
 
 
 def list_versions(subjects: Sequence[Subject], place: int) -> list[Version]:
@@ -118,12 +118,12 @@ def write_version(
     """Premise and hypothesis of an item, which speak of I, as a version has them; slots may stand
     in them.
 
-    `NotInEnglish` where the rules have no form for a word, or the premise does not speak of I.
+    `NoSentenceError` where the rules have no form for a word, or the premise does not speak of I.
     """
-    if not _FIRST_PERSON.search(premise):
-        raise NotInEnglish("its premise does not speak of I")
+    if not _OF_FIRST_PERSON.search(premise):
+        raise NoSentenceError("its premise does not speak of I")
     if _REFUSED.search(f"{premise} {hypothesis}"):
-        raise NotInEnglish("it has a word of the first person that no rule knows")
+        raise NoSentenceError("it has a word of the first person that no rule knows")
     if version.subject is not None:
         premise = _about(version.subject, premise, version.subject.noun)
         hypothesis = _about(version.subject, hypothesis, version.subject.taken_up)
@@ -147,7 +147,7 @@ def refuse_items(items: Mapping[str, Wording], subjects: Sequence[Subject]) -> d
             version = Version(1, subject, WORDINGS[0])
             try:
                 write_version(version, *with_term(item, word), "source")
-            except NotInEnglish as error:
+            except NoSentenceError as error:
                 refused[slug] = str(error)
                 break
     return refused
@@ -180,8 +180,8 @@ def _about(subject: Subject, sentence: str, first_mention: str) -> str:
     parts: list[str] = []
     is_mentioned = False
     end = 0
-    for match in _FIRST_PERSON.finditer(agreeing):
-        word = match[0] if match[0] == I else match[0].lower()
+    for match in _OF_FIRST_PERSON.finditer(agreeing):
+        word = match[0] if match[0] == FIRST_PERSON else match[0].lower()
         # A reflexive may stand before what it refers to: "drawing attention to herself".
         as_pronoun = is_mentioned or word == "myself" or first_mention == subject.pronoun
         is_mentioned |= word != "myself"

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from evenruler.errors import UserError
 from evenruler.strict import StrictModel, Text, Word, csv_of, read_text, validate
 
-I: Final = "I"
+FIRST_PERSON: Final = "I"
 
 Form = Literal["noun", "he or she", "it"]
 """How the second sentence takes a subject up again: by its noun, or by a pronoun."""

@@ -9,7 +9,7 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import I_OR_OTHERS
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
-from evenruler.instruments.questionnaires.declare.subjects import I
+from evenruler.instruments.questionnaires.declare.subjects import FIRST_PERSON
 from evenruler.instruments.questionnaires.diagnose import population
 from evenruler.instruments.questionnaires.diagnose.figures import (
     model_figures,
@@ -165,7 +165,7 @@ def _made_of(scores: pd.DataFrame, tables: Tables) -> pd.DataFrame:
     rows = row_hashes(sentences.filter(READS["subjects"]), ["item"])
     n_intensifiers = tables["prompts"]["intensifier"].nunique()
     uncontrolled = scores[scores["control"].isna()]
-    is_own = uncontrolled["subject"] == I
+    is_own = uncontrolled["subject"] == FIRST_PERSON
     method = uncontrolled["method"].map(population.method_dimension)
     headline_rows = uncontrolled[["model"]].assign(figure=I_OR_OTHERS, method=method)
     headline_rows["pole"] = is_own.astype("int8")

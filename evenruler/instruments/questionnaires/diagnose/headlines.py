@@ -25,7 +25,7 @@ from evenruler.instruments.questionnaires.declare import (
 )
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.sentences import ALL_THE_TIME
-from evenruler.instruments.questionnaires.declare.subjects import I
+from evenruler.instruments.questionnaires.declare.subjects import FIRST_PERSON
 from evenruler.instruments.questionnaires.diagnose.population import (
     check_accuracy_validity,
     interval_of,
@@ -361,7 +361,7 @@ def sentence_answers(fits: Sequence[Record[QuestionnairePlan]], method: str) -> 
 def _tables_by_subject(answers: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Answers about I, [items, wordings], and about others, [items, subjects]."""
     uncontrolled = answers[answers["control"] == ""]
-    is_own = uncontrolled["subject"] == I
+    is_own = uncontrolled["subject"] == FIRST_PERSON
     own = uncontrolled[is_own].pivot(index="item", columns="wording", values="answer")
     others = uncontrolled[~is_own].pivot(index="item", columns="subject", values="answer")
     return own, others.loc[own.index]
@@ -415,7 +415,7 @@ def compare_with_others(
         facets,
         effect=effect.interval(),
         bound=bound,
-        no_null=rank.lacking or "the rank has no p",
+        no_null=f"of {subjects} subjects the furthest has no p below .05; 20 are needed",
         compared=ReferenceComparison(
             REFERENCE_SET, subjects, Interval(100 * share, 100 * low, 100 * high)
         ),
@@ -429,7 +429,7 @@ def compare_with_others(
         return figure
     spread = float(by_subject.std(ddof=1))
     detects = minimum_detectable_effect(subjects, spread)
-    null = f"{rank.null}, drawn for {REFERENCE_SET}"
+    null = f"rank of I among {subjects} subjects, drawn from {REFERENCE_SET}"
     return replace(figure, p=rank.p, null=null, no_null=None, detects=detects)
 
 
@@ -503,7 +503,7 @@ def subject_figures(own: pd.DataFrame, others: pd.DataFrame) -> Iterator[Figure]
     yield Figure(
         "rank_of_i", float(rank.less_far), subjects, "subjects", p=rank.p, reason=rank.lacking
     )
-    for subject, answer in {I: mean_of_i, **by_subject.to_dict()}.items():
+    for subject, answer in {FIRST_PERSON: mean_of_i, **by_subject.to_dict()}.items():
         dimensions = {"subject": str(subject)}
         yield Figure("subject_response", float(answer), items, UNIT, dimensions=dimensions)
     for item, difference in (own.mean(axis=1) - others.mean(axis=1)).items():
