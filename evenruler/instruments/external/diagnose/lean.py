@@ -394,11 +394,12 @@ def lean_headline(
     bound: float,
     seed: int,
     control: PositiveControl | None = None,
+    n: int = RANDOMISATIONS,
 ) -> HeadlineTest:
     """The lean at equal length and frequency of words, tested against a liking for words.
 
     `items`: by `schemas.ITEMS`, of one condition where conditions are scored separately; `words`:
-    by `differing_words`; `units`: in the plural. The interval is over units and words, crossed: the
+    by `differing_words`; `units`: in the plural; `n`: randomisations. The interval is over units and words, crossed: the
     jackknife over units, and the variance by words that items of different units share. Where
     nearly all pairs differ in length in the same direction, it is the mean lean, and nothing can be
     detected.
@@ -421,7 +422,7 @@ def lean_headline(
             LEAN, units, facets, effect, bound, no_null=SAME_DIRECTION, control=control
         )
     under_null = regression.residuals(with_intercept=False)
-    test = randomise_roles(under_null, coefficients, likeness, units, seed=seed)
+    test = randomise_roles(under_null, coefficients, likeness, units, n, seed)
     return HeadlineTest(
         LEAN,
         units,
