@@ -205,6 +205,15 @@ def test_parts_and_what_is_beyond_the_compared_one() -> None:
     assert gain_estimates(tables[0], None) == {}
 
 
+def test_a_gain_along_what_a_benchmark_lacks_is_refused(tmp_path: Path) -> None:
+    along_parts = {"along": "part", "low": "young", "high": "men's work"}
+    with pytest.raises(UserError, match="its parts are men's work, but its gain is from young"):
+        made.built(made.source(tmp_path, "winobias", gain=along_parts))
+    along_share = {"low": "10%", "high": "90%"}
+    with pytest.raises(UserError, match="no unit has a criterion for its gain"):
+        made.built(made.source(tmp_path, "winobias", gain=along_share))
+
+
 def winogender(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Figures and rows behind the headline of a model that gives his pronoun 2 nats from 10% to 90%
     men, where the occupation is meant."""

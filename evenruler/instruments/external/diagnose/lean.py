@@ -399,10 +399,10 @@ def lean_headline(
     """The lean at equal length and frequency of words, tested against a liking for words.
 
     `items`: by `schemas.ITEMS`, of one condition where conditions are scored separately; `words`:
-    by `differing_words`; `units`: in the plural; `n`: randomisations. The interval is over units and words, crossed: the
-    jackknife over units, and the variance by words that items of different units share. Where
-    nearly all pairs differ in length in the same direction, it is the mean lean, and nothing can be
-    detected.
+    by `differing_words`; `units`: in the plural; `n`: number of randomisations. The interval is
+    over units and words, crossed: the jackknife over units, and the variance by words that items of
+    different units share. Where nearly all pairs differ in length in the same direction, it is the
+    mean lean, and nothing can be detected.
     Source: docs/external.md ("The lean"); Kish (1965), Survey sampling, for effective units.
     """
     regression = LeanRegression.from_items(items, score)
