@@ -127,7 +127,7 @@ def test_the_lean_is_the_intercept_of_weighted_least_squares() -> None:
     regression = LeanRegression.from_items(items, "preference")
     assert regression.intercepts()[1] == near(again.params["const"])
     residuals = sm.WLS(items["lean"], confounds).fit().resid
-    assert regression.residuals(with_intercept=False) == near(residuals.to_numpy())
+    assert regression.residuals_under_null() == near(residuals.to_numpy())
 
 
 def test_effective_units_are_those_of_kish() -> None:
@@ -208,7 +208,7 @@ def test_variances_by_words_and_by_units_are_those_planted() -> None:
         of_words = likeness.words @ random.normal(scale=0.5**0.5, size=40)
         of_units = random.normal(scale=0.5, size=100)[codes]
         lean = of_words + of_units + random.normal(size=2000)
-        estimates.append(likeness.variances(lean))
+        estimates.append(likeness.variances(lean, np.ones((2000, 1))))
     of_words, of_units = np.mean(estimates, axis=0)
     assert of_words == approx(0.5, abs=0.05)
     assert of_units == approx(0.25, abs=0.03)
@@ -341,7 +341,7 @@ def test_components_of_the_same_variance_are_rotated_together() -> None:
     lean = random.normal(0.25, 1, size=50)
     items = pd.Series([str(place) for place in range(50)])
     likeness = ItemLikeness.from_words(NO_WORDS, items, np.arange(50))
-    test = randomise_roles(lean, np.full(50, 1 / 50), likeness, "writers")
+    test = randomise_roles(lean, np.full(50, 1 / 50), likeness, (0.0, 0.0), "writers")
     expected = float(stats.ttest_1samp(lean, 0).pvalue)
     assert test.p == approx(expected, abs=0.01)
 
