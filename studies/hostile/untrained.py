@@ -1,4 +1,5 @@
-"""What untrained models say to published benchmarks: nothing was learned, so `detected` is false.
+"""What untrained models say to published benchmarks: nothing was learned, so `detected` is
+false.
 
 Needs the packages of requirements-models.txt. Prints Markdown tables: each model and benchmark,
 then how often which verdict was given.
@@ -19,7 +20,7 @@ import pandas as pd
 import typer
 
 from evenruler.declaration.params import load_params
-from evenruler.instruments.external import diagnose, schemas
+from evenruler.instruments.external import declare, diagnose, schemas
 from evenruler.measurement import Resampling
 from evenruler.models import sources
 from evenruler.models.catalogue import load_model
@@ -27,7 +28,7 @@ from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore
-from studies.hostile.external_roles import MODEL, SUBJECT, ask_bare, build_benchmark
+from studies.hostile.external_words import MODEL, SUBJECT, ask_bare, build_benchmark
 from studies.tables import print_head, print_row
 
 BENCHMARKS = ("winogender", "crows-pairs", "winobias")
@@ -69,15 +70,16 @@ def main(seeds: int = 10, only: str = "") -> None:
     counts: dict[str, Counter[str]] = {name: Counter() for name in benchmarks}
     print_head(
         *("seed", "benchmark", "share [interval]", "shorter wins"),
-        *("lean", "verdict"),
+        *("headline", "value [interval]", "p", "verdict"),
     )
     with TemporaryDirectory() as place:
         for seed in range(seeds):
             model = make_model(seed, base, Path(place))
             for name, (tables, plan) in benchmarks.items():
                 figures = find_figures(name, tables, plan, ask_bare(model, tables, plan))
-                counts[name][str(figures.loc["lean", "verdict"])] += 1
-                print_figures(seed, name, figures)
+                headline = declare.GAIN if plan["gain"] else declare.LEAN
+                counts[name][str(figures.loc[headline, "verdict"])] += 1
+                print_figures(seed, name, figures, headline)
     print()
     print_head("benchmark", f"verdicts of {seeds}")
     for name, of_name in counts.items():
@@ -88,16 +90,23 @@ def main(seeds: int = 10, only: str = "") -> None:
     print(f"\n{time.monotonic() - began:.0f} s")
 
 
-def print_figures(seed: int, name: str, figures: pd.DataFrame) -> None:
+def print_figures(seed: int, name: str, figures: pd.DataFrame, headline: str) -> None:
     """Print the row of a model and a benchmark."""
-    share, lean = figures.loc["share"], figures.loc["lean"]
+
+    def with_interval(figure: str) -> str:
+        row = figures.loc[figure]
+        return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+    p = figures.loc[headline, "p"]
     print_row(
         seed,
         name,
-        f"{share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}]",
+        with_interval("share"),
         f"{figures.loc['shorter_wins', 'value']:.3f}",
-        f"{lean['value']:.3f}",
-        lean["verdict"],
+        headline,
+        with_interval(headline),
+        "" if pd.isna(p) else f"{p:.3f}",
+        figures.loc[headline, "verdict"],
     )
 
 

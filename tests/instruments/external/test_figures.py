@@ -93,7 +93,7 @@ def test_the_share_of_pairs(tmp_path: Path) -> None:
         assert made.find_values(figures, "share", bias_type=kind) == [share]
     assert made.find_row(figures, "share", bias_type="class")[["low", "high"]].isna().all()
     assert made.find_row(figures, "answered")[["value", "n"]].tolist() == [1, 4]
-    assert made.find_row(figures, "lean")["verdict"] == "inconclusive"  # two writers
+    assert made.find_row(figures, "lean")["verdict"] == "descriptive"  # two writers
     assert "fewer than 5 writers" in made.find_row(figures, "design_effect")["reason"]
 
 
@@ -235,7 +235,7 @@ def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
 
 def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
     """Units of ten items that all lean alike: ten times the variance, with the jackknife's n/(n -
-    1). Two units of four lean one way, and two the other, as many in both parts."""
+    1)."""
     text = made.numbered_pairs(20, 10)
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
 
@@ -244,18 +244,13 @@ def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
         return float(int(row["unit"][1:]) % 4 < 2) if is_first else 0.5
 
     figures = made.figures(built, made.items(built, nats))
-    values = made.find_values(
-        figures,
-        "design_effect",
-        "parts_apart",
-    )
-    assert values == approx([10 * 20 / 19, 0])
+    assert made.find_values(figures, "design_effect") == approx([10 * 20 / 19])
     reason = made.find_row(figures, "shorter_wins")["reason"]
     assert reason == "no item has two texts of other length"
 
 
-def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
-    """Units of three pairs, two in each part: means of 1 and 1/3, and of -1/3 and -1."""
+def test_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
+    """Units of three pairs: means of 1 and 1/3, and of -1/3 and -1, turned."""
     text = made.numbered_pairs(4, 3)
     shared_trait = {
         "unit": "writer",
@@ -267,9 +262,6 @@ def test_parts_and_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> No
     nats = {str(item): lean for item, lean in enumerate(leans)}
     items = made.items(built, likelier("first", **nats))
     tables = made.diagnosed(built, items)
-    apart = made.find_row(tables["figures"], "parts_apart")
-    # Between parts 16/9 with 1 degree of freedom, within 4/9 with 2.
-    assert apart[["value", "p"]].tolist() == approx([8, 1 - 8**0.5 / 10**0.5])
     concepts = tables["concepts"]
     table_of(concepts, CONCEPTS)
     assert concepts["concept"].tolist() == [f"writer:w{number}" for number in range(4)]
@@ -296,8 +288,10 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     figures = made.figures(built, items)
     assert made.find_values(figures, "lms") == [0]
     lean = made.find_row(figures, "lean")
-    assert lean["verdict"] == "invalid on this model"
-    assert "the language modeling score is between 0 and 0 (chance 50)" in lean["why"]
+    assert lean["verdict"] == "invalid"
+    assert "meaningful texts over unrelated ones, reads -1.00 (p 0.0001)" in lean["why"]
+    share = made.find_row(figures, "lms")
+    assert share["verdict"] == "invalid"
 
 
 def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
@@ -422,11 +416,11 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
             ["letter"] * 9 + ["none"],
         ),
         (
-            "inconclusive",
+            "descriptive",
             ["letter"] * 8 + ["none"] * 4,
         ),
         (
-            "invalid on this model",
+            "invalid",
             ["letter"] * 4 + ["refusal"] * 6,
         ),
     )

@@ -4,20 +4,29 @@ must get."""
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.instruments.external.diagnose import (
-    Lean,
-    contrast,
+from evenruler.instruments.external.diagnose import contrast, headlines_of
+from evenruler.instruments.external.diagnose.lean import (
+    ItemLikeness,
+    LeanRegression,
+    differing_words,
     lean_headline,
     lean_weights,
+    positive_control,
+    randomise_roles,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
+from evenruler.measurement.verdicts import HeadlineTest, judge
 from tests.instruments.near import approx, near
 from tests.later import Later
 
 sm = Later("statsmodels.api")
+
+Floats = NDArray[np.float64]
+
+NO_WORDS = pd.DataFrame({"item": [], "word": [], "count": []})
 
 
 def planted(
@@ -60,42 +69,47 @@ def planted(
     )
 
 
-def verdict(headline_test: HeadlineTest) -> tuple[str, str]:
-    (judged,) = judge([(headline_test, ValidityCheck())])
-    assert judged.verdict is not None
-    assert judged.why is not None
-    return judged.verdict, judged.why
-
-
-def lean_test(items: pd.DataFrame, score: str = "preference") -> HeadlineTest:
+def lean_test(
+    items: pd.DataFrame, words: pd.DataFrame = NO_WORDS, score: str = "preference", n: int = 999
+) -> HeadlineTest:
     return lean_headline(
         items,
-        score,
+        words,
+        score,  # type: ignore[arg-type]
         "writers",
         0.1,
         3,
-    )  # type: ignore[arg-type]
+        n=n,
+    )
+
+
+def verdict(test: HeadlineTest) -> str:
+    return str(judge(test).verdict)
+
+
+def value_of(test: HeadlineTest) -> float:
+    assert test.effect is not None
+    return test.effect.value
 
 
 def test_the_lean_by_hand() -> None:
     """Six writers of one pair each, four of which lean: 2 x 4/6 - 1; the jackknife of a mean is its
     standard error."""
-    leans = [1.0, 1, 1, 1, -1, -1]
     items = planted(6, 1).assign(
-        lean=leans,
-        length=[1.0, -1, 0, 0, 1, -1],
+        lean=[1.0, 1, 1, 1, -1, -1],
+        length=0.0,
         frequency=0.0,
     )
-    headline = lean_test(items)
-    assert headline.effect.value == approx(1 / 3)
+    test = lean_test(items)
+    assert test.effect is not None
+    assert test.effect.value == approx(1 / 3)
     error = items["lean"].std(ddof=1) / np.sqrt(6)
     reach = error * stats.t.ppf(0.975, 5)
-    assert headline.effect.high == approx(1 / 3 + reach)
-    # All 64 flips of six signs: |sum| of 2 or more is all but those with three of each.
-    assert headline.p_null == approx(1 - 20 / 64)
+    assert test.effect.high == approx(1 / 3 + reach)
+    assert test.facets == {"writers": 6, "words": 0}
 
 
-def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
+def test_the_lean_is_the_intercept_of_weighted_least_squares() -> None:
     items = planted(lean=0.4, length=0.3)
     length = items["length"]
     confounds = np.column_stack([np.sign(length), length.clip(-3, 3), items["frequency"]])
@@ -106,29 +120,29 @@ def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
     ):
         weights = np.full(len(items), weight)
         intercept = sm.WLS(items["lean"], design, weights=weights).fit().params["const"]
-        headline = lean_test(items, score)
-        assert headline.specific.value == near(intercept)
-        assert headline.placebo == near(items["lean"].mean() - intercept)
+        assert value_of(lean_test(items, score=score)) == near(intercept)
     # Each value without a unit is a fit without it.
     rest = (items["unit"] != "u0").to_numpy()
     again = sm.WLS(items["lean"][rest], design[rest]).fit()
-    assert Lean.from_items(items, "preference").specific()[1] == near(again.params["const"])
+    regression = LeanRegression.from_items(items, "preference")
+    assert regression.intercepts()[1] == near(again.params["const"])
+    residuals = sm.WLS(items["lean"], confounds).fit().resid
+    assert regression.residuals_under_null() == near(residuals.to_numpy())
 
 
 def test_effective_units_are_those_of_kish() -> None:
     large = planted(1, 4).assign(unit="large")
     items = pd.concat([planted(5, 1), large], ignore_index=True)
     n_effective = 9**2 / (5 + 4**2)
-    assert Lean.from_items(items, "preference").df == approx(n_effective - 1)
+    assert LeanRegression.from_items(items, "preference").df == approx(n_effective - 1)
     # A mean over targets: each counts as much.
-    assert Lean.from_items(items, "stereoset").df == approx(5)
+    assert LeanRegression.from_items(items, "stereoset").df == approx(5)
 
 
-def test_what_units_add_is_the_lean_and_its_specific_part() -> None:
-    fitted = Lean.from_items(planted(lean=0.3, length=0.2), "preference")
-    lean, specific = fitted.shares()
-    assert lean.mean() == approx(fitted.mean()[0])
-    assert specific.mean() == approx(fitted.specific()[0])
+def test_what_units_add_is_the_lean() -> None:
+    regression = LeanRegression.from_items(planted(lean=0.3, length=0.2), "preference")
+    assert regression.shares().mean() == approx(regression.intercepts()[0])
+    assert regression.coefficients() @ regression.lean == approx(regression.intercepts()[0])
 
 
 def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
@@ -139,85 +153,113 @@ def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
     assert lean_weights(items, "bbq").tolist() == [1, 1, 1, 0]
 
 
-def test_a_lean_is_an_effect_and_its_mirror_one_of_the_other_sign() -> None:
-    """A share of .56 and one of .44 get the same verdict."""
+def test_the_words_that_only_one_text_has() -> None:
+    texts = pd.DataFrame(
+        {
+            "item": ["a", "a", "a", "b", "b"],
+            "role": ["first", "second", "third", "first", "second"],
+            "text": ["He, he said", "She said", "Cats sit", "It's old.", "It's new."],
+        }
+    )
+    words = differing_words(texts).sort_values(["item", "word"])
+    assert words.to_numpy().tolist() == [
+        ["a", "he", 2],
+        ["a", "she", -1],
+        ["b", "new", -1],
+        ["b", "old", 1],
+    ]
+
+
+def word_table(pairs: list[tuple[str, str]]) -> pd.DataFrame:
+    """Words of items "0", "1" and so on: one of the first text, one of the second."""
+    rows: list[tuple[str, str, int]] = []
+    for place, (first, second) in enumerate(pairs):
+        rows += [(str(place), first, 1), (str(place), second, -1)]
+    return pd.DataFrame(rows, columns=["item", "word", "count"])
+
+
+def likeness_of(pairs: list[tuple[str, str]], codes: list[int]) -> ItemLikeness:
+    items = pd.Series([str(place) for place in range(len(pairs))])
+    return ItemLikeness.from_words(word_table(pairs), items, np.asarray(codes, dtype=np.intp))
+
+
+def test_items_are_alike_in_the_words_that_they_share() -> None:
+    """The first two share one word of two, with the same sign; the third has it in the other
+    text; words of one item count for nothing."""
+    likeness = likeness_of([("old", "new"), ("old", "fresh"), ("grey", "old")], [0, 0, 1])
+    assert likeness.n_words == 1
+    half = 0.5**0.5
+    assert likeness.words.toarray().ravel() == approx([half, half, -half])
+    # The variance of a sum of all: (1/2 + 1/2 - 1/2)^2 in all, within units 2 and 1/2 of it.
+    assert likeness.words_between_units(np.ones(3)) == 0
+    # Of 1, 1, -1: 9/2 in all, 2 within the first unit, 1/2 within the second.
+    assert likeness.words_between_units(np.array([1.0, 1, -1])) == approx(2)
+
+
+def test_variances_by_words_and_by_units_are_those_planted() -> None:
+    """40 words in 2,000 items of 100 units: variances of .5 and .25 beside 1, over 40 draws."""
+    random = np.random.default_rng(3)
+    chosen = [random.choice(40, 2, replace=False) for _ in range(2000)]
+    pairs = [(f"w{first}", f"w{second}") for first, second in chosen]
+    codes = np.repeat(np.arange(100), 20)
+    likeness = likeness_of(pairs, list(codes))
+    estimates = []
+    for _ in range(40):
+        of_words = likeness.words @ random.normal(scale=0.5**0.5, size=40)
+        of_units = random.normal(scale=0.5, size=100)[codes]
+        lean = of_words + of_units + random.normal(size=2000)
+        estimates.append(likeness.variances(lean, np.ones((2000, 1))))
+    of_words, of_units = np.mean(estimates, axis=0)
+    assert of_words == approx(0.5, abs=0.05)
+    assert of_units == approx(0.25, abs=0.03)
+
+
+def test_a_lean_is_detected_and_its_mirror_with_the_other_sign() -> None:
     items = planted(150, 40, lean=0.5)
-    assert verdict(lean_test(items))[0] == Verdict.EFFECT
     mirrored = items.assign(**{name: -items[name] for name in ("lean", "length", "frequency")})
     plain, mirror = lean_test(items), lean_test(mirrored)
-    assert verdict(mirror) == (
-        Verdict.EFFECT,
-        verdict(mirror)[1],
-    )
-    assert mirror.effect.value == approx(-plain.effect.value)
+    assert verdict(plain) == verdict(mirror) == Verdict.DETECTED
+    assert value_of(mirror) == approx(-value_of(plain))
     assert plain.p == mirror.p
+    assert plain.null == (
+        "roles randomised spectrally over 6,000 items alike in 0 words and 150 writers, "
+        "999 randomisations, seed 3"
+    )
 
 
-def shorter_wins(*shares: float) -> pd.DataFrame:
-    """A model that minds length alone; shares of pairs whose first text is 2 and 1 tokens shorter,
-    as long, longer."""
+def test_pairs_that_all_differ_in_the_same_words_say_nothing() -> None:
+    """He wins against she in every pair: a liking for a word."""
+    items = planted(20, 10).assign(lean=1.0, length=0.0, frequency=0.0)
+    test = lean_test(items, word_table([("he", "she")] * 200))
+    assert test.p == 1
+    assert verdict(test) == Verdict.INCONCLUSIVE
+    # Were each of other words, nothing would explain it.
+    alone = word_table([(f"a{place}", f"b{place}") for place in range(200)])
+    assert verdict(lean_test(items, alone)) == Verdict.DETECTED
+
+
+def test_a_model_that_minds_length_alone_is_not_detected() -> None:
+    """First texts are longer, so that they win in a third of the pairs: no lean at equal length."""
     random = np.random.default_rng(5)
     items = planted(77, 120)
-    length = random.choice(
-        [-2.0, -1.0, 0.0, 1.0, 2.0],
-        p=shares,
-        size=len(items),
-    )
+    length = random.choice([-2.0, -1.0, 0.0, 1.0, 2.0], p=[0.1, 0.1, 0.3, 0.25, 0.25], size=9240)
     fair = random.choice([-1.0, 1.0], size=len(items))
-    return items.assign(
-        length=length,
-        lean=np.where(
-            length == 0,
-            fair,
-            -np.sign(length),
-        ),
-    )
-
-
-def test_the_shorter_one_always_wins_and_nothing_is_left() -> None:
-    """A lean that length gives is no effect where it is small, as in CrowS-Pairs, and not specific
-    where it is not."""
-    headline = lean_test(shorter_wins(0.16, 0.17, 0.31, 0.18, 0.18))
-    assert -0.08 < headline.effect.value < 0
-    assert verdict(headline)[0] == Verdict.NO_EFFECT
-    headline = lean_test(shorter_wins(0.1, 0.1, 0.3, 0.25, 0.25))
-    assert headline.effect.high < -0.2
-    assert headline.p_null == approx(1 / 10_001)
-    assert headline.specific.low < 0 < headline.specific.high
-    assert verdict(headline)[0] == Verdict.NOT_SPECIFIC
-
-
-def test_a_lean_that_is_there_and_too_small_to_name_is_no_effect() -> None:
-    items = planted(
-        400,
-        50,
-        lean=0.05,
-        units=0.0,
-    )
-    headline = lean_test(items)
-    assert headline.p_null is not None
-    assert headline.p_null < 0.01
-    assert verdict(headline)[0] == Verdict.NO_EFFECT
-
-
-def test_texts_of_one_length_have_no_confound() -> None:
-    items = planted(lean=0.5).assign(
-        length=0.0,
-        frequency=0.0,
-    )
-    headline = lean_test(items)
-    assert headline.specific.value == approx(headline.effect.value)
-    assert headline.placebo == approx(0)
+    lean = np.where(length == 0, fair, -np.sign(length))
+    test = lean_test(items.assign(length=length, lean=lean))
+    assert lean.mean() < -0.25
+    assert test.effect is not None
+    assert -0.05 < test.effect.low < 0 < test.effect.high < 0.05
+    assert verdict(test) == Verdict.INCONCLUSIVE
 
 
 def test_first_texts_that_are_all_longer_cannot_be_told_from_what_they_say() -> None:
-    headline = lean_test(planted(lean=0.5).assign(length=2.0))
-    assert headline.specific is None
-    outcome, why = verdict(headline)
-    assert outcome == Verdict.INCONCLUSIVE
-    assert why.startswith(
-        "No verdict is possible: pairs that nearly all differ in length or frequency in the same"
-    )
+    test = lean_test(planted(lean=0.5).assign(length=2.0))
+    assert test.p is None
+    assert value_of(test) == approx(planted(lean=0.5)["lean"].mean())
+    judged = judge(test)
+    assert judged.verdict == Verdict.INCONCLUSIVE
+    assert judged.why is not None
+    assert judged.why.startswith("Nothing can be detected: nearly all pairs differ in length")
 
 
 @pytest.mark.parametrize(
@@ -233,23 +275,116 @@ def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(
     """As in Winogender: he is more frequent than she in all pairs but those of him and her."""
     items = planted(lean=0.5).assign(length=0.0)
     other = np.arange(len(items)) % 100 < 100 * share
-    headline = lean_test(items.assign(frequency=np.where(other, -0.6, 1.97)))
-    assert (headline.specific is not None) is is_told
-    assert headline.effect is not None
-    assert (verdict(headline)[0] == Verdict.INCONCLUSIVE) is not is_told
+    test = lean_test(items.assign(frequency=np.where(other, -0.6, 1.97)))
+    assert (test.p is not None) is is_told
 
 
 def test_four_units_are_too_few() -> None:
-    outcome, why = verdict(lean_test(planted(4, 30, lean=3.0)))
-    assert (outcome, why) == (
-        Verdict.INCONCLUSIVE,
-        "No verdict is possible: 4 writers (at least 5 needed).",
-    )
+    judged = judge(lean_test(planted(4, 30, lean=3.0)))
+    assert judged.verdict == Verdict.DESCRIPTIVE
+    assert judged.why == "A number without a test: 4 writers (at least 5 needed)."
+
+
+def test_rows_that_stand_twice_change_nothing_but_the_items_counted() -> None:
+    items = planted(lean=0.3, length=0.2)
+    again = items.assign(item="again " + items["item"])
+    once, twice = lean_test(items), lean_test(pd.concat([items, again]))
+    assert once.effect is not None
+    assert twice.effect is not None
+    assert twice.effect.low == approx(once.effect.low)
+    assert verdict(twice) == verdict(once)
+
+
+WORDS = [f"w{number}" for number in range(60)]
+
+
+def liking_words(seed: int, lean: float = 0.0, noise: float = 1.0) -> tuple[pd.DataFrame, Floats]:
+    """The words of 800 items of 40 writers, and the lean of a model that likes words: a few words
+    are in most items, always in the same text, as in CrowS-Pairs."""
+    random = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, 61) ** 1.2
+    weights /= weights.sum()
+    first = random.choice(30, size=800, p=weights[:30] / weights[:30].sum())
+    second = 30 + random.choice(30, size=800, p=weights[:30] / weights[:30].sum())
+    words = word_table([(WORDS[a], WORDS[b]) for a, b in zip(first, second, strict=True)])
+    liked = random.normal(size=60)
+    value = lean + liked[first] - liked[second] + noise * random.normal(size=800)
+    return words, np.sign(value)
+
+
+def detected_share(draws: int, lean: float = 0.0, noise: float = 1.0) -> tuple[float, float]:
+    """How often a model that likes words is detected, and how often by units alone."""
+    items = planted(40, 20).assign(length=0.0, frequency=0.0)
+    hits, without_words = [], []
+    for draw in range(draws):
+        words, leans = liking_words(draw, lean, noise)
+        answered = items.assign(lean=leans)
+        hits.append(lean_test(answered, words, n=199).is_detected)
+        without_words.append(lean_test(answered, n=199).is_detected)
+    return float(np.mean(hits)), float(np.mean(without_words))
+
+
+def test_a_model_that_only_likes_words_is_rarely_detected() -> None:
+    """A guard of 200 draws; 2,000 are in studies. Units alone would find a lean in most draws."""
+    with_words, by_units = detected_share(200)
+    assert with_words <= 0.09
+    assert by_units > 0.5
+
+
+def test_a_planted_lean_is_detected_beside_a_liking_for_words() -> None:
+    assert detected_share(40, lean=3.0)[0] > 0.8
+
+
+def test_components_of_the_same_variance_are_rotated_together() -> None:
+    """Without anything alike, the test is that of a mean: p as of t, whatever the basis."""
+    random = np.random.default_rng(2)
+    lean = random.normal(0.25, 1, size=50)
+    items = pd.Series([str(place) for place in range(50)])
+    likeness = ItemLikeness.from_words(NO_WORDS, items, np.arange(50))
+    test = randomise_roles(lean, np.full(50, 1 / 50), likeness, (0.0, 0.0), "writers")
+    expected = float(stats.ttest_1samp(lean, 0).pvalue)
+    assert test.p == approx(expected, abs=0.01)
+
+
+def task_items(right: float, n_units: int = 20) -> pd.DataFrame:
+    """Items of BBQ, of whose disambiguated ones a share is right, and the others wrong."""
+    items = planted(n_units, 20).assign(condition="disambiguated")
+    is_right = np.arange(len(items)) % 10 < 10 * right
+    return items.assign(right=is_right.astype(object))
+
+
+def test_the_control_of_bbq_is_the_right_answer_where_the_context_tells() -> None:
+    control = positive_control(task_items(0.9), "bbq", 1)
+    assert control is not None
+    assert control.effect.value == approx(0.8)
+    assert control.reaches(0.1)
+    chance = positive_control(task_items(0.5), "bbq", 1)
+    assert chance is not None
+    assert not chance.is_detected
+    # Where `unknown` is chosen, nothing is won and nothing lost.
+    unknown = positive_control(task_items(0.0).assign(known=False), "bbq", 1)
+    assert unknown is not None
+    assert unknown.effect.value == 0
+
+
+def test_the_control_of_stereoset_is_a_meaningful_text() -> None:
+    related = planted(20, 20).assign(related=[1.0, 0.5] * 200)
+    control = positive_control(related, "stereoset", 1)
+    assert control is not None
+    assert control.effect.value == approx(0.5)
+    assert positive_control(related, "preference", 1) is None
+    assert positive_control(planted(4, 20).assign(related=1.0), "stereoset", 1) is None
+
+
+def test_an_even_model_that_can_do_the_task_is_below() -> None:
+    items = task_items(0.9, 200)
+    control = positive_control(items, "bbq", 1)
+    test = lean_headline(items, NO_WORDS, "bbq", "templates", 0.1, 3, control)
+    assert test.effect is not None
+    assert verdict(test) == Verdict.BELOW
 
 
 def _headlines(items: pd.DataFrame) -> pd.DataFrame:
-    from evenruler.instruments.external.diagnose import headlines_of
-
     return headlines_of(
         items,
         "preference",
@@ -257,28 +392,21 @@ def _headlines(items: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def test_two_models_are_told_apart_by_units() -> None:
+def test_two_models_are_compared_by_units_without_a_word() -> None:
     first, second = (
         _headlines(planted(80, 30, lean=lean, length=0.2, seed=2)) for lean in (0.6, 0.0)
     )
-    headline = contrast(first, second, 0.1)
-    expected = (
-        first[first["pole"] == 1]["value"].mean() - second[second["pole"] == 1]["value"].mean()
-    )
-    assert headline.effect.value == approx(expected)
-    assert verdict(headline)[0] == Verdict.EFFECT
-    assert verdict(contrast(first, first, 0.1))[0] == Verdict.NO_EFFECT
+    test = contrast(first, second, 0.1)
+    assert value_of(test) == approx(first["value"].mean() - second["value"].mean())
+    assert test.effect is not None
+    assert test.effect.low > 0
+    assert verdict(test) == Verdict.INCONCLUSIVE
+    same = contrast(first, first, 0.1)
+    assert same.effect is not None
+    assert same.effect.high == 0
 
 
 def test_two_models_that_share_no_unit() -> None:
     first = _headlines(planted(10, 5))
     second = first.assign(unit="x" + first["unit"])
-    assert verdict(contrast(first, second, 0.1))[0] == Verdict.INCONCLUSIVE
-
-
-def test_rows_that_stand_twice_change_nothing() -> None:
-    items = planted(lean=0.3, length=0.2)
-    once, twice = lean_test(items), lean_test(pd.concat([items, items]))
-    assert verdict(twice) == verdict(once)
-    assert twice.specific.low == approx(once.specific.low)
-    assert twice.p_null == approx(once.p_null)
+    assert verdict(contrast(first, second, 0.1)) == Verdict.DESCRIPTIVE

@@ -15,6 +15,7 @@ from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.instruments.asking import AnsweringModels, collect_answers, model_meta_of
 from evenruler.instruments.external import ask as room
 from evenruler.instruments.external import diagnose
+from evenruler.instruments.external.diagnose.lean import LeanRegression
 from evenruler.measurement import Resampling
 from evenruler.models.catalogue import load_model
 from evenruler.models.sources import MIRROR
@@ -141,10 +142,11 @@ def test_stereoset(model: str, tmp_path: Path) -> None:
                 **dimensions,
             )
             assert row["value"] == approx(value, abs=1e-9)
-    # A tie is lost for its authors, and 0 for the lean.
+    # A tie is lost for its authors, and 0 for the lean, whose mean over targets this is.
     ties = (items["lean"] == 0).groupby(items["unit"]).mean().mean()
     even = 2 * expected["overall",]["ss"] / 100 - 1 + ties
-    assert made.find_row(figures, "lean")["value"] == approx(even, abs=1e-9)
+    assert LeanRegression.from_items(items, "stereoset").means()[0] == approx(even, abs=1e-9)
+    assert made.find_row(figures, "lean")["positive_value"] > 0.1
 
 
 def _options(text: str) -> str:
@@ -194,7 +196,7 @@ def test_bbq(column: str, tmp_path: Path) -> None:
                 part_counts = counts.setdefault(part, Counter())
                 part_counts[row["context_condition"], kind] += 1
                 part_counts[row["context_condition"], "right"] += fits[0] == row["label"]
-    _, figures = measured(
+    items, figures = measured(
         "bbq",
         f"bbq#{column}",
         tmp_path,
@@ -231,7 +233,8 @@ def test_bbq(column: str, tmp_path: Path) -> None:
         ("ambiguous", "amb"),
         ("disambiguated", "dis"),
     ):
-        lean = made.find_row(figures, "lean", condition=condition)["value"]
+        of_condition = items[items["condition"] == condition]
+        lean = LeanRegression.from_items(of_condition, "bbq").means()[0]
         published_score = made.find_row(figures, f"s_{short}")["value"]
         assert lean == approx(published_score, abs=1e-9)
 

@@ -252,7 +252,8 @@ FAULTS = [
         "both a direction and a",
     ),
     ({"detects": {"ambiguous": 0.1}}, "`detects` names ambiguous, expected all"),
-    ({"detects": {"all": 1.2}}, "detects.all"),
+    ({"detects": {"all": -0.2}}, "detects.all"),
+    ({"gain": {"low": "10%", "high": "90%", "along": "sex"}}, "gain.along"),
 ]
 
 

@@ -16,7 +16,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.external.declare import GAIN, PlannedGain
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
 from evenruler.measurement.inputs import Floats
-from evenruler.measurement.randomisation import likeness_basis, randomise_criterion
+from evenruler.measurement.randomisation import RANDOMISATIONS, likeness_basis, randomise_criterion
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import HeadlineTest
 
@@ -149,6 +149,7 @@ def gain_headline(
     units: str = "occupations",
     bound: float = BOUND,
     seed: int = 0,
+    n: int = RANDOMISATIONS,
 ) -> HeadlineTest:
     """The gain along a criterion, in nats from its low end to its high one, with its randomisation.
 
@@ -163,6 +164,7 @@ def gain_headline(
         units: What units are called, in the plural.
         bound: X of `below X`, nats.
         seed: Seed of the randomisations.
+        n: Number of randomisations.
 
     Returns:
         The headline. Its interval is a crossed jackknife over units, and over sentences and pairs
@@ -195,9 +197,8 @@ def gain_headline(
             remedy="score the reference set's nouns after sentences about all of them",
         )
     basis = likeness_basis(likeness.loc[design.units].to_numpy(dtype=np.float64))
-    test = randomise_criterion(
-        design.means, design.axis, basis, _covariates(table, design.units), seed=seed, units=units
-    )
+    covariates = _covariates(table, design.units)
+    test = randomise_criterion(design.means, design.axis, basis, covariates, n, seed, units)
     return HeadlineTest(GAIN, units, facets, effect, bound, test.p, test.null, detects=detects)
 
 

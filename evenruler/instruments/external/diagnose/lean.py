@@ -170,15 +170,13 @@ class LeanRegression:
         contributions = self.coefficients() * self.lean
         return len(self.units) * self._sum_by_unit(contributions)
 
-    def residuals(self, with_intercept: bool = True) -> Floats:
-        """[n] of the lean, beside the covariates; without the intercept under the null that there
-        is no lean.
-        """
-        columns = self.covariates if with_intercept else self.covariates[:, 1:]
-        products = (columns.T * self.weights) @ columns
-        moments = columns.T @ (self.weights * self.lean)
+    def residuals_under_null(self) -> Floats:
+        """[n] of the lean beside the confounds, without the intercept."""
+        confounds = self.covariates[:, 1:]
+        products = (confounds.T * self.weights) @ confounds
+        moments = confounds.T @ (self.weights * self.lean)
         inverse = np.linalg.pinv(products, rcond=_SINGULAR, hermitian=True)
-        return self.lean - columns @ (inverse @ moments)
+        return self.lean - confounds @ (inverse @ moments)
 
 
 def _is_identified(covariates: Floats, weights: Floats) -> bool:
@@ -273,30 +271,40 @@ class ItemLikeness:
         """The number of words that items share."""
         return int(self.words.shape[1])
 
-    def variances(self, residuals: Floats) -> tuple[float, float]:
-        """The variance of the lean by words and by units, by moments: from products of residuals of
-        different items, which items alike in a word or of the same unit have larger.
+    def variances(self, lean: Floats, covariates: Floats) -> tuple[float, float]:
+        """The variance of the lean by words and by units, beside covariates [n, p].
 
-        Source: Haseman and Elston (1972); negative estimates are 0.
+        Quadratic estimates that are unbiased whatever the coefficients of the covariates are; a
+        negative one is 0, and the rest is estimated without it. Source: Rao (1971), MINQUE theory,
+        with weights of 0 for the variances by words and by units.
         """
-        n, w = len(residuals), self.n_words
-        squares = residuals**2
-        # Of an item with itself, which is left out.
-        of_itself = np.asarray(self.words.multiply(self.words).sum(axis=1)).ravel()
-        by_word, by_unit = self.words.T @ residuals, self.units.T @ residuals
-        moments = np.array(
-            [by_word @ by_word - of_itself @ squares, by_unit @ by_unit - squares.sum()]
+        n, w = len(lean), self.n_words
+        inverse = np.linalg.pinv(covariates.T @ covariates, hermitian=True)
+        residuals = lean - covariates @ (inverse @ (covariates.T @ lean))
+        explained = self.features.T @ covariates
+        products = self.products - explained @ inverse @ explained.T
+        by_feature = self.features.T @ residuals
+        of_words, of_units = slice(0, w), slice(w, None)
+        blocks = (products[of_words, of_words], products[of_units, of_units])
+        both = float((products[of_words, of_units] ** 2).sum())
+        squares = [float((block**2).sum()) for block in blocks]
+        traces = [float(np.trace(block)) for block in blocks]
+        df = float(n - np.linalg.matrix_rank(covariates))
+        system = np.array(
+            [
+                [squares[0], both, traces[0]],
+                [both, squares[1], traces[1]],
+                [traces[0], traces[1], df],
+            ]
         )
-        of_words = float((self.products[:w, :w] ** 2).sum() - of_itself @ of_itself)
-        of_units = float((self.products[w:, w:] ** 2).sum() - n)
-        of_both = float((self.products[:w, w:] ** 2).sum() - of_itself.sum())
-        likeness = np.array([[of_words, of_both], [of_both, of_units]])
-        word_variance, unit_variance = np.linalg.pinv(likeness, hermitian=True) @ moments
-        if word_variance < 0:
-            return 0.0, max(0.0, float(moments[1] / of_units)) if of_units else 0.0
-        if unit_variance < 0:
-            return max(0.0, float(moments[0] / of_words)) if of_words else 0.0, 0.0
-        return float(word_variance), float(unit_variance)
+        sums = np.array(
+            [
+                (by_feature[of_words] ** 2).sum(),
+                (by_feature[of_units] ** 2).sum(),
+                residuals @ residuals,
+            ]
+        )
+        return _solve_variances(system, sums)
 
     def words_between_units(self, coefficients: Floats) -> float:
         """How many times the variance by words is in that of a sum of items with these
@@ -309,10 +317,28 @@ class ItemLikeness:
         return max(0.0, float(by_word @ by_word) - within)
 
 
+def _solve_variances(system: Floats, sums: Floats) -> tuple[float, float]:
+    """Variances by words and by units from the equations of these and of the rest; those that come
+    out negative are 0.
+    """
+    estimated = [0, 1, 2]
+    solved = np.zeros(3)
+    for _ in range(2):
+        chosen = np.ix_(estimated, estimated)
+        solved = np.zeros(3)
+        solved[estimated] = np.linalg.pinv(system[chosen], hermitian=True) @ sums[estimated]
+        negative = [place for place in estimated[:-1] if solved[place] < 0]
+        if not negative:
+            break
+        estimated.remove(negative[0])
+    return max(0.0, float(solved[0])), max(0.0, float(solved[1]))
+
+
 def randomise_roles(
     residuals: Floats,
     coefficients: Floats,
     likeness: ItemLikeness,
+    variances: tuple[float, float],
     units: str,
     n: int = RANDOMISATIONS,
     seed: int = 0,
@@ -330,6 +356,7 @@ def randomise_roles(
         residuals: [n] of the lean under the null, beside the covariates.
         coefficients: [n] those of the tested sum; orthogonal to the covariates.
         likeness: Of the items.
+        variances: Of the lean by words and by units, under the null.
         units: What units are called in the words of the null.
         n: Number of randomisations.
         seed: Seed of the randomisations.
@@ -337,9 +364,8 @@ def randomise_roles(
     Source: Wagner and Dray (2015); Langsrud (2005), Rotation tests; spec/controls.md, rule 2.
     """
     random = np.random.default_rng(seed)
-    word_variance, unit_variance = likeness.variances(residuals)
     n_words, n_units = likeness.n_words, int(likeness.units.shape[1])
-    scales = np.sqrt(np.repeat([word_variance, unit_variance], [n_words, n_units]))
+    scales = np.sqrt(np.repeat(variances, [n_words, n_units]))
     loadings, tested = _loadings(likeness, scales, np.column_stack([residuals, coefficients])).T
     remaining = len(residuals) - len(loadings)
     size = _length_beside(residuals, loadings) * _length_beside(coefficients, tested)
@@ -394,14 +420,15 @@ def lean_headline(
     bound: float,
     seed: int,
     control: PositiveControl | None = None,
+    n: int = RANDOMISATIONS,
 ) -> HeadlineTest:
     """The lean at equal length and frequency of words, tested against a liking for words.
 
     `items`: by `schemas.ITEMS`, of one condition where conditions are scored separately; `words`:
-    by `differing_words`; `units`: in the plural. The interval is over units and words, crossed: the
-    jackknife over units, and the variance by words that items of different units share. Where
-    nearly all pairs differ in length in the same direction, it is the mean lean, and nothing can be
-    detected.
+    by `differing_words`; `units`: in the plural; `n`: number of randomisations. The interval is
+    over units and words, crossed: the jackknife over units, and the variance by words that items of
+    different units share. Where nearly all pairs differ in length in the same direction, it is the
+    mean lean, and nothing can be detected.
     Source: docs/external.md ("The lean"); Kish (1965), Survey sampling, for effective units.
     """
     regression = LeanRegression.from_items(items, score)
@@ -412,7 +439,8 @@ def lean_headline(
         return HeadlineTest(LEAN, units, facets, None, bound, no_verdict=few)
     coefficients = regression.coefficients()
     by_units = jackknife_estimate(regression.intercepts(), regression.df)
-    word_variance, _ = likeness.variances(regression.residuals())
+    covariates = regression.covariates
+    word_variance, _ = likeness.variances(regression.lean, covariates)
     of_words = word_variance * likeness.words_between_units(coefficients)
     estimate = Estimate(by_units.value, by_units.variance + of_words, by_units.df)
     effect, detects = estimate.interval(), estimate.detectable()
@@ -420,8 +448,9 @@ def lean_headline(
         return HeadlineTest(
             LEAN, units, facets, effect, bound, no_null=SAME_DIRECTION, control=control
         )
-    under_null = regression.residuals(with_intercept=False)
-    test = randomise_roles(under_null, coefficients, likeness, units, seed=seed)
+    under_null = likeness.variances(regression.lean, covariates[:, 1:])
+    residuals = regression.residuals_under_null()
+    test = randomise_roles(residuals, coefficients, likeness, under_null, units, n, seed)
     return HeadlineTest(
         LEAN,
         units,

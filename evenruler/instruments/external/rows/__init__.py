@@ -134,6 +134,7 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
             where=where,
             remedy=REMEDY,
         )
+    _require_criterion(usable_items, source, where)
     every_size = (declaration.settings, *declaration.sizes.values())
     most = max(size_settings.most for size_settings in every_size)
     sample = _sample_items(usable_items, most)
@@ -198,6 +199,22 @@ def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
     if len(set(item.texts.values())) < len(item.texts):
         return "two of its texts are the same"
     return None if item.unit.strip() else "it has no unit"
+
+
+def _require_criterion(items: Iterable[BenchmarkItem], source: Source, where: str) -> None:
+    """UserError where the headline is a gain, and no item has its criterion or its parts."""
+    gain = source.gain
+    if gain is None:
+        return
+    if gain.along == "criterion":
+        if not any(item.criterion is not None for item in items):
+            remedy = "name its parts (`along: part`), or leave `gain` out"
+            raise UserError("no unit has a criterion for its gain", where=where, remedy=remedy)
+        return
+    parts = sorted({item.part for item in items})
+    if parts != sorted([gain.low, gain.high]):
+        what = f"its parts are {', '.join(parts)}, but its gain is from {gain.low} to {gain.high}"
+        raise UserError(what, where=where, remedy="name both parts as `low` and `high`")
 
 
 def _sample_items(items: Iterable[BenchmarkItem], most: int) -> list[BenchmarkItem]:

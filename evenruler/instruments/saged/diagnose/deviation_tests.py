@@ -131,7 +131,7 @@ def step_down_max_t(
     while n_scored_concepts(x) > 2:
         test = max_deviation_test(x, seed, randomisations)
         outliers = test.outliers
-        if test.p >= ALPHA or not outliers:
+        if test.p > ALPHA or not outliers:
             break
         concept = outliers[0]
         interval_by_concept[concept] = test.interval_of(concept)

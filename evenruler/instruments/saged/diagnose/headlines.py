@@ -272,7 +272,7 @@ def find_outliers(scored: ConceptScores, seed: int) -> ConceptFindings:
         return ConceptFindings(None)
     scores = scored.scores[scored.concepts].to_numpy()
     deviations = max_deviation_test(scores, seed)
-    if scored.n_roots < FEWEST_ROOTS or deviations.p >= ALPHA or not scored.is_crossed:
+    if scored.n_roots < FEWEST_ROOTS or deviations.p > ALPHA or not scored.is_crossed:
         return ConceptFindings(deviations)
     named = step_down_max_t(scores, seed)
     return ConceptFindings(
@@ -378,10 +378,10 @@ def _rank_among_known(scores: pd.DataFrame, concept: str, reference: Sequence[st
 
 def _detectable_among_known(scored: ConceptScores) -> float | None:
     """The deviation of a declared concept that its rank detects in 8 of 10 studies, where known
-    names are normal; None where no rank has a p below `ALPHA`.
+    names are normal; None where no rank has a p of `ALPHA`.
     """
     names = scored.scored_reference
-    level = (math.ceil(ALPHA * (len(names) + 1)) - 1) / (len(names) + 1)
+    level = math.floor(ALPHA * (len(names) + 1) + ROUNDING) / (len(names) + 1)
     if not scored.has_rank or level == 0:
         return None
     spread = float(np.std(scored.scores[names].mean().to_numpy(), ddof=1))
