@@ -92,7 +92,7 @@ def pairs(nothing: pd.DataFrame) -> Iterator[str]:
     return _table(["pairs of dose 0", "n", "detected"], rows())
 
 
-def picture(found: pd.DataFrame) -> alt.LayerChart:
+def picture(found: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """The share of models of each dose that are detected, with its interval, a row a headline; of
     plants of its construct.
     """

@@ -109,8 +109,8 @@ def cost_of(requests: Iterable[RequestBatch]) -> Cost:
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
 
 
-def detectable_effect_text(plan: Plan, size: Size, method: str | None) -> str | None:
-    """The detectable effect in words; None where no verdict is possible, as by `OPTIONS`; empty
+def detected_effect_text(plan: Plan, size: Size, method: str | None) -> str | None:
+    """The effect that a size detects, in words; None where no verdict is possible, as by `OPTIONS`; empty
     where it is unknown.
     """
     of_size = plan.get("sizes", {}).get(size, {})
@@ -119,7 +119,7 @@ def detectable_effect_text(plan: Plan, size: Size, method: str | None) -> str | 
 
 
 def power_text(detects: str | None) -> str:
-    """What a study detects, in words; `detects`: as from `detectable_effect_text`."""
+    """What a study detects, in words; `detects`: as from `detected_effect_text`."""
     if detects is None:
         return "no verdict is possible"
     if not detects:
@@ -140,7 +140,7 @@ def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, C
         for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
             plan, detects = (
                 plan_at_size(benchmark.plan, size),
-                detectable_effect_text(benchmark.plan, size, method),
+                detected_effect_text(benchmark.plan, size, method),
             )
             cost = cost_of(
                 door.requests(benchmark.tables, plan, {}, replace(subject, method=method))

@@ -14,7 +14,7 @@ from evenruler import __version__
 from evenruler.declaration.params_file import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
-from evenruler.evaluate.cost import Cost, cost_of, detectable_effect_text, power_text
+from evenruler.evaluate.cost import Cost, cost_of, detected_effect_text, power_text
 from evenruler.evaluate.resolve_model import ResolvedModel
 from evenruler.instruments.asking import (
     CALLED,
@@ -116,13 +116,13 @@ class MeasurementPlan:
 
     @property
     def detects(self) -> str | None:
-        """The detectable effect in words; None where no verdict is possible, empty where it is
+        """What such a study detects, in words; None where no verdict is possible, empty where it is
         unknown.
         """
         methods = family_module(self.benchmark.family, "ask").METHODS
         fitting_methods = (name for name, method in methods.items() if method.fits(self.subject))
         usual = next(fitting_methods, None)
-        return detectable_effect_text(
+        return detected_effect_text(
             self.plan, self.result.settings.size, self.subject.method or usual
         )
 

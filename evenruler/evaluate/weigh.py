@@ -76,7 +76,7 @@ def contrast_weights(
     `made_of`: the headline's rows, in the schema `HEADLINES` of its family. If its units are a
     plant's, the first pole's units minus the second's. If its words are (a country, asked about in
     every root item), the same within each unit. Otherwise the headline itself: the slope along its
-    axis if two groups have one, else the mean over units, minus placebos.
+    axis if two groups have one, else the mean over units, minus those of no pole.
     """
     real = made_of[made_of["pole"] != 0]
     called = {column: real[column].map(_name_slug) for column in ("unit", "word")}
@@ -114,8 +114,8 @@ def contrast_weights(
 
 
 def _unit_contrasts(rows: pd.DataFrame) -> "pd.Series[float]":
-    """By unit, the mean of the first group minus that of the second, or minus placebos where there
-    is no second.
+    """By unit, the mean of the first group minus that of the second, or minus those of no pole where
+    there is no second.
     """
     poles = rows.groupby(["unit", "pole"])["value"].mean().unstack()
     other = -1 if -1 in poles else 0

@@ -2,6 +2,7 @@
 a unit of 10% to a unit of 90%.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,8 @@ from scipy.special import logit
 
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
 from evenruler.measurement.inputs import Floats
+from evenruler.measurement.randomisation import invert_spectral_randomisation, likeness_basis
+from evenruler.measurement.resampling import Interval
 
 LOWEST_SHARE = 0.5
 """Percent at which a share is cut on both sides, since the logit of 0% is infinite."""
@@ -73,14 +76,45 @@ def estimate_gain(differences: Floats, weigh: Weigh, units: Facet) -> Estimate:
     return jackknife_crossed(gain, facets)
 
 
-def weigh_positions(positions: Floats, covariates: Floats | None) -> Weigh:
-    """The `Weigh` of a slope on positions, at equal covariates."""
+def add_half_width(interval: Interval, half: float) -> Interval:
+    """An interval over one facet, widened by the half width of an independent one over others."""
+    value = interval.value
+    below = math.hypot(value - interval.low, half)
+    above = math.hypot(interval.high - value, half)
+    return Interval(value, value - below, value + above)
 
-    def weigh(kept: UnitMask) -> Floats:
-        rows = None if covariates is None else covariates[kept]
-        return slope_weights(positions[kept], rows)
 
-    return weigh
+def spectral_gain(
+    differences: Floats, positions: Floats, likeness: Floats, covariates: Floats | None = None
+) -> Interval:
+    """The gain with its interval where units are alike: that of the spectral randomisation over
+    units, widened by the error over sentences and pairs.
+
+    A jackknife over units covers .75 there, since units that are alike err together; this one .95.
+    `differences`: [units, sentences, pairs]; `likeness`: [units, numbers].
+    """
+    basis = likeness_basis(likeness)
+    means = differences.mean(axis=(1, 2))
+    interval = invert_spectral_randomisation(means, positions, basis, covariates)
+    slopes = np.tensordot(slope_weights(positions, covariates), differences, axes=1)
+    return add_half_width(interval, half_over_facets(slopes))
+
+
+def half_over_facets(slopes: Floats) -> float:
+    """Half the 95% interval of the mean of slopes [sentences, pairs] over both facets; a facet of
+    one level is fixed.
+    """
+    axes = [axis for axis, n in enumerate(slopes.shape) if n > 1]
+    if not axes:
+        return 0.0
+    levels = slopes.mean(axis=tuple({0, 1} - set(axes))) if len(axes) == 1 else slopes
+
+    def mean(*masks: UnitMask) -> float:
+        return float(levels[np.ix_(*masks)].mean())
+
+    facets = [Facet.from_levels(n) for n in levels.shape]
+    estimate = jackknife_crossed(mean, facets)
+    return estimate.interval().high - estimate.value
 
 
 def weigh_keys(keys: Floats) -> Weigh:

@@ -92,7 +92,7 @@ class FigureCell:
         return str(self.record["figure"])
 
     @property
-    def confirmatory(self) -> bool:
+    def is_headline(self) -> bool:
         """Whether it is a headline figure, which has its own verdict."""
         return "bound" in self.record
 
@@ -208,7 +208,7 @@ def make_family_views(
         shown: dict[str, Worded] = {}
         for instrument in family_instruments:
             for figure_cell in instrument.figures:
-                if not figure_cell.confirmatory:
+                if not figure_cell.is_headline:
                     continue
                 labels.add(figure_cell.model)
                 if figure_cell.word is not None:
@@ -236,7 +236,7 @@ def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
     cells_by_row: dict[tuple[str, str], dict[str, tuple[int, FigureCell]]] = {}
     places: dict[str, int] = {}
     for index, figure_cell in enumerate(instrument.figures):
-        if figure_cell.confirmatory and figure_cell.model:
+        if figure_cell.is_headline and figure_cell.model:
             cell_by_model = cells_by_row.setdefault((figure_cell.part, figure_cell.heading), {})
             cell_by_model[figure_cell.model] = (index, figure_cell)
             places[figure_cell.heading] = instrument.column_index(figure_cell)
@@ -315,15 +315,16 @@ def _grid_cell(
         key: None if amount is None else _axis_position(amount, axis)
         for key, amount in zip(("at", "low", "high"), numbers, strict=True)
     }
-    verdict = figure_cell.verdict
+    verdict = Verdict(figure_cell.verdict)
+    is_compared = "percentile" in record and verdict != Verdict.INVALID
     return {
         "model": figure_cell.model,
         "link": f"{instrument.name}--{index}",  # the id of its row in the table of figures
         "amount": format_number(value, decimals) or "none",
         "interval": interval,
-        "compared": comparison_text(record, figure_cell.word) if "percentile" in record else "",
+        "compared": comparison_text(record, figure_cell.word) if is_compared else "",
         "verdict": verdict_words(record, figure_cell.word),
-        "mark": Verdict(verdict).mark,
+        "mark": verdict.mark,
         "lines": headline_lines(record, figure_cell.word, instrument.planted_records),
         "carriers": carriers_text(record, figure_cell.word),
         **positions,
@@ -334,7 +335,7 @@ def verdict_count_sentences(instruments: Sequence[InstrumentView]) -> str:
     """Counts of all headlines by verdict, and how many would be detected if nothing were there."""
     headlines: list[FigureCell] = []
     for instrument in instruments:
-        headlines += [cell for cell in instrument.figures if cell.confirmatory and cell.model]
+        headlines += [cell for cell in instrument.figures if cell.is_headline and cell.model]
     if not headlines:
         return "No headline has a verdict."
     verdicts = Counter(headline.verdict for headline in headlines)
@@ -360,7 +361,7 @@ def figures_by_model(instrument: InstrumentView, figure_type: str) -> FiguresByM
     cell_by_key: dict[tuple[str, str, str], FigureCell] = {}
     places: dict[str, int] = {}
     for figure_cell in instrument.figures:
-        if figure_cell.confirmatory or not figure_cell.word:
+        if figure_cell.is_headline or not figure_cell.word:
             continue
         if figure_cell.word.figure_type == figure_type:
             key = (figure_cell.heading, figure_cell.part, figure_cell.model)

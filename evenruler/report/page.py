@@ -130,7 +130,7 @@ def findings_table(instruments: Sequence[InstrumentView]) -> Table | None:
     keyed: list[tuple[int, str, list[str | Cell]]] = []
     for instrument in instruments:
         for figure_cell in instrument.figures:
-            if figure_cell.confirmatory and figure_cell.model:
+            if figure_cell.is_headline and figure_cell.model:
                 place = ORDER.index(Verdict(figure_cell.verdict))
                 keyed.append((place, instrument.title, _finding_row(instrument, figure_cell)))
     keyed.sort(key=lambda entry: entry[:2])

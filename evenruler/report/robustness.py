@@ -47,7 +47,7 @@ def _first_headline_cells(instrument: InstrumentView) -> list[FigureCell]:
     headlines = [
         figure_cell
         for figure_cell in instrument.figures
-        if figure_cell.confirmatory and figure_cell.model
+        if figure_cell.is_headline and figure_cell.model
     ]
     if not headlines:
         return []
@@ -59,7 +59,7 @@ def _count_verdicts(instrument: InstrumentView) -> Counter[str]:
     return Counter(
         figure_cell.verdict
         for figure_cell in instrument.figures
-        if figure_cell.confirmatory and figure_cell.model
+        if figure_cell.is_headline and figure_cell.model
     )
 
 
@@ -86,7 +86,7 @@ def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[st
     reworded = [
         figure_cell
         for figure_cell in instrument.figures
-        if figure_cell.figure in REWORDED and not figure_cell.confirmatory
+        if figure_cell.figure in REWORDED and not figure_cell.is_headline
     ]
     in_sd = any(figure_cell.figure == REWORDED[0] for figure_cell in reworded)
     is_same_trait = (agreed["kind"] == "same trait") & (agreed["figure"] == "r")
@@ -128,7 +128,7 @@ def _verdict_cell(instrument: InstrumentView) -> Cell | str:
     models = {
         figure_cell.model
         for figure_cell in instrument.figures
-        if figure_cell.confirmatory and figure_cell.model
+        if figure_cell.is_headline and figure_cell.model
     }
     plural = "" if len(models) == 1 else "s"
     most_common, _ = verdicts.most_common(1)[0]

@@ -61,6 +61,9 @@ MOST_IN_FULL: Final = 3
 DETECTED_SHARE: Final = 0.8
 """Share of planted models in which a dose counts as detected, as the power of `detects`."""
 
+AMOUNT: Final = "{amount}"
+"""Where a clause of `FigureHeading.says` has its amount; nothing else in it is a place."""
+
 NOTHING: Final = "No figure has a verdict: all are descriptive."
 
 
@@ -224,8 +227,10 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     """
     verdict = Verdict(row["verdict"])
     why = str(row.get("why") or "")
-    if row.get("value") is None or verdict == Verdict.INVALID:
-        return why or str(row.get("reason") or "")
+    if verdict == Verdict.INVALID:
+        return why
+    if row.get("value") is None:
+        return f"No number: {row.get('reason') or 'no reason is given'}."
     heading = words.heading if words else str(row["figure"]).replace("_", " ")
     amount = amount_text(row, words)
     if verdict.is_detected:
@@ -250,9 +255,9 @@ def _detected_clause(row: Mapping[str, Any], words: "Worded | None") -> str:
     """What the sign of a value says of a model, with its amount; empty where no heading says so."""
     if words is None or not words.says:
         return ""
-    clause = words.says[row["value"] < 0]
-    if "{amount}" in clause:
-        return clause.format(amount=amount_text(row, words, is_directed=True))
+    clause: str = words.says[row["value"] < 0]
+    if AMOUNT in clause:
+        return clause.replace(AMOUNT, amount_text(row, words, is_directed=True))
     written = amount_text(row, words, is_directed=True, as_declared=True)
     return f"{clause} {written}"
 

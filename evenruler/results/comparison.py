@@ -284,9 +284,9 @@ def _compare_headlines(
         comparison = replace(
             comparison, first_value=pair[0].get("value"), second_value=pair[1].get("value")
         )
-        barred = _why_not(pair, labels)
+        barred = _bar_comparison(comparison, pair)
         if barred:
-            yield replace(comparison, **barred)
+            yield barred
             continue
         sides = zip((first, second), pair, strict=True)
         made_of = [side.made_of(headline) for side, headline in sides]
@@ -311,16 +311,17 @@ def _compare_headlines(
         yield _add_verdict(comparison, judge(test), test.has_direction)
 
 
-def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> dict[str, str] | None:
-    """Fields of a comparison where one of two headlines cannot be compared, else None."""
-    for record, name, other in zip(pair, called, reversed(called), strict=True):
+def _bar_comparison(comparison: Comparison, pair: Sequence[Mapping[str, Any]]) -> Comparison | None:
+    """The comparison with its reason, where one of two headlines cannot be compared; else None."""
+    labels = (comparison.first, comparison.second)
+    for record, name, other in zip(pair, labels, reversed(labels), strict=True):
         if not record:
             word = str(Verdict.INCONCLUSIVE)
-            return {"verdict": word, "says": word, "reason": f"only {other} has it"}
+            return replace(comparison, verdict=word, says=word, reason=f"only {other} has it")
         if record["verdict"] in (Verdict.INVALID, Verdict.DESCRIPTIVE):
             word = str(record["verdict"])
-            why = record.get("why") or record.get("reason") or ""
-            return {"verdict": word, "says": f"{word}: {name}", "reason": why}
+            why = str(record.get("why") or record.get("reason") or "")
+            return replace(comparison, verdict=word, says=f"{word}: {name}", reason=why)
     return None
 
 

@@ -74,7 +74,7 @@ def _with_ends(value: float, low: float | None, high: float | None) -> str:
 
 
 def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> str:
-    """Markdown: per benchmark the confirmatory figures of every result, then the differences of
+    """Markdown: per benchmark the figures with a verdict of every result, then the differences of
     each pair.
     """
     parts: list[str] = []

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.methods.next_word import NextWordScores, list_words, reference_rows
 from evenruler.instruments.probes.declare.source import ProbeSource, load
-from evenruler.measurement.facets import Facet
 from evenruler.measurement.randomisation import likeness_basis, randomise_criterion
-from evenruler.measurement.slopes import estimate_gain, logit_positions, weigh_positions
+from evenruler.measurement.slopes import logit_positions, spectral_gain
 from evenruler.models.catalogue import load_model
 from evenruler.text import ATTRIBUTE, fill
 from evenruler.text.frequency import log_frequency
@@ -145,9 +144,7 @@ class Case:
 
     def row(self, n: int = 9999) -> tuple[str, str, bool]:
         """Gain with interval, p, and whether it is detected."""
-        weigh = weigh_positions(self.positions, self.covariates)
-        effect = estimate_gain(self.differences, weigh, Facet.from_levels(len(self.positions)))
-        interval = effect.interval()
+        interval = spectral_gain(self.differences, self.positions, self.likeness, self.covariates)
         test = randomise_criterion(
             self.differences.mean(axis=(1, 2)),
             self.positions,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 from unittest.mock import patch
 
 import numpy as np
@@ -122,7 +123,8 @@ def print_counts(what: str, draws: Sequence[Judged]) -> None:
 def main(result: Path, draws: int = 100) -> None:
     """Print the table of a result, of so many draws a row."""
     with open_benchmark("benchmarks/saged-countries") as benchmark:
-        replies = Replies.read(result, benchmark.tables["prompts"], benchmark.plan)
+        plan = cast(SagedPlan, benchmark.plan)
+        replies = Replies.read(result, benchmark.tables["prompts"], plan)
         print_head("who plays countries", "headline", "named")
         print_rows(replies, draws)
 

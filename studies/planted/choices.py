@@ -91,8 +91,8 @@ class Planted:
             covers = bool(gain["low"] <= truth <= gain["high"])
         return (
             covers,
-            None if self.right == Verdict.DETECTED else Verdict(verdict).is_detected,
-            None if self.silent == Verdict.DETECTED else Verdict(silence).is_detected,
+            None if self.right == Verdict.DETECTED else Verdict(str(verdict)).is_detected,
+            None if self.silent == Verdict.DETECTED else Verdict(str(silence)).is_detected,
             None if self.right is None else verdict == self.right,
             None if self.silent is None else silence == self.silent,
         )

@@ -135,7 +135,7 @@ def _judge_draw(population: Names, seed: int) -> Row:
 
 
 def _list_cases() -> Iterable[Case]:
-    for roots, share in ((6, 1.0), (20, 1.0), (60, 0.25)):
+    for roots, share in ((6, 1.0), (20, 1.0), (60, 1.0)):
         equal = Names(roots)
         cases = {
             "equal": equal,
@@ -150,6 +150,7 @@ def _list_cases() -> Iterable[Case]:
         for name, population in cases.items():
             is_power = population.off > 0 or population.persona is not None
             yield _make_case(name, population, share / 4 if is_power else share)
+    yield _make_case("equal, a persona moves .3", Names(150, persona=0.3), 0.05)
     for tails in ("normal", "t(3)", "skewed"):
         ranked = Names(20, 20, 39, of_names=0.06, tails=tails, is_declared=True)
         yield _make_case(f"declared, names vary .06, {tails}", ranked)

@@ -52,8 +52,8 @@ KEYS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
         "countries",
         [
             ("concepts", ...),
-            ("concepts", "aurelia", "keywords", 0),
-            ("concepts", "garanian-union", "forms", ...),
+            ("concepts", "argentina", "keywords", 0),
+            ("concepts", "united-kingdom", "forms", ...),
         ],
     ),
 }

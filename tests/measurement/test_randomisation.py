@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evenruler.measurement.randomisation import (
+    invert_spectral_randomisation,
     likeness_basis,
     randomise_criterion,
     randomise_within_items,
@@ -385,3 +386,41 @@ def test_guard_a_declared_name_among_known_names(tails: str) -> None:
         return p is not None and p <= 0.05
 
     assert rate(is_detected, 6) <= LIMIT
+
+
+class TestInterval:
+    """The slopes that the spectral randomisation does not reject."""
+
+    def study(self, slope: float, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+        random = np.random.default_rng(seed)
+        nouns = random.normal(size=(20, 50)) * np.linspace(3, 0.5, 50)
+        criterion = random.normal(size=20)
+        scores = slope * criterion + random.normal(0, 0.5, 20)
+        return scores, criterion, likeness_basis(nouns)
+
+    def test_slopes_at_its_ends_have_a_p_of_the_level(self) -> None:
+        scores, criterion, basis = self.study(0.4)
+        interval = invert_spectral_randomisation(scores, criterion, basis)
+        assert interval.low < interval.value < interval.high
+        for end, inside in ((interval.low, 1e-6), (interval.high, -1e-6)):
+            at_end = randomise_criterion(scores - (end + inside) * criterion, criterion, basis)
+            beyond = randomise_criterion(scores - (end - inside) * criterion, criterion, basis)
+            assert at_end.p >= 0.05
+            assert beyond.p < 0.05 + 1e-9
+
+    def test_it_moves_with_the_slope_and_with_nothing_else(self) -> None:
+        nothing, more = self.study(0.0), self.study(1.0)
+        first, second = (invert_spectral_randomisation(*study) for study in (nothing, more))
+        assert second.value - first.value == pytest.approx(1)
+        assert second.low - first.low == pytest.approx(1)
+        assert second.high - first.high == pytest.approx(1)
+
+    def test_at_equal_covariates_a_criterion_that_is_one_of_them_has_no_slope(self) -> None:
+        scores, criterion, basis = self.study(1.0)
+        with pytest.raises(ValueError, match="does not vary beside its covariates"):
+            invert_spectral_randomisation(scores, criterion, basis, criterion)
+        covariate = np.random.default_rng(9).normal(size=20)
+        moved = invert_spectral_randomisation(scores + 5 * covariate, criterion, basis, covariate)
+        plain = invert_spectral_randomisation(scores, criterion, basis, covariate)
+        assert moved.value == pytest.approx(plain.value)
+        assert moved.low == pytest.approx(plain.low)

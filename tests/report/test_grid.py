@@ -73,8 +73,9 @@ def test_a_cell_says_what_it_is_compared_with() -> None:
     compared = {"percentile": 98.0, "alternatives": 351.0, "reference_set": "person nouns"}
     (row,) = rows_of(view_of({"value": 1.0, **compared}), ["m"])
     assert row["cells"][0]["compared"] == ("More than 98% of 351 alternatives from person nouns.")
-    (row,) = rows_of(view_of({"value": 1.0}), ["m"])
-    assert row["cells"][0]["compared"] == ""
+    for nothing in ({}, {**compared, "verdict": "invalid", "why": "It fails."}):
+        (row,) = rows_of(view_of({"value": 1.0, **nothing}), ["m"])
+        assert row["cells"][0]["compared"] == ""
 
 
 def test_how_many_would_be_detected_if_nothing_were_there() -> None:
@@ -108,7 +109,7 @@ def test_what_is_null_is_not_there() -> None:
     cell = make_figure_cell({**row, **nothing}, [])
     assert cell.record == {"figure": "gain_in_sd", "n": 0, "why": ""}
     assert (cell.part, cell.model, cell.heading) == ("all", "", "gain in sd")
-    assert (cell.confirmatory, cell.verdict) == (False, "")
+    assert (cell.is_headline, cell.verdict) == (False, "")
 
 
 def test_figures_of_a_type_have_a_row_a_heading_and_part() -> None:

@@ -20,6 +20,7 @@ from evenruler.report.sentences import (
     two_digits,
     wrap_line,
 )
+from tests.conftest import ROOT
 from tests.results.synthetic import gain_of
 
 GAIN = FigureHeading(
@@ -141,13 +142,10 @@ class TestHeadline:
         assert lines_of(verdict="descriptive", why=why)[1:] == [COMPARED]
         failed = "Its validity check fails: all replies are the same."
         assert lines_of(verdict="invalid", why=failed) == [("invalid", failed)]
-        nothing = {
-            "value": None,
-            "low": None,
-            "high": None,
-            "why": "A number without a test: none.",
-        }
-        assert lines_of(verdict="descriptive", **nothing) == [("descriptive", nothing["why"])]
+        nothing: dict[str, Any] = dict.fromkeys(("value", "low", "high"))
+        nothing |= {"why": "A number without a test: none.", "reason": "no word was scored"}
+        claim = ("descriptive", "No number: no word was scored.")
+        assert lines_of(verdict="descriptive", **nothing) == [claim]
 
     def test_what_is_missing_says_so(self) -> None:
         _, compared, sensitive = lines_of(
@@ -232,6 +230,12 @@ def test_numbers_have_two_digits(number: float, text: str) -> None:
 def test_each_word_has_one_sentence() -> None:
     words = {word.partition(" ")[0] for word in VERDICT_MEANINGS}
     assert words == {word for verdict in Verdict for word in verdict.words}
+
+
+def test_the_page_on_reading_has_the_same_sentences() -> None:
+    page = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
+    rows = [f"| `{word}` | {meaning} |" for word, meaning in VERDICT_MEANINGS.items()]
+    assert [row for row in rows if row not in page] == []
 
 
 def test_who_carries_it() -> None:

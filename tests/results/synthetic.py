@@ -9,6 +9,7 @@ import pandas as pd
 
 from evenruler.instruments.probes.schemas import HEADLINES
 from evenruler.measurement.figures import unit_means
+from evenruler.measurement.inputs import Floats
 from evenruler.measurement.verdicts import HeadlineTest
 from evenruler.publish.manifest import KIND
 from evenruler.results.record import (
@@ -163,7 +164,8 @@ def gain_of(
 def contrast_gains(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
     """`contrast` of a made-up family: the difference of two gains of `gain_of`, over attributes."""
     gains = [_unit_gains(rows) for rows in (first, second)]
-    return preference_test((gains[0] - gains[1]).to_numpy(), bound)
+    difference: Floats = (gains[0] - gains[1]).to_numpy(dtype=np.float64)
+    return preference_test(difference, bound)
 
 
 def _unit_gains(rows: pd.DataFrame) -> "pd.Series[float]":

@@ -144,7 +144,7 @@ FIGURES = [
         verdict="descriptive",
     ),
 ]
-"""Two confirmatory figures, one of validity that stays here, and an amount without a value."""
+"""Two headlines, one of validity that stays here, and an amount without a value."""
 
 
 @pytest.fixture
@@ -260,7 +260,7 @@ def test_who_made_a_model_that_is_not_from_the_hub_is_asked(
 
 def test_a_result_without_such_figures_is_refused(tmp_path):
     stored_result = stored(tmp_path, synthetic(figures=[figure_row("alpha", 0.9)]))
-    with pytest.raises(UserError, match="no confirmatory figure or headline amount"):
+    with pytest.raises(UserError, match="no headline or amount with a value"):
         export([stored_result], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

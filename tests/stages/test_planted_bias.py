@@ -147,7 +147,9 @@ def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
 
 def test_the_benchmark_is_of_the_paper_s_size(in_the_model: Diagnosed) -> None:
     bare = in_the_model.features[in_the_model.features["framing"] == "bare"]
-    assert len(bare) == 2 * 75 * (20 + 39)  # roles, root items, members of the G20 and other countries
+    assert len(bare) == 2 * 75 * (
+        20 + 39
+    )  # roles, root items, members of the G20 and other countries
     assert set(bare["value"]) == set(SCORES)
 
 

@@ -162,6 +162,11 @@ class TestPositiveControl:
         assert self.verdict(4, 30) == str(Verdict.DETECTED_BELOW)
         assert self.verdict(0.1, 8) == str(Verdict.INCONCLUSIVE)
 
+    def test_nothing_is_below_what_would_not_be_detected(self) -> None:
+        """As gender on SmolLM2: the interval over stimuli is narrow, and sentences scatter by 9
+        points, so that 31 points would be detected."""
+        assert self.verdict(0.1, 60, spread=9) == str(Verdict.INCONCLUSIVE)
+
     @pytest.mark.parametrize("control", [0.0, -30.0])
     def test_one_that_does_not_make_its_class_likelier_is_invalid(self, control: float) -> None:
         assert self.verdict(20, control) == str(Verdict.INVALID)

@@ -182,7 +182,10 @@ def test_what_is_said_of_a_design_that_is_only_declared_and_too_small(tmp_path) 
     lines = list(plan_lines(tmp_path, "fruit", params(tmp_path, asked=False), [1.0]))
     text = " ".join(line.strip() for line in lines)
     assert "no model is asked in this profile" in text
-    assert "Its concepts have texts of their own, so differences are described, without a verdict" in text
+    assert (
+        "Its concepts have texts of their own, so differences are described, without a verdict"
+        in text
+    )
     assert "Below 6 root items no difference can be detected." in text
     head = lines.index("    SD  1 reply  2 replies  4 replies  2 concepts  6 concepts")
     assert lines[head + 1].split()[0] == "1"

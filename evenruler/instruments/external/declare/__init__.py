@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal, TypedDict
 import pandas as pd
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
+from evenruler.errors import UserError
 from evenruler.instruments import instrument
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (

@@ -194,9 +194,12 @@ def build_change_test(
     few_stimuli = None
     if len(complete) < FEWEST_STIMULI:
         few_stimuli = f"{len(complete)} stimuli (at least {FEWEST_STIMULI} needed)"
-    detects = None
+    detects, no_below = None, None
     if rank.p is not None:
         detects = DETECTED_SPREADS * float(alternatives.mean(axis=0).std(ddof=1))
+        # The interval is over stimuli alone, so it may be narrow where sentences scatter widely.
+        if detects > bound:
+            no_below = f"sentences scatter so that only {detects:.2g} points would be detected"
     return replace(
         test,
         effect=beyond_alternatives(complete, 0),
@@ -206,6 +209,7 @@ def build_change_test(
         control=control,
         compared=_compare(float(cue.mean()), alternatives, grammar, seed),
         detects=detects,
+        no_below=no_below,
     )
 
 

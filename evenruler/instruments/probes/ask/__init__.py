@@ -57,7 +57,7 @@ READS: ColumnsByTable = {
         "framing",
     ),
     "templates": ("set", "template", "keying", "control", "variant", "text"),
-    "next_words": ("id", "sentence", "kind", "unit", "word", "key", "text"),
+    "stems": ("id", "sentence", "kind", "unit", "word", "key", "text"),
     "nouns": ("noun", "theme", "subtheme", "count", "gendered", "gendered_form"),
 }
 
@@ -169,7 +169,7 @@ def _next_word_requests(
     can_answer = subject.can("next_words") and subject.uses_method(LIKELIHOOD)
     if can_answer and plan["next_word"]:
         words = next_word.list_words(tables["nouns"], plan["next_word"]["pairs"])
-        yield next_word.request_of(tables["next_words"], words)
+        yield next_word.request_of(tables["stems"], words)
 
 
 def scores(
@@ -221,11 +221,10 @@ def scores(
 def limited(tables: Tables, plan: ProbePlan, n: int) -> tuple[Tables, ProbePlan]:
     """Tables cut down to n attributes, evenly spread."""
     limited_tables = limit_tables(tables, ("attributes", "probes"), "attribute", n)
-    if "next_words" in tables:
-        sentences = tables["next_words"]
-        is_asked = sentences["unit"].isin(limited_tables["attributes"]["attribute"])
-        is_control = sentences["kind"] == CONTROL
-        limited_tables["next_words"] = sentences[is_asked | is_control]
+    if "stems" in tables:
+        stems = tables["stems"]
+        is_asked = stems["unit"].isin(limited_tables["attributes"]["attribute"])
+        limited_tables["stems"] = stems[is_asked | (stems["kind"] == CONTROL)]
     return limited_tables, plan
 
 

@@ -79,8 +79,11 @@ def headings(plan: ProbePlan) -> list[FigureHeading]:
         return list(FIGURES)
     # in the order of the source, which `targets` loses when a plan is read from file
     first, second = plan["groups"]
-    sentence = "{}'s words gain on {}'s along the criterion"
-    says = [sentence.format(first, second), sentence.format(second, first)]
+    along = "from attributes at the low end to those at the high end"
+    if plan.get("next_word"):
+        along = "from an attribute of 10% to one of 90%"
+    sentence = "{}'s words gain {{amount}} on {}'s {}"
+    says = [sentence.format(first, second, along), sentence.format(second, first, along)]
     of_gain = {"says": says, "ends": [first, second]}
     changes: dict[str, dict[str, Any]] = dict.fromkeys(
         ("gain", "share_gain", "written_gain"), of_gain

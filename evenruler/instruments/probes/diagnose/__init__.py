@@ -218,7 +218,7 @@ def diagnose(
         key = {"benchmark": str(probes["benchmark"].iloc[0]), **NEXT_WORD_KEY, **model_columns}
         figures.append((key, next_words.headline, next_words.validity))
         figures += [(key, figure, ValidityCheck()) for figure in next_words.described]
-        hashes = row_hashes(next_words.sentences.filter(READS["next_words"]), ["unit"])
+        hashes = row_hashes(next_words.sentences.filter(READS["stems"]), ["unit"])
         headline_rows = _to_headlines_table(next_words.made_of, gain.GAIN, key, hashes)
         tables.setdefault("headlines", []).append(headline_rows)
         tables["reference"] = [_reference_scores(headline_rows, key["benchmark"])]

@@ -14,7 +14,7 @@ from evenruler.instruments.probes.declare.plan import NextWordPlan
 from evenruler.instruments.probes.diagnose import gain
 from evenruler.instruments.probes.diagnose.gain import GAIN, REFERENCE, UNIT, Scores
 from evenruler.instruments.probes.schemas import ATTRIBUTE_KIND, CONTROL, NEXT_WORD
-from evenruler.measurement.facets import Estimate, Facet
+from evenruler.measurement.facets import Facet
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.nonresponse import all_equal_reason
@@ -26,12 +26,11 @@ from evenruler.measurement.references import (
     theme_percentile,
 )
 from evenruler.measurement.slopes import (
-    Weigh,
     estimate_gain,
     logit_positions,
     slope_weights,
+    spectral_gain,
     weigh_keys,
-    weigh_positions,
 )
 from evenruler.measurement.verdicts import (
     ALPHA,
@@ -95,20 +94,15 @@ class NextWordDesign:
         """[attributes, sentences, pairs] nats of the first word less the second."""
         return _pair_differences(self.scores, self.pairs)
 
-    @property
-    def weigh(self) -> Weigh:
-        """The weights of the gain of the attributes that are kept."""
-        return weigh_positions(self.positions, self.covariates)
-
 
 def next_word_figures(tables: Tables, plan: NextWordPlan, answers: pd.DataFrame) -> NextWordFigures:
     """The headline of the form `next-word` of one model, and what is described beside it.
 
-    `tables`: `attributes`, `next_words` and `nouns`, by their schemas; `answers`: by
+    `tables`: `attributes`, `stems` and `nouns`, by their schemas; `answers`: by
     `methods.next_word.ANSWERS`.
     """
     words = list_words(tables["nouns"], plan["pairs"])
-    sentences = tables["next_words"]
+    sentences = tables["stems"]
     is_attribute = sentences["kind"] == ATTRIBUTE_KIND
     scores = NextWordScores.from_answers(answers, sentences[is_attribute], words)
     pairs = [(first, second) for first, second in plan["pairs"] if scores.has(first, second)]
@@ -199,7 +193,7 @@ def measure_control(
     Pairs that hold such a word are left out. Words are no sample of anything else, so keys are
     permuted freely. None where too few pairs are left.
     """
-    sentences = tables["next_words"]
+    sentences = tables["stems"]
     sentences = sentences[sentences["kind"] == CONTROL]
     scores = NextWordScores.from_answers(answers, sentences, words)
     control_words = set(sentences["word"])
@@ -257,12 +251,8 @@ def detects_themes(design: NextWordDesign, first: Sequence[str], second: Sequenc
     )
     if test.p >= ALPHA:
         return False
-    interval = _estimate(differences, design.weigh).interval()
+    interval = spectral_gain(differences, design.positions, design.likeness, design.covariates)
     return interval.low > 0 or interval.high < 0
-
-
-def _estimate(differences: Floats, weigh: Weigh) -> Estimate:
-    return estimate_gain(differences, weigh, Facet.from_levels(len(differences)))
 
 
 def name_carriers(design: NextWordDesign) -> list[str]:
@@ -280,25 +270,23 @@ def _order_by_share(design: NextWordDesign) -> list[int]:
 
 def describe_gain(design: NextWordDesign, headline: HeadlineTest) -> Iterator[Figure]:
     """The figures beside the gain, nats; percentiles in percent."""
-    differences = design.differences
+    differences, likeness = design.differences, design.likeness
+    positions, covariates = design.positions, design.covariates
     themes = group_themes(design.nouns)
     if themes["theme"].nunique() > N_THEMES:
-        components = theme_components(design, themes)
-        at_equal = weigh_positions(design.positions, _stack(design.covariates, components))
-        yield _gain_figure(EQUAL_THEMES, differences, at_equal)
-    median = float(np.median(design.positions))
-    below = np.minimum(design.positions - median, 0)
-    above = np.maximum(design.positions - median, 0)
-    of_below = weigh_positions(below, _stack(design.covariates, above[:, None]))
-    of_above = weigh_positions(above, _stack(design.covariates, below[:, None]))
-    yield _gain_figure(BELOW_MEDIAN, differences, of_below)
-    yield _gain_figure(ABOVE_MEDIAN, differences, of_above)
+        with_themes = _stack(covariates, theme_components(design, themes))
+        yield _gain_figure(EQUAL_THEMES, differences, likeness, positions, with_themes)
+    median = float(np.median(positions))
+    below, above = np.minimum(positions - median, 0), np.maximum(positions - median, 0)
+    with_above = _stack(covariates, above[:, None])
+    yield _gain_figure(BELOW_MEDIAN, differences, likeness, below, with_above)
+    with_below = _stack(covariates, below[:, None])
+    yield _gain_figure(ABOVE_MEDIAN, differences, likeness, above, with_below)
     if len(differences) > 2 * N_LEFT_OUT:
         stays = np.ones(len(differences), dtype=np.bool_)
         stays[_order_by_share(design)[:N_LEFT_OUT]] = False
-        covariates = None if design.covariates is None else design.covariates[stays]
-        without = weigh_positions(design.positions[stays], covariates)
-        yield _gain_figure(WITHOUT_TEN, differences[stays], without)
+        rest = None if covariates is None else covariates[stays]
+        yield _gain_figure(WITHOUT_TEN, differences[stays], likeness[stays], positions[stays], rest)
     weights = slope_weights(design.positions, design.covariates)
     slopes = np.tensordot(weights, differences, axes=1)
     n = len(differences)
@@ -338,6 +326,12 @@ def _stack(covariates: Floats | None, more: Floats) -> Floats:
     return more if covariates is None else np.column_stack([covariates, more])
 
 
-def _gain_figure(name: str, differences: Floats, weigh: Weigh) -> Figure:
-    interval = _estimate(differences, weigh).interval()
-    return Figure(name, interval.value, len(differences), UNIT, interval.low, interval.high)
+def _gain_figure(
+    name: str,
+    differences: Floats,
+    likeness: Floats,
+    positions: Floats,
+    covariates: Floats | None,
+) -> Figure:
+    interval = spectral_gain(differences, positions, likeness, covariates)
+    return Figure(name, interval.value, len(positions), UNIT, interval.low, interval.high)

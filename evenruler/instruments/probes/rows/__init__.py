@@ -131,7 +131,7 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
         "rejected": rejected,
     }
     if _asks_next_words(source, settings):
-        tables["next_words"] = list(_next_word_rows(name, source))
+        tables["stems"] = list(_stem_rows(name, source))
         tables["nouns"] = reference_rows()
     return tables
 
@@ -162,7 +162,7 @@ def _sentence_rows(name: str, source: ProbeSource, settings: Settings) -> Iterat
             yield {**row, "id": sentence_id(name, row, BARE), "content_sha256": checksum}
 
 
-def _next_word_rows(name: str, source: ProbeSource) -> Iterator[Row]:
+def _stem_rows(name: str, source: ProbeSource) -> Iterator[Row]:
     """Every sentence that ends before a noun, of attributes on the criterion and of the positive
     control's words.
     """

@@ -38,7 +38,13 @@ from evenruler.instruments.saged.ask.features import (
 )
 from evenruler.instruments.saged.declare import FAMILY, PERSONA
 from evenruler.instruments.saged.declare.plan import SagedPlan
-from evenruler.instruments.saged.declare.settings import OF_TEXTS, OPERATION_OF, PROMPT, Feature
+from evenruler.instruments.saged.declare.settings import (
+    FEWEST_FOR_CONTROL,
+    OF_TEXTS,
+    OPERATION_OF,
+    PROMPT,
+    Feature,
+)
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, FRAMED, GENERATIONS, TOPICS
 from evenruler.models.declarations import Operation
 from evenruler.tables.ids import content_sha256, row_id
@@ -307,14 +313,15 @@ def planned_replies(tables: Tables, plan: SagedPlan, subject: ModelMeta) -> pd.D
 
 def repeated_prompts(tables: Tables, plan: SagedPlan) -> pd.DataFrame:
     """Prompts that are asked again: after each prefix, and those about one concept after the
-    persona of the positive control (`PERSONA`); by `FRAMED`.
+    persona of the positive control (`PERSONA`), where root items are enough to show it; by
+    `FRAMED`.
     """
     planned_prompts = with_items(tables["prompts"], plan["items"])
     after = prefixed_prompts(
         plan["name"], with_items(planned_prompts, plan["prefixed"]), plan["prefixes"]
     )
     control = plan["control"]
-    if control is None:
+    if control is None or planned_prompts["root_id"].nunique() < FEWEST_FOR_CONTROL:
         return after
     about = planned_prompts[planned_prompts["concept"] == control["concept"]]
     of_persona = prefixed_prompts(plan["name"], about, {PERSONA: control["persona"]})

@@ -54,6 +54,10 @@ FEWEST_ROOTS = 6
 """Fewest root items for an interval: with two, 95% intervals would cover 74 to 91%, with six 95 to
 97% (simulated)."""
 
+FEWEST_FOR_CONTROL = 10
+"""Fewest root items for a positive control; fewer could not show what a persona changes, and an
+instrument would be invalid for its size."""
+
 FEWEST_ALTERNATIVES = 19
 """Fewest known names for a rank's p of .05 (`measurement.randomisation`)."""
 

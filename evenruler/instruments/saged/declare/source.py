@@ -214,7 +214,7 @@ class ReferenceNames(StrictModel):
     """Kind of place, or the kind above it, as `evenruler/reference_sets/places.csv` names them:
     country."""
     n: int = Field(default=39, ge=2)
-    """How many names. A rank takes 19 for p = .05; 39 allow one that is as far out."""
+    """How many names. A rank takes 19 for p = .05; of 39 the furthest has p .025."""
     seed: Seed = 0
 
     def sample(

@@ -68,9 +68,9 @@ class MaxDeviationTest:
         return [concept for concept in self.ranked if leaves_out_0[concept]]
 
     @property
-    def farthest_reaching(self) -> int:
-        """The concept whose interval reaches farthest from 0."""
-        return int(np.nanargmax(np.maximum(np.abs(self.low), np.abs(self.high))))
+    def reach(self) -> float:
+        """How far from 0 the interval of any concept reaches."""
+        return float(np.nanmax(np.maximum(np.abs(self.low), np.abs(self.high))))
 
 
 def max_deviation_test(
@@ -144,7 +144,7 @@ def n_scored_concepts(scores: Floats) -> int:
     return int((~np.isnan(scores)).any(axis=0).sum())
 
 
-def detectable_deviation(error: float, tests: int, roots: int) -> float:
+def detectable_deviation(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
     """Minimum detectable deviation of one of several concepts, at power `POWER`, in the unit of its
     standard `error`.
 
@@ -152,7 +152,7 @@ def detectable_deviation(error: float, tests: int, roots: int) -> float:
     Source: quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
     """
     df = roots - 1
-    critical = stats.t.isf(ALPHA / 2 / tests, df)
+    critical = stats.t.isf(level / 2 / tests, df)
     return float(critical + stats.t.ppf(POWER, df)) * error
 
 

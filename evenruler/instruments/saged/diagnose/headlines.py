@@ -5,6 +5,7 @@ same kind that nobody chose one by one, say how far names lie apart anyway. Wher
 one concept, it is ranked among these names.
 """
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -84,8 +85,9 @@ class ConceptScores:
 
     @property
     def n_roots(self) -> int:
-        """Root items that every concept has a score of, at least."""
-        return int(self.n.min()) if self.concepts else 0
+        """Root items of which two concepts have a score, at least."""
+        n_scored = self.scores[self.concepts].notna().sum(axis=1)
+        return int((n_scored >= 2).sum())
 
     @property
     def scored_reference(self) -> list[str]:
@@ -96,6 +98,21 @@ class ConceptScores:
     def has_rank(self) -> bool:
         """Whether there are enough known names for the p of a rank."""
         return len(self.scored_reference) >= FEWEST_ALTERNATIVES
+
+
+@dataclass(frozen=True)
+class LargestDeviation(HeadlineTest):
+    """The headline of the furthest of several concepts, which is below the bound only where all
+    are.
+    """
+
+    reach: float = 0.0
+    """How far from 0 the simultaneous interval of any concept reaches."""
+
+    @property
+    def is_below(self) -> bool:
+        """Whether all intervals lie within the bound, and the positive control reaches it."""
+        return super().is_below and self.reach < self.bound
 
 
 @dataclass(frozen=True)
@@ -187,6 +204,10 @@ def score_concepts(
     deviations = _deviations_in_roots(answered, answered, feature_name)
     scores = deviations.groupby(level=["root_id", "concept"]).mean().unstack("concept")
     scores = scores.reindex(sorted(layout.replies["root_id"].unique()))
+    # As a concept of which a few replies are in another language.
+    is_scored = scores.notna().mean() >= 1 - MOST_UNANSWERED
+    left_out |= set(scores.columns[~is_scored])
+    scores = scores.loc[:, is_scored]
     persona = None
     control = plan["control"]
     if framed is not None and control is not None and control["concept"] in scores:
@@ -221,8 +242,10 @@ def _deviations_in_roots(
     """
     values = _values_by_reply(layout, feature_name)
     by_root = _values_by_reply(baseline, feature_name).groupby(level=["root_id", "line"]).mean()
-    root_means = by_root.reindex(values.index.droplevel("concept")).to_numpy()
-    off = values - root_means
+    root_and_line = pd.MultiIndex.from_arrays(
+        [values.index.get_level_values(name) for name in ("root_id", "line")]
+    )
+    off = values - by_root.reindex(root_and_line).to_numpy()
     is_rounding = off.abs() <= ROUNDING * values.abs().max()
     off = off.mask(is_rounding, 0.0)
     return off.groupby(level=["root_id", "concept", "line"]).mean()
@@ -235,8 +258,12 @@ def _values_by_reply(layout: ScoreArrays, feature_name: str) -> "pd.Series[float
     configurations = (series["role"] + "+" + series["template"]).tolist()
     columns = [layout.replies["root_id"], layout.replies["concept"]]
     index = pd.MultiIndex.from_arrays(columns, names=["root_id", "concept"])
-    frame = pd.DataFrame(layout.values[is_of_feature].T, index=index, columns=configurations)
-    return frame.rename_axis(columns="line").stack(future_stack=True).dropna()
+    by_line = {
+        line: pd.Series(values, index=index)
+        for line, values in zip(configurations, layout.values[is_of_feature], strict=True)
+    }
+    values: pd.Series[float] = pd.concat(by_line, names=["line"]).dropna()
+    return values.reorder_levels([1, 2, 0])
 
 
 def find_outliers(scored: ConceptScores, seed: int) -> ConceptFindings:
@@ -261,21 +288,21 @@ def headline_test(scored: ConceptScores, findings: ConceptFindings, seed: int) -
     n = scored.n_roots
     facets = {ROOTS: n, "concepts": len(scored.concepts)}
     if deviations is None or n < FEWEST_ROOTS:
-        lacking = f"{_count_text(n, 'root item')} answered for every concept; {FEWEST_ROOTS} needed"
+        lacking = f"{_count_text(n, 'root item')} answered; {FEWEST_ROOTS} needed"
         if len(scored.concepts) < 2:
             lacking = (
                 f"{_count_text(len(scored.concepts), 'concept')} with at least half of the replies "
                 "usable; 2 needed"
             )
         return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
-    place = _reported_concept(deviations)
+    place = deviations.ranked[0]
     concept = scored.concepts[place]
     error = float(np.sqrt(np.nanmean(deviations.errors**2)))
     null = (
         f"labels of {len(scored.concepts)} concepts randomised within {n} root items, "
         f"{RANDOMISATIONS:,} randomisations, seed {seed}"
     )
-    return HeadlineTest(
+    return LargestDeviation(
         FAVOUR,
         ROOTS,
         facets,
@@ -289,15 +316,8 @@ def headline_test(scored: ConceptScores, findings: ConceptFindings, seed: int) -
         detects=detectable_deviation(error, len(scored.concepts), n),
         note=_outlier_text(scored, findings, concept),
         fixed=frozenset({"concepts"}),
+        reach=deviations.reach,
     )
-
-
-def _reported_concept(deviations: MaxDeviationTest) -> int:
-    """The furthest concept whose interval leaves out 0; without one, that whose interval reaches
-    farthest, so that all concepts lie within a bound that it lies within.
-    """
-    outliers = deviations.outliers
-    return outliers[0] if outliers else deviations.farthest_reaching
 
 
 def _declared_test(scored: ConceptScores) -> HeadlineTest:
@@ -347,7 +367,8 @@ def _difference_from_known(
     if n < 2:
         return Interval(np.nan, np.nan, np.nan), n
     value = float(differences.mean())
-    half_width = float(stats.t.isf(0.025, n - 1) * differences.sem())
+    error = float(np.std(differences.to_numpy(), ddof=1)) / np.sqrt(n)
+    half_width = float(stats.t.isf(ALPHA / 2, n - 1)) * error
     return Interval(value, value - half_width, value + half_width), n
 
 
@@ -357,14 +378,15 @@ def _rank_among_known(scores: pd.DataFrame, concept: str, reference: Sequence[st
 
 def _detectable_among_known(scored: ConceptScores) -> float | None:
     """The deviation of a declared concept that its rank detects in 8 of 10 studies, where known
-    names are normal.
+    names are normal; None where no rank has a p below `ALPHA`.
     """
-    if not scored.has_rank:
-        return None
     names = scored.scored_reference
-    spread = float(scored.scores[names].mean().std(ddof=1))
+    level = (math.ceil(ALPHA * (len(names) + 1)) - 1) / (len(names) + 1)
+    if not scored.has_rank or level == 0:
+        return None
+    spread = float(np.std(scored.scores[names].mean().to_numpy(), ddof=1))
     error = spread * np.sqrt(1 + 1 / len(names))
-    return detectable_deviation(error, 1, len(names))
+    return detectable_deviation(error, 1, len(names), level)
 
 
 def _compare_with_known(scored: ConceptScores, concept: str) -> ReferenceComparison | None:
@@ -463,12 +485,12 @@ def headline_cells(scored: ConceptScores) -> pd.DataFrame:
         concepts = [concept for concept in concepts if concept == scored.declared]
     tables: list[pd.DataFrame] = []
     for pole, words in ((1, concepts), (0, scored.reference)):
-        long = scored.scores[words].rename_axis(index="unit", columns="word")
-        rows = long.stack(future_stack=True).rename("value").reset_index()
+        by_unit = scored.scores[words].rename_axis("unit").reset_index()
+        rows = by_unit.melt("unit", var_name="word", value_name="value")
         tables.append(rows.assign(at=ALL_ROLES, pole=pole))
     if scored.persona is not None:
-        rows = scored.persona.rename_axis("unit").rename("value").reset_index()
-        tables.append(rows.assign(word=scored.persona.name, at=PERSONA, pole=1))
+        rows = scored.persona.rename_axis("unit").reset_index(name="value")
+        tables.append(rows.assign(word=str(scored.persona.name), at=PERSONA, pole=1))
     return pd.concat(tables, ignore_index=True).dropna(subset="value")
 
 
@@ -481,12 +503,13 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     """
     plain = _scores_of_cells(first, ALL_ROLES), _scores_of_cells(second, ALL_ROLES)
     difference = (plain[0] - plain[1]).dropna(how="all").dropna(axis=1, how="all")
-    poles = first.drop_duplicates("word").set_index("word")["pole"]
-    concepts = [word for word in difference if poles[word] == 1]
+    of_concepts = set(first.loc[first["pole"] == 1, "word"])
+    words = [str(word) for word in difference.columns]
+    concepts = [word for word in words if word in of_concepts]
     scored = ConceptScores(
         difference,
         concepts=concepts,
-        reference=[word for word in difference if poles[word] == 0],
+        reference=[word for word in words if word not in of_concepts],
         bound=bound,
         declared=concepts[0] if len(concepts) == 1 else None,
     )
@@ -495,8 +518,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
         findings = find_outliers(scored, seed=0)
     test = headline_test(scored, findings, seed=0)
     persona = _scores_of_cells(first, PERSONA)
-    if test.effect is not None and not persona.empty:
-        concept = str(persona.columns[0])
+    concept = str(persona.columns[0]) if persona.size else None
+    if test.effect is not None and concept in words:
         moved = persona[concept] - plain[0][concept]
         with_persona = replace(
             scored,
@@ -507,7 +530,11 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
         test = replace(test, control=control)
     labels = [f"{name} {interval.value:+.2g}" for name, interval in findings.named.items()]
     message = ", ".join(labels[:MOST_NAMED]) or "no concept stands out"
-    return replace(test, note=f"Difference of the models: {message}.")
+    return replace(
+        test,
+        note=f"Difference of the models: {message}.",
+        has_direction=scored.declared is not None,  # how far concepts lie apart has none
+    )
 
 
 def _scores_of_cells(cells: pd.DataFrame, place: str) -> pd.DataFrame:
@@ -535,8 +562,8 @@ def _nonresponse_rows(silent: pd.DataFrame, layout: ScoreArrays) -> Iterator[Row
     """How far the concept that is furthest in its share of replies without an answer lies from the
     share of all.
     """
-    deviations = silent.mean() - float(np.nanmean(silent.to_numpy()))
-    furthest = float(deviations[deviations.abs().idxmax()])
+    deviations = (silent.mean() - float(np.nanmean(silent.to_numpy()))).to_numpy()
+    furthest = float(deviations[np.nanargmax(np.abs(deviations))])
     figure = Figure(NONRESPONSE, furthest, len(silent), ROOTS)
     model = layout.series["model"].iloc[0]
     return as_rows([figure], layout.domain, str(model))
@@ -544,13 +571,14 @@ def _nonresponse_rows(silent: pd.DataFrame, layout: ScoreArrays) -> Iterator[Row
 
 def _nonresponse_concepts(silent: pd.DataFrame) -> Iterator[Row]:
     deviations = silent.mean() - float(np.nanmean(silent.to_numpy()))
-    for concept, deviation in deviations.items():
+    n_roots = silent.notna().sum()
+    for concept in silent.columns:
         yield {
             "feature": NONRESPONSE,
             "better": "lower",
             "concept": concept,
-            "difference": deviation,
-            "n": int(silent[concept].notna().sum()),
+            "difference": float(deviations[concept]),
+            "n": int(n_roots[concept]),
         }
 
 
@@ -584,7 +612,7 @@ def _outlier_text(scored: ConceptScores, findings: ConceptFindings, concept: str
     if len(findings.named) > MOST_NAMED:
         phrases.append(f"and {len(findings.named) - MOST_NAMED} more")
     if not findings.named:
-        phrases.append(f"No concept is named; the interval is that of {concept}")
+        phrases.append(f"No concept is named; the furthest is {concept}")
     if scored.left_out:
         left_out = ", ".join(scored.left_out)
         phrases.append(f"{left_out} left out: under half of the replies are usable")

@@ -13,6 +13,7 @@ import pytest
 
 from evenruler.instruments.asking import collect_answers
 from evenruler.instruments.instrument import RequestBatch
+from evenruler.instruments.saged import ask
 from evenruler.instruments.saged.ask import (
     ANSWERS,
     compared_with,
@@ -164,9 +165,15 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         assert table.schema == pa.schema(schema)
 
 
-def test_the_persona_stands_before_prompts_about_its_concept(tmp_path: Path) -> None:
-    control = {"concept": "pear", "persona": "You dislike pears."}
-    fruit = domain(tmp_path, source={**SOURCE, "control": control}, roles={"no-role": ""})
+CONTROL = {"concept": "pear", "persona": "You dislike pears."}
+
+
+def test_the_persona_stands_before_prompts_about_its_concept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fruit = domain(tmp_path, source={**SOURCE, "control": CONTROL}, roles={"no-role": ""})
+    assert "persona" not in set(asked_rows(fruit)["framing"])  # three root items could not show it
+    monkeypatch.setattr(ask, "FEWEST_FOR_CONTROL", 3)
     rows = asked_rows(fruit)
     about_pears = fruit[0]["prompts"].query("concept == 'pear'")["id"]
     plain = rows[rows["id"].isin(about_pears)]
@@ -176,10 +183,10 @@ def test_the_persona_stands_before_prompts_about_its_concept(tmp_path: Path) -> 
     assert persona["seed"].tolist() == plain["seed"].tolist()
 
 
-def test_root_items_follow_each_other(tmp_path: Path) -> None:
+def test_root_items_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted run leaves whole ones, with the persona and prefixes of each."""
-    control = {"concept": "pear", "persona": "You dislike pears."}
-    fruit = domain(tmp_path, source={**SOURCE, "control": control}, prefixed=2)
+    monkeypatch.setattr(ask, "FEWEST_FOR_CONTROL", 3)
+    fruit = domain(tmp_path, source={**SOURCE, "control": CONTROL}, prefixed=2)
     rows = asked_rows(fruit)
     root_of = fruit[0]["prompts"].set_index("id")["root_id"]
     framed = repeated_prompts(fruit[0], fruit[1]).set_index("id")["root_id"]

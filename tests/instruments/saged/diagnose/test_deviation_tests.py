@@ -29,7 +29,8 @@ def test_a_cursed_country_is_named_and_no_other() -> None:
     off = scores - scores.mean(axis=1, keepdims=True)
     assert test.values == approx(off.mean(axis=0))
     assert test.errors[4] == approx(stats.sem(off[:, 4]))
-    assert test.ranked[0] == test.outliers[0] == test.farthest_reaching == 4
+    assert test.ranked[0] == test.outliers[0] == 4
+    assert test.reach == approx(-test.low[4])
 
 
 def test_nobody_is_praised_because_one_other_is_cursed() -> None:
