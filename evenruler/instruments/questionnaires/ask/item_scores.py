@@ -586,7 +586,8 @@ def score_sentences(
     scores = pd.concat(scored, ignore_index=True).rename(columns={"twin": "sentence"})
     versions = sentences[columns].drop_duplicates()
     whole = scores.merge(versions, on=["item", "sentence"], validate="m:1")
-    return whole[schemas.SUBJECT_SCORES.names]
+    of_schema: pd.DataFrame = whole[schemas.SUBJECT_SCORES.names]
+    return of_schema
 
 
 def _empty_frame(schema: pa.Schema) -> pd.DataFrame:

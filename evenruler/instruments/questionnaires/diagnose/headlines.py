@@ -299,8 +299,8 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
                 yield label_columns, figure, ValidityCheck()
         # Asked, but no item was fully answered.
         elif method == OPTIONS and len(fits[0].diagnosis["chosen"]):
-            figure = _unasked(fits[0], len(by_name), "no completely answered item")
-            yield label_columns, figure, checks[fits[0].subject.name][method]
+            headline = _unasked(fits[0], len(by_name), "no completely answered item")
+            yield label_columns, headline, checks[fits[0].subject.name][method]
     for name, record in by_name.items():
         yield from _moves_by_corpora(record, checks[name], level)
 
