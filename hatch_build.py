@@ -20,6 +20,8 @@ SHIPPED = {
         f"data/sources/{QUESTIONNAIRES}/{kind}": f"evenruler/shipped/shared/{QUESTIONNAIRES}/{kind}"
         for kind in ("scales", "pairs")
     },
+    # Grammars that a contrast of somebody's own may name.
+    "data/sources/framing/shared": "evenruler/shipped/shared/framing/shared",
 }
 """Folders of the repository, and where a wheel has them."""
 

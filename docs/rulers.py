@@ -62,7 +62,7 @@ FRONT = ROOT / "docs/index.md"
 SHORT = (
     "instrument",
     "reading",
-    "placebos alone",
+    "detects",
     "another wording moves it by",
     "planted bias",
     "verdicts",
@@ -75,7 +75,6 @@ HEAD = (
     "model",
     "published score",
     "lean",
-    "at equal length and frequency",
     "design effect",
     "verdict",
 )
@@ -111,13 +110,12 @@ class Ruler(NamedTuple):
     model: str
     score: str
     lean: Record
-    specific: Record
     design_effect: Record
 
     def cells(self) -> tuple[str, ...]:
         """Its row of the table (`HEAD`)."""
-        specific = _words(self.specific) or "not told"
-        rest = _words(self.lean), specific, _words(self.design_effect), f"`{self.lean['verdict']}`"
+        verdict = self.lean.get("verdict")
+        rest = _words(self.lean), _words(self.design_effect), f"`{verdict}`" if verdict else ""
         return self.benchmark, self.model, self.score, *rest
 
 
@@ -150,20 +148,15 @@ def measured(mirror: Path, out: Path) -> pd.DataFrame:
 
 
 def picture(rulers: Sequence[Ruler]) -> alt.LayerChart:
-    """The lean of each row of the table, as it is and at equal length and frequency."""
-    rows = [
-        {"ruler": f"{one.benchmark}: {one.model.rstrip(AUTHORS)}", "lean": what, **figure}
-        for one in rulers
-        for what, record in (("as it is", one.lean), (HEAD[4], one.specific))
-        if None
-        not in (figure := {key: record.get(key) for key in ("value", "low", "high")}).values()
-    ]
+    """The lean of each row of the table."""
+    rows: list[dict[str, Any]] = []
+    for ruler in rulers:
+        figure = {key: ruler.lean.get(key) for key in ("value", "low", "high")}
+        if None not in figure.values():
+            rows.append({"ruler": f"{ruler.benchmark}: {ruler.model.rstrip(AUTHORS)}", **figure})
     base = alt.Chart(pd.DataFrame(rows)).encode(
         y=alt.Y("ruler:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
-        yOffset=alt.YOffset("lean:N", sort=None),
-        color=alt.Color(
-            "lean:N", sort=None, title="lean", scale=alt.Scale(range=["#9aa5ab", "#1b6f78"])
-        ),
+        color=alt.value("#1b6f78"),
     )
     words = "lean: -1 always the second text, 1 always the first"
     axis = alt.X("value:Q", title=words)
@@ -260,7 +253,7 @@ def _by_condition(rows: Iterable[Record]) -> dict[str, dict[str, Record]]:
 
 
 def leans(benchmark: str, model: str, rows: Iterable[Record]) -> Iterator[Ruler]:
-    """A row for each lean, which is what has a verdict."""
+    """A row for each lean."""
     figures = _by_condition(rows)
     for condition in CONDITIONS:
         lean = figures.get(condition, {}).get("lean")
@@ -269,15 +262,11 @@ def leans(benchmark: str, model: str, rows: Iterable[Record]) -> Iterator[Ruler]
         names = SCORES.get(benchmark, ("share",))
         ending = "" if condition == WHOLE else condition[:3]
         name = next(name for name in names if name.endswith(ending))
-        specific = {
-            key: lean.get(f"specific{end}")
-            for key, end in (("value", ""), ("low", "_low"), ("high", "_high"))
-        }
         whole = figures[WHOLE]
         of_condition = "" if condition == WHOLE else f", {condition}"
         named = benchmark.removeprefix("external-") + of_condition
         score = f"{name} {_words({'value': whole[name]['value']})}"
-        yield Ruler(named, model, score, lean, specific, whole.get("design_effect", {}))
+        yield Ruler(named, model, score, lean, whole.get("design_effect", {}))
 
 
 def _words(record: Record | None) -> str:

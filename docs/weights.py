@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
-from evenruler.evaluate.readings import HEADLINE, false_alarm_verdicts, planted_figures
+from evenruler.evaluate.readings import (
+    HEADLINE,
+    compare_doses_of_0,
+    counts_in_words,
+    planted_figures,
+)
 from evenruler.evaluate.weigh import read_recorded_readings
 from evenruler.measurement.figures import Verdict
 from evenruler.training.plants import DOSES, SEEDS, load_plant, plant_names
 
 PAGE, PICTURE = Path("docs/weights.md"), Path("docs/pictures/weights.svg")
-FAR = 5.0
-"""Smallest effects worth naming at which the picture ends."""
-
-
-WORDS = "2 nats, in smallest effects worth naming"
+WORDS = "share of models that are detected"
 
 
 def _table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
@@ -60,68 +60,60 @@ def matrix(found: pd.DataFrame) -> Iterator[str]:
     def rows() -> Iterator[list[str]]:
         for (benchmark, figure, key), own in found.groupby(HEADLINE, sort=False):
             cells = {row["plant"]: _cell(row) for row in own.to_dict("records")}
-            smallest = f"{own['smallest'].iloc[0]:.2g}"
             yield [
                 f"`{benchmark}`: {figure}, {key}",
-                smallest,
                 *(cells.get(plant, "") for plant in plant_names()),
             ]
 
-    return _table(["headline", "smallest", *(f"`{plant}`" for plant in plant_names())], rows())
+    return _table(["headline", *(f"`{plant}`" for plant in plant_names())], rows())
 
 
 def _cell(row: dict[Hashable, Any]) -> str:
-    told = "" if pd.isna(row["found"]) else f"; told {row['found']}"
     signs = "" if pd.isna(row["correlation"]) else f"; r {row['correlation']:z.2f}"
     value, low, high = (f"{row[name]:z.2g}" for name in ("sensitivity", "low", "high"))
     amount = "none" if pd.isna(row["sensitivity"]) else f"{value} [{low}, {high}]"
-    unfit = f" on {row['unfit']}" if row["verdict"] == Verdict.INVALID else ""
-    words = f"{amount}, {row['verdict']}{unfit}{signs}{told}"
+    if row["verdict"] == Verdict.INVALID:
+        counts = f"{Verdict.INVALID} on {row['unfit']}"
+    else:
+        counts = counts_in_words(row["planted"])
+    words = f"{amount}{signs}; {counts}"
     return f"**{words}**" if row["own"] else words
 
 
 def pairs(nothing: pd.DataFrame) -> Iterator[str]:
-    """A row for pairs of one plant and one for those of two, with verdicts counted."""
-    verdicts = [Verdict.EFFECT, Verdict.INCONCLUSIVE, Verdict.NO_EFFECT]
+    """A row for pairs of one plant and one for those of two: how many are detected."""
 
     def rows() -> Iterator[list[str]]:
-        for same, own in nothing.groupby("same"):
-            counts = own["verdict"].value_counts()
+        for same, rows_of_pairs in nothing.groupby("same"):
             which = "that learned the same sentences" if same else "of two plants"
-            yield [
-                which,
-                str(len(own)),
-                *(str(counts.get(str(verdict), 0)) for verdict in verdicts),
-            ]
+            n_detected = int(rows_of_pairs["detected"].sum())
+            yield [which, str(len(rows_of_pairs)), str(n_detected)]
 
-    return _table(["pairs of dose 0", "n", *map(str, verdicts)], rows())
+    return _table(["pairs of dose 0", "n", "detected"], rows())
 
 
 def picture(found: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    """What 2 nats come to, in smallest effects worth naming, a row a headline."""
-    ends = {
-        end: (found[end] / found["smallest"]).clip(-FAR, FAR)
-        for end in ("change", "change_low", "change_high")
-    }
-    figure = found["figure"] + ", " + found["key"]
-    headline = found["benchmark"] + ": " + figure
-    rows = found.assign(headline=headline, **ends).dropna(subset=["change"])
-    rows["what"] = np.where(rows["own"], "its construct", "another")
-    base = alt.Chart(rows).encode(
+    """The share of models of each dose that are detected, with its interval, a row a headline; of
+    plants of its construct.
+    """
+    rows: list[dict[str, Any]] = []
+    for record in found[found["own"]].to_dict("records"):
+        headline = f"{record['benchmark']}: {record['figure']}, {record['key']}"
+        for dose in record["planted"]:
+            share = dose["detected"] / dose["n"]
+            label = f"{dose['dose']:g} nats"
+            ends = {"low": dose["low"], "high": dose["high"]}
+            rows.append({"headline": headline, "dose": label, "share": share, **ends})
+    base = alt.Chart(pd.DataFrame(rows)).encode(
         y=alt.Y("headline:N", sort=None, title=None, axis=alt.Axis(labelLimit=640)),
-        yOffset=alt.YOffset("plant:N"),
-        color=alt.Color(
-            "plant:N", title="planted", scale=alt.Scale(range=["#c8963e", "#8a6fae", "#1b6f78"])
-        ),
+        yOffset=alt.YOffset("dose:N"),
+        color=alt.Color("dose:N", title="planted", scale=alt.Scale(range=["#8a6fae", "#1b6f78"])),
     )
-    axis = alt.X("change:Q", title=WORDS, scale=alt.Scale(domain=[-FAR, FAR]))
-    bars = base.mark_rule().encode(x=alt.X("change_low:Q", title=WORDS), x2="change_high:Q")
-    points = base.mark_point(opacity=1, filled=True).encode(
-        x=axis, shape=alt.Shape("what:N", title="of")
-    )
-    lines = alt.Chart(pd.DataFrame({"at": [-1, 0, 1]})).mark_rule(color="#bbb").encode(x="at:Q")
+    axis = alt.X("share:Q", title=WORDS, scale=alt.Scale(domain=[0, 1]))
+    bars = base.mark_rule().encode(x=alt.X("low:Q", title=WORDS), x2="high:Q")
+    points = base.mark_point(opacity=1, filled=True).encode(x=axis)
     padding = {"left": 50, "right": 50, "top": 5, "bottom": 5}  # fonts of browsers are wider
-    return alt.layer(lines, bars, points).properties(width=360, padding=padding)
+    return alt.layer(bars, points).properties(width=360, padding=padding)
 
 
 def page(found: pd.DataFrame, readings: pd.DataFrame, checks: pd.DataFrame) -> str:
@@ -130,7 +122,7 @@ def page(found: pd.DataFrame, readings: pd.DataFrame, checks: pd.DataFrame) -> s
     tables = {
         "checks": checks_table(checks),
         "matrix": matrix(found),
-        "pairs": pairs(false_alarm_verdicts(readings, checks)),
+        "pairs": pairs(compare_doses_of_0(readings, checks)),
     }
     for name, lines in tables.items():
         begin, end = f"<!-- {name}: python docs/weights.py -->", f"<!-- end of {name} -->"

@@ -365,7 +365,7 @@ def list_shipped(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[BENCHMARK]", help="One benchmark: its methods, requests, detectable effects."
+            metavar="[BENCHMARK]", help="One benchmark: its methods, requests, what it detects."
         ),
     ] = None,
     output: Annotated[

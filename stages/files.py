@@ -155,7 +155,8 @@ def read_planted_results(benchmark: str) -> list[dict[str, Any]]:
     plain_rows = benchmark_rows.astype(object).where(benchmark_rows.notna(), None)
     records: list[dict[str, Any]] = []
     for row in plain_rows.to_dict("records"):
-        records.append({str(key): value for key, value in row.items()})
+        record = {str(key): value for key, value in row.items()}
+        records.append({**record, "planted": json.loads(record["planted"])})
     return records
 
 

@@ -8,7 +8,7 @@ from evenruler.measurement.figures import figure_rows
 from evenruler.report import robustness
 from evenruler.report.grid import InstrumentView, make_figure_cell
 from evenruler.report.page import Section, Table, render_page
-from evenruler.report.sentences import of_planted
+from evenruler.report.sentences import describe_planted
 from evenruler.tables import read_frame
 from evenruler.tables.frames import for_people
 from evenruler.text.spelling import with_capital
@@ -105,7 +105,8 @@ def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView]
                 sentence=sentence,
                 columns=columns,
                 figures=figure_cells,
-                planted=of_planted(planted_results),
+                planted=describe_planted(planted_results),
+                planted_records=planted_results,
                 reading=card.reading,
                 limits=card.limits,
                 sections=sections_by_name[name],

@@ -10,6 +10,7 @@ the pairs' scores load on the same components of likeness, with loadings at rand
 are a random rotation. Their variances fall as those of SmolLM2's scores of 43 occupations with 318
 nouns do (`SPECTRUM`); the randomisation sees the nouns alone. A smooth criterion lies by two thirds
 of its variance in the first eight components.
+**Next-word.** The same where occupations are alike, with slopes of next-word sentences.
 **Questionnaires.** 7 items, 3 answers about I and 6 about others, SD .68 points within items.
 **Framing.** 12 stimuli; sentences that move answers by an SD of 9 points.
 **SAGED.** 20 root items, a declared name among 39; names vary by .3 SD of a cell.
@@ -125,6 +126,13 @@ MODELS = {
     "S": Spread(0.26, 0.42, 0.30, 0.18, 0.58, 0.53, 0.27),
     "G": Spread(0.35, 0.47, 0.36, 0.23, 0.55, 0.87, 0.40),
 }
+
+
+NEXT_WORD = {
+    "S": replace(MODELS["S"], sentence_slopes=0.25, pair_slopes=0.34),
+    "G": replace(MODELS["G"], sentence_slopes=0.30, pair_slopes=0.34),
+}
+"""The same with slopes that scatter as those of smooth criteria do in next-word sentences."""
 
 
 @dataclass(frozen=True)
@@ -467,6 +475,10 @@ def cells() -> Iterator[tuple[str, str, Draw]]:
         yield "framing", planted, framing.draw
     for planted, names in name_studies().items():
         yield "saged", planted, names.draw
+    for model, spread in NEXT_WORD.items():
+        for planted, study in probe_studies().items():
+            if study.occupations is not independent:
+                yield f"next-word {model}", planted, partial(study.draw, spread=spread)
 
 
 def probe_studies() -> Mapping[str, ProbeStudy]:

@@ -13,7 +13,7 @@ RESULTS = Path("results")
 """Where results go by default."""
 
 BOUND = "BENCHMARK:FIGURE[:DIMENSION=WORD]...=SIZE"
-"""How `--max` of `gate` is written."""
+"""How `--bound` of `gate` is written."""
 
 
 def measure(
@@ -235,12 +235,15 @@ def gate(
     fail_on: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="effect|'not specific'|worse", help="What fails the gate; repeatable."
+            metavar="detected|worse",
+            help="What fails the gate; by default worse with --baseline, else detected. "
+            "Repeatable.",
         ),
     ] = None,
     most: Annotated[
         list[str] | None,
         typer.Option(
+            "--bound",
             "--max",
             metavar=BOUND,
             help="Fail if the whole interval lies beyond SIZE; dimensions that are left out may be "
@@ -251,9 +254,12 @@ def gate(
         Path | None,
         typer.Option(metavar="PLACE", help="Earlier results to compare with, for `worse`."),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Status 3 where nothing is decided on something.")
+    ] = False,
 ) -> None:
-    """Fail a pipeline on results: status 0 passed, 1 failed, 2 not measured, 3 inconclusive or
-    invalid.
+    """Fail a pipeline on results: status 0 passed, 1 failed, 2 not measured; what is inconclusive,
+    invalid or descriptive is counted, and with --strict has status 3.
     """
     from evenruler.errors import UserError
     from evenruler.results import comparison
@@ -267,9 +273,9 @@ def gate(
             if not 0 <= bounds[name] < math.inf:
                 raise ValueError(size)
         except ValueError:
-            raise UserError(f"found {bound!r}", where="--max", remedy=f"say {BOUND}") from None
+            raise UserError(f"found {bound!r}", where="--bound", remedy=f"say {BOUND}") from None
     before = read_all(str(baseline)) if baseline else []
-    outcome = comparison.gate(read_all(*places), fail_on or ["effect"], bounds, before)
+    outcome = comparison.gate(read_all(*places), fail_on or [], bounds, before, strict=strict)
     say_each(outcome.lines)
     raise typer.Exit(outcome.status)
 

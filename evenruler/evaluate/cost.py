@@ -109,13 +109,22 @@ def cost_of(requests: Iterable[RequestBatch]) -> Cost:
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
 
 
-def detectable_effect_text(plan: Plan, size: Size, method: str | None) -> str | None:
-    """The detectable effect in words; None where no verdict is possible, as by `OPTIONS`; empty
+def detected_effect_text(plan: Plan, size: Size, method: str | None) -> str | None:
+    """The effect that a size detects, in words; None where no verdict is possible, as by `OPTIONS`; empty
     where it is unknown.
     """
     of_size = plan.get("sizes", {}).get(size, {})
     effect_text: str | None = of_size.get(method or "", of_size.get("detects", ""))
     return effect_text if method != OPTIONS else None
+
+
+def power_text(detects: str | None) -> str:
+    """What a study detects, in words; `detects`: as from `detected_effect_text`."""
+    if detects is None:
+        return "no verdict is possible"
+    if not detects:
+        return "what it detects is not known"
+    return f"8 of 10 such studies detect {detects}"
 
 
 def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
@@ -131,23 +140,13 @@ def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, C
         for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
             plan, detects = (
                 plan_at_size(benchmark.plan, size),
-                detectable_effect_text(benchmark.plan, size, method),
+                detected_effect_text(benchmark.plan, size, method),
             )
             cost = cost_of(
                 door.requests(benchmark.tables, plan, {}, replace(subject, method=method))
             )
             if cost.requests:
-                power_text = (
-                    f"80 of 100 such studies find {detects}"
-                    if detects
-                    else "what they find is not known"
-                )
-                yield (
-                    method,
-                    size,
-                    cost,
-                    "no verdict is possible" if detects is None else power_text,
-                )
+                yield method, size, cost, power_text(detects)
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,12 @@ from evenruler.evaluate.resolve_model import (
 )
 from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
 from evenruler.instruments.instrument import SIZES, STANDARD, Size
-from evenruler.measurement.figures import figure_in_words, model_label, row_key
+from evenruler.measurement.figures import Verdict, figure_in_words, model_label, row_key
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.models.backends.server import current_budget, request_budget
 from evenruler.models.declarations import HOSTED
 from evenruler.models.store import RowStore
+from evenruler.report.sentences import WIDTH, wrap_line
 from evenruler.results.record import Heading, Result
 from evenruler.results.store import StoredResult, refuse_another, write_result
 from evenruler.terminal import print_note
@@ -37,7 +38,7 @@ from evenruler.terminal import print_note
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-_wrapped = partial(wrap, width=110, break_on_hyphens=False)
+_wrapped = partial(wrap, width=WIDTH, break_on_hyphens=False)
 
 
 def measure(
@@ -358,8 +359,8 @@ MOST_LINES = 11
 def summary_lines(result: Result) -> Iterator[str]:
     """The answer, warnings and gaps of a result, as at most 12 terminal lines."""
     yield f"{_display_name(result)}, {result.settings.size}"
+    lines = _answer_lines(result)
     paragraphs = [
-        *result.summary,
         *_limit_lines(result),
         *(f"warning: {line}" for line in result.warnings[:2]),
     ]
@@ -368,7 +369,6 @@ def summary_lines(result: Result) -> Iterator[str]:
         paragraphs.append(f"{n_more} more warning{'s' if n_more > 1 else ''}")
     if result.left_out:
         paragraphs.append(f"not asked: {'; '.join(result.left_out)}")
-    lines: list[str] = []
     for paragraph in paragraphs:
         lines.extend(_wrapped(f"  {paragraph}", subsequent_indent="    "))
     if len(lines) <= MOST_LINES:
@@ -376,6 +376,14 @@ def summary_lines(result: Result) -> Iterator[str]:
     else:
         yield from lines[: MOST_LINES - 1]
         yield f"  ... and {len(lines) - MOST_LINES + 1} lines more, with --all"
+
+
+def _answer_lines(result: Result) -> list[str]:
+    """The headlines as terminal lines, each text below its own beginning."""
+    lines: list[str] = []
+    for line in result.summary:
+        lines.extend(wrap_line(line, indent=2))
+    return lines
 
 
 def _display_name(result: Result) -> str:
@@ -388,11 +396,9 @@ def _limit_lines(result: Result) -> Iterator[str]:
     settings, benchmark = result.settings, result.benchmark
     if settings.limit is not None:
         yield f"trial run: figures are for at most {settings.limit} units (--limit)"
-    elif settings.size == "trial" and any(
-        "No verdict is possible" in line for line in result.summary
-    ):
+    elif settings.size == "trial" and Verdict.DESCRIPTIVE in result.verdicts.values():
         sizes_hint = (
-            f"; what other sizes find: evenruler list {benchmark.name}"
+            f"; what other sizes detect: evenruler list {benchmark.name}"
             if benchmark.origin == "shipped"
             else ""
         )
@@ -404,7 +410,8 @@ def result_lines(result: Result) -> Iterator[str]:
     instrument's validity.
     """
     yield _display_name(result)
-    for paragraph in (*result.summary, *_limit_lines(result)):
+    yield from _answer_lines(result)
+    for paragraph in _limit_lines(result):
         yield from _wrapped(f"  {paragraph}", subsequent_indent="    ")
     for part, rows in _group_by_part(result).items():
         yield f"  {part}"
@@ -465,12 +472,11 @@ def _choose_explained_headings(result: Result) -> list[Heading]:
 
 
 def _figure_lines(rows: Sequence[HeadedRow]) -> Iterator[str]:
-    """A line for each figure, aligned, with its control or placebo and its verdict."""
+    """A line for each figure, aligned, with its control and its verdict."""
     width = max((len(heading.heading) for heading, _ in rows), default=0)
     for heading, row in rows:
         unit = "" if row["value"] is None else f" {row['unit']}"
-        control = f", placebo {row['placebo']:z.2f}" if "placebo" in row else ""
-        control = f", control {row['control']:z.2f}" if "control" in row else control
+        control = f", control {row['control']:z.2f}" if "control" in row else ""
         verdict = f": {row['verdict']}" if "verdict" in row else ""
         label = f"{heading.heading:<{width}}"
         yield f"{label}  {figure_in_words(row)}{unit}{control}{verdict}"

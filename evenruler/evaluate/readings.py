@@ -1,13 +1,15 @@
-"""How instruments respond to planted associations: sensitivity, threshold, monotony, and verdicts
-on them.
+"""How instruments respond to planted associations: sensitivity, order, and how many models of each
+dose are told from dose 0.
 
 A reading is one number of an instrument on one weight, linear in the instrument's scores. Figures
 use its change from the weight of dose 0 and the same seed, trained on the same sentences with poles
-at random (docs/weights.md).
+at random. A dose is detected by the rule of every headline, and never read from a verdict: p with
+signs randomised over units is below .05, and the interval over units and fits leaves out 0
+(docs/weights.md).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Final
@@ -17,15 +19,10 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed, sum_estimates
-from evenruler.measurement.figures import (
-    WHOLE,
-    HeadlineFigure,
-    Verdict,
-    dimensions_of,
-    figure_key,
-)
+from evenruler.measurement.figures import WHOLE, Verdict, dimensions_of, figure_key
 from evenruler.measurement.inputs import Floats
-from evenruler.measurement.verdicts import HeadlineTest, PValues, ValidityCheck, judge
+from evenruler.measurement.resampling import sign_flips
+from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables.schemas import build_schema
 
 WEIGHED: Final = build_schema("base plant: str; dose: float; seed: int")
@@ -34,7 +31,7 @@ WEIGHED: Final = build_schema("base plant: str; dose: float; seed: int")
 READINGS: Final = build_schema(
     WEIGHED,
     "benchmark asked figure key by unit: str",
-    "along value: float; smallest: float?; unfit: str?",
+    "along value: float; bound: float?; unfit: str?",
 )
 """Readings by unit: the `value` of each unit on a weight, and `along`, its coefficient in the
 reading. `asked`: a hash of the benchmark and of how much it asked; `key`: the dimensions of the
@@ -60,7 +57,6 @@ class DoseResponse:
     """Rows in the schema `READINGS`."""
     checks: "pd.Series[float]"
     """Held-out log-odds, by dose and seed."""
-    smallest: float
 
     @classmethod
     def from_rows(cls, rows: pd.DataFrame, checks: "pd.Series[float]") -> "DoseResponse":
@@ -71,7 +67,7 @@ class DoseResponse:
         doses = fit.groupby("seed")["dose"].unique()
         n_sloped = sum(0 in seed_doses and len(seed_doses) > 1 for seed_doses in doses)
         kept_rows = fit if n_sloped > 1 else rows
-        return cls(kept_rows, checks, rows["smallest"].iloc[0])
+        return cls(kept_rows, checks)
 
     @property
     def unfit(self) -> str | None:
@@ -197,40 +193,36 @@ class DoseResponse:
             else None
         )
 
+    def p_of_change(self, change: Floats) -> float:
+        """P of a change of the reading, from that of each unit, [units], with the signs of units'
+        contributions randomised.
 
-def reading_difference(
-    response: DoseResponse, unit_values: Floats, other: Floats, fits: tuple[float, float]
-) -> Estimate:
-    """The difference between the readings of two weights, from `unit_values` and `other`, [units]
-    each, with variance over units and over fits.
-    """
-    over_units = jackknife_crossed(
-        lambda units: float(response.weighted_readings(unit_values - other, units)),
-        [response.facet()],
-    )
-    over_fits = (2 * fits[0], fits[1])
-    return sum_estimates(over_units.value, [(over_units.variance, over_units.df), over_fits])
+        Where the reading contrasts poles, what all units share of the change is taken off first: it
+        cancels in the reading, and would make the randomisation too wide.
+        """
+        if len(set(self.facet().lists)) > 1:
+            change = change - change.mean()
+        return sign_flips(self.weights * change, SEED)
+
+    def direction_of_change(self, change: Floats, fits: tuple[float, float] | None) -> int:
+        """1 or -1 where a change of units, [units], is detected, else 0.
+
+        `fits`: the variance of a reading between fits with its degrees of freedom, which the
+        randomisation over units does not see; None where it is not known, and nothing detected.
+        """
+        if fits is None or self.p_of_change(change) >= ALPHA:
+            return 0
+        over_units = jackknife_crossed(
+            lambda units: float(self.weighted_readings(change, units)), [self.facet()]
+        )
+        over_fits = (2 * fits[0], fits[1])
+        parts = [(over_units.variance, over_units.df), over_fits]
+        interval = sum_estimates(over_units.value, parts).interval()
+        return int(interval.low > 0) - int(interval.high < 0)
 
 
-def verdict_of(estimate: Estimate, smallest: float, n: int) -> HeadlineFigure:
-    """Judge a change of a reading: `effect`, `no effect` or `inconclusive`."""
-    p = PValues(estimate.p(), estimate.p_within(smallest), 1.0)
-    whole = estimate.interval()
-    headline_test = HeadlineTest(
-        "change",
-        "units",
-        {"units": n},
-        whole,
-        smallest,
-        p.effect,
-        None,
-        whole,
-        estimate.detectable(),
-        p,
-    )
-    (figure,) = judge([(headline_test, ValidityCheck())])
-    assert isinstance(figure, HeadlineFigure)
-    return figure
+SEED: Final = 0
+"""Seed of randomised signs."""
 
 
 def variance_between_fits(
@@ -255,38 +247,78 @@ def variance_between_fits(
     return weighted_sum / df, float(df)
 
 
-FIGURES: Final = build_schema(
-    "benchmark figure key plant by: str; own: bool; units weights unfit: int",
-    "sensitivity low high correlation monotone threshold: float?; found: str?",
-    "change change_low change_high smallest detectable: float?; verdict why: str?",
+@dataclass(frozen=True)
+class DoseCount:
+    """How many weights of one size of dose, up or down, are told from dose 0."""
+
+    dose: float
+    """In nats, without its sign."""
+    n: int
+    """Weights with a dose 0 of the same seed."""
+    detected: int
+    """Those whose reading changes in the planted direction, detected."""
+    opposite: int
+    """Those whose reading changes in the other direction, detected."""
+    low: float
+    """95% interval of the share that is detected (Wilson 1927)."""
+    high: float
+
+
+def count_detected_doses(
+    response: DoseResponse, fits: tuple[float, float] | None
+) -> list[DoseCount]:
+    """For each size of dose, how many weights differ from dose 0 of their seed; the smallest first.
+
+    `fits`: as in `DoseResponse.direction_of_change`.
+    """
+    directions_by_dose: dict[float, list[int]] = {}
+    for dose, seed in response.values.index:
+        if dose == 0 or (0, seed) not in response.values.index:
+            continue
+        change = (response.values.loc[(dose, seed)] - response.values.loc[(0, seed)]).to_numpy()
+        direction = response.direction_of_change(change, fits)
+        directions_by_dose.setdefault(abs(dose), []).append(direction * int(np.sign(dose)))
+    counts: list[DoseCount] = []
+    for dose, directions in sorted(directions_by_dose.items()):
+        n, detected, opposite = len(directions), directions.count(1), directions.count(-1)
+        share = stats.binomtest(detected, n).proportion_ci(0.95, method="wilson")
+        low, high = round(float(share.low), 3), round(float(share.high), 3)
+        counts.append(DoseCount(float(dose), n, detected, opposite, low, high))
+    return counts
+
+
+def counts_in_words(counts: Sequence[Mapping[str, Any]]) -> str:
+    """Counts of `DoseCount` as text: "6 of 6 at 2 nats; 1 of 1 at 8 nats"."""
+    words = [f"{count['detected']} of {count['n']} at {count['dose']:g} nats" for count in counts]
+    return "; ".join(words) or "not tested"
+
+
+FIGURES: Final = (
+    *("benchmark", "figure", "key", "plant", "by", "own", "units", "weights", "unfit"),
+    *("sensitivity", "low", "high", "correlation", "monotone", "planted", "verdict", "why"),
 )
-"""Figures of one headline on one plant. `key`: as in `READINGS`; `own`: whether the plant is of its
-construct; `sensitivity`: unit of the headline per nat of the check; `correlation`: over units, of
-the change by dose with the plant's signs; `monotone`: rank correlation over doses; `threshold`: the
-smallest dose, in nats, at which every weight differs from dose 0 in the planted direction, `found`:
-how many do, by dose; `change`: expected change at 2 nats, with a verdict, which is `invalid` where
-too few weights are left for a slope (`unfit`: weights that fail a validity check). A headline
-should have an effect on plants of its construct, and none on others."""
+"""Columns of figures by headline and plant. `own`: whether the plant is of the construct that the
+headline is about; `sensitivity`: change of the reading per nat of held-out log-odds, with its
+interval; `planted`: the fields of `DoseCount` by dose; `verdict`: `invalid` where the instrument
+is invalid on so many weights (`unfit`) that too few are left for a slope, else null. A headline
+should detect plants of its construct, and no others."""
 
 HEADLINE: Final = ["benchmark", "figure", "key"]
 """Columns that identify a headline."""
-
-NATS: Final = 2
-"""The dose at which `change` is stated."""
 
 
 def group_readings(
     readings: pd.DataFrame, checks: pd.DataFrame
 ) -> dict[tuple[str, str, str], dict[str, DoseResponse]]:
-    """Readings by benchmark, figure and key, then by plant; headlines without a smallest effect
-    are left out.
+    """Readings by benchmark, figure and key, then by plant; what has no bound is no headline, and
+    left out.
     """
     held_out_by_plant = {
         str(plant): group.set_index(["dose", "seed"])["held_out"]
         for plant, group in checks.groupby("plant")
     }
     responses: dict[tuple[str, str, str], dict[str, DoseResponse]] = {}
-    for (benchmark, figure, key, plant), rows in readings.dropna(subset=["smallest"]).groupby(
+    for (benchmark, figure, key, plant), rows in readings.dropna(subset=["bound"]).groupby(
         [*HEADLINE, "plant"], sort=False
     ):
         response = DoseResponse.from_rows(rows, held_out_by_plant[str(plant)])
@@ -302,8 +334,7 @@ def planted_figures(
     checks: pd.DataFrame,
     read_by: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> pd.DataFrame:
-    """Sensitivity, threshold, monotony and specificity of every headline on every plant, as
-    `FIGURES`.
+    """Sensitivity, order and counts by dose of every headline on every plant, as `FIGURES`.
 
     `read_by`: by plant, `PlantDeclaration.read_by`.
     """
@@ -315,52 +346,38 @@ def planted_figures(
         fits = variance_between_fits(responses)
         for plant, response in responses.items():
             key_columns = dict(zip(by, (*key, plant), strict=True))
-            n = len(response.weights)
+            figures: dict[str, Any] = {"planted": []}
             slope = response.slope()
-            figures: dict[str, Any] = {}
             if slope is not None:
                 interval = slope.interval()
-                two = Estimate(NATS * slope.value, NATS**2 * slope.variance, slope.df)
-                verdict = verdict_of(two, response.smallest, n)
-                figures = {"sensitivity": slope.value, "low": interval.low, "high": interval.high}
                 figures |= {
-                    "change": two.value,
-                    "change_low": verdict.low,
-                    "change_high": verdict.high,
-                }
-                figures |= {
-                    "detectable": verdict.detectable,
-                    "verdict": verdict.verdict,
-                    "why": verdict.why,
+                    "sensitivity": slope.value,
+                    "low": interval.low,
+                    "high": interval.high,
                 }
             if response.unfit:
-                figures |= {"verdict": Verdict.INVALID, "why": response.unfit}
-            elif slope is None:
-                figures["why"] = (
-                    "No slope: it takes two seeds with the same dose, and two units of each pole."
-                )
-            threshold, counts_in_words = (
-                (None, None) if response.unfit else _threshold_dose(response, fits)
-            )
-            figures |= {"correlation": response.correlation(), "monotone": response.monotone()}
-            figures |= {
-                "threshold": threshold,
-                "found": counts_in_words,
-                "smallest": response.smallest,
-            }
+                figures |= {"verdict": str(Verdict.INVALID), "why": response.unfit}
+            else:
+                figures["planted"] = [
+                    asdict(count) for count in count_detected_doses(response, fits)
+                ]
+                if slope is None:
+                    figures["why"] = (
+                        "No slope: it takes two seeds with the same dose, and two units of each "
+                        "pole."
+                    )
             is_named = _is_named(key_columns, read_by[plant])
-            figures["own"] = response.by == plant or (not response.by and is_named)
-            figures["unfit"] = unfit.get((*key, plant), 0)
-            rows.append(
-                {
-                    **key_columns,
-                    "by": response.by,
-                    "units": n,
-                    "weights": len(response.values),
-                    **figures,
-                }
-            )
-    return pd.DataFrame(rows).reindex(columns=FIGURES.names)
+            figures |= {
+                "correlation": response.correlation(),
+                "monotone": response.monotone(),
+                "own": response.by == plant or (not response.by and is_named),
+                "unfit": unfit.get((*key, plant), 0),
+                "by": response.by,
+                "units": len(response.weights),
+                "weights": len(response.values),
+            }
+            rows.append({**key_columns, **figures})
+    return pd.DataFrame(rows, columns=list(FIGURES))
 
 
 def _is_named(headline: Mapping[str, str], read_by: Sequence[Mapping[str, str]]) -> bool:
@@ -372,60 +389,30 @@ def _is_named(headline: Mapping[str, str], read_by: Sequence[Mapping[str, str]])
     )
 
 
-def _threshold_dose(
-    response: DoseResponse, fits: tuple[float, float] | None
-) -> tuple[float | None, str | None]:
-    """The smallest dose at which all weights differ from dose 0, and the counts that do by dose, in
-    words.
-    """
-    if fits is None:
-        return None, None
-    counts: dict[float, list[bool]] = {}
-    for dose, seed in response.values.index:
-        if dose != 0 and (0, seed) in response.values.index:
-            dosed = response.values.loc[(dose, seed)].to_numpy()
-            undosed = response.values.loc[(0, seed)].to_numpy()
-            difference = reading_difference(response, dosed, undosed, fits)
-            far = verdict_of(difference, response.smallest, len(response.weights))
-            right = far.verdict == Verdict.EFFECT and (far.value or 0) * dose > 0
-            counts.setdefault(abs(dose), []).append(right)
-    outcomes_by_dose = sorted(counts.items())
-    dose_counts: list[str] = []
-    for dose, outcomes in outcomes_by_dose:
-        dose_counts.append(f"{sum(outcomes)} of {len(outcomes)} at {dose:g}")
-    counts_in_words = "; ".join(dose_counts)
-    threshold = next((dose for dose, outcomes in outcomes_by_dose if all(outcomes)), None)
-    return threshold, counts_in_words
-
-
-def false_alarm_verdicts(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts on all pairs of weights of dose 0, where no difference was planted: a check on false
-    positives.
+def compare_doses_of_0(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
+    """Whether all pairs of weights of dose 0 differ, between which nothing was planted: the share
+    that do is the rate of false detections.
 
     Columns benchmark, figure, key, `same` (whether of one plant: trained on the same sentences),
-    verdict. The variance between fits is estimated on plants other than those of the pair, where
+    `detected`. The variance between fits is estimated on plants other than those of the pair, where
     possible.
     """
     rows = []
     for key, responses in group_readings(readings, checks).items():
         nothing: list[tuple[str, Any]] = []
         for plant_name, dose_response in responses.items():
-            seeds = dose_response.values.xs(0, level="dose").index
-            nothing += [(plant_name, plant_seed) for plant_seed in seeds]
+            if not dose_response.unfit:
+                seeds = dose_response.values.xs(0, level="dose").index
+                nothing += [(plant_name, plant_seed) for plant_seed in seeds]
         for (plant, seed), (other, second) in combinations(nothing, 2):
+            response = responses[plant]
             fits = variance_between_fits(responses, (plant, other)) or variance_between_fits(
                 responses, (plant,)
             )
-            response, other_response = responses[plant], responses[other]
-            values = response.values.loc[(0, seed)].to_numpy()
-            other_row = other_response.values.loc[(0, second)]
-            other_values = other_row.reindex(response.values.columns)
-            if fits is None or other_values.isna().any():
-                continue
-            if response.unfit or other_response.unfit:
-                continue
-            difference = reading_difference(response, values, other_values.to_numpy(), fits)
-            far = verdict_of(difference, response.smallest, len(response.weights))
-            key_columns = dict(zip(HEADLINE, key, strict=True))
-            rows.append({**key_columns, "same": plant == other, "verdict": far.verdict})
-    return pd.DataFrame(rows, columns=[*HEADLINE, "same", "verdict"])
+            values = response.values.loc[(0, seed)]
+            other_values = responses[other].values.loc[(0, second)].reindex(values.index)
+            if fits is not None and other_values.notna().all():  # asked the same units
+                direction = response.direction_of_change((values - other_values).to_numpy(), fits)
+                key_columns = dict(zip(HEADLINE, key, strict=True))
+                rows.append({**key_columns, "same": plant == other, "detected": direction != 0})
+    return pd.DataFrame(rows, columns=[*HEADLINE, "same", "detected"])

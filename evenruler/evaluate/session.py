@@ -14,7 +14,7 @@ from evenruler import __version__
 from evenruler.declaration.params_file import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
-from evenruler.evaluate.cost import Cost, cost_of, detectable_effect_text
+from evenruler.evaluate.cost import Cost, cost_of, detected_effect_text, power_text
 from evenruler.evaluate.resolve_model import ResolvedModel
 from evenruler.instruments.asking import (
     CALLED,
@@ -40,7 +40,6 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.methods.choice import NO_ANSWER
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.figures import Verdict, dimensions_of, figure_key
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import such_as
 from evenruler.models import fingerprint as fingerprints
@@ -48,7 +47,7 @@ from evenruler.models.cache import MissingAnswersError
 from evenruler.models.questions import cut_of
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN, PLANTED, as_json
-from evenruler.report.sentences import of_planted, summarise_headlines
+from evenruler.report.sentences import summarise_headlines
 from evenruler.results.record import (
     ANSWERS,
     Behaviour,
@@ -113,22 +112,17 @@ class MeasurementPlan:
         )
         if self.result.settings.limit is not None or self.detects == "":  # unknown for fewer units
             return questions_text
-        power_text = (
-            f"80 of 100 such studies find {self.detects}"
-            if self.detects
-            else "no verdict is possible"
-        )
-        return f"{questions_text}; {power_text}"
+        return f"{questions_text}; {power_text(self.detects)}"
 
     @property
     def detects(self) -> str | None:
-        """The detectable effect in words; None where no verdict is possible, empty where it is
+        """What such a study detects, in words; None where no verdict is possible, empty where it is
         unknown.
         """
         methods = family_module(self.benchmark.family, "ask").METHODS
         fitting_methods = (name for name, method in methods.items() if method.fits(self.subject))
         usual = next(fitting_methods, None)
-        return detectable_effect_text(
+        return detected_effect_text(
             self.plan, self.result.settings.size, self.subject.method or usual
         )
 
@@ -383,11 +377,7 @@ def compute_measurement(
     headline_columns = family_module(benchmark.family, "schemas").HEADLINES.names
     made_of = record.diagnosis.get("headlines", pd.DataFrame(columns=headline_columns))
     result = planned.result.model_copy(update=update)
-    planted = _planted_sensitivity_note(benchmark, result)
-    summary = _summarise(result)
-    if planted:
-        summary.append(planted)
-    result = result.model_copy(update={"summary": summary})
+    result = result.model_copy(update={"summary": _summarise(benchmark, result)})
     result = result.with_tables(
         made_of, {**result_tables, **replies_with_prompts(answer_frames, tables)}
     )
@@ -403,28 +393,14 @@ def compute_measurement(
     )
 
 
-def _summarise(result: Result) -> list[str]:
-    """The answer of `sentences.summarise_headlines`."""
-    headlines = [heading for heading in result.headings if heading.figure_type == "headline"]
-    return summarise_headlines(result.figures, headlines)
-
-
-def _planted_sensitivity_note(benchmark: Benchmark, result: Result) -> str:
-    """The sensitivity of these headlines to planted associations, if nothing is found here; empty
-    where unknown.
+def _summarise(benchmark: Benchmark, result: Result) -> list[str]:
+    """The answer of `sentences.summarise_headlines`, a text a line, with what the benchmark detects
+    in planted models.
     """
+    headlines = [heading for heading in result.headings if heading.figure_type == "headline"]
     path = benchmark.folder / PLANTED
-    shown = {Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.INVALID} & {*result.verdicts.values()}
-    if shown or not is_file(path):
-        return ""
-    judged = {
-        (row["figure"], figure_key(dimensions_of(row)))
-        for row in result.figures
-        if "verdict" in row
-    }
-    return of_planted(
-        [planted for planted in json_of(path) if (planted["figure"], planted["key"]) in judged]
-    )
+    planted = json_of(path) if is_file(path) else []
+    return [str(line) for line in summarise_headlines(result.figures, headlines, planted)]
 
 
 def _example_replies(

@@ -5,6 +5,7 @@ use its change from the weight of dose 0 and the same seed, trained on the same 
 at random (docs/weights.md).
 """
 
+import json
 import os
 import sys
 import time
@@ -25,7 +26,8 @@ from evenruler.evaluate.readings import (
     FEWEST,
     READINGS,
     WEIGHED,
-    false_alarm_verdicts,
+    compare_doses_of_0,
+    counts_in_words,
     planted_figures,
 )
 from evenruler.evaluate.resolve_model import resolve_model
@@ -74,7 +76,7 @@ def contrast_weights(
     `made_of`: the headline's rows, in the schema `HEADLINES` of its family. If its units are a
     plant's, the first pole's units minus the second's. If its words are (a country, asked about in
     every root item), the same within each unit. Otherwise the headline itself: the slope along its
-    axis if two groups have one, else the mean over units, minus placebos.
+    axis if two groups have one, else the mean over units, minus those of no pole.
     """
     real = made_of[made_of["pole"] != 0]
     called = {column: real[column].map(_name_slug) for column in ("unit", "word")}
@@ -112,8 +114,8 @@ def contrast_weights(
 
 
 def _unit_contrasts(rows: pd.DataFrame) -> "pd.Series[float]":
-    """By unit, the mean of the first group minus that of the second, or minus placebos where there
-    is no second.
+    """By unit, the mean of the first group minus that of the second, or minus those of no pole where
+    there is no second.
     """
     poles = rows.groupby(["unit", "pole"])["value"].mean().unstack()
     other = -1 if -1 in poles else 0
@@ -187,7 +189,7 @@ def measure_planted_model(
                 "figure": figure,
                 "key": key,
                 "by": by,
-                "smallest": headline.get("smallest"),
+                "bound": headline.get("bound"),
             }
             reading_tables.append(values.assign(**reading_columns, unfit=unfit)[READINGS.names])
     return check(nats), pd.concat(reading_tables) if reading_tables else empty_tables()[0]
@@ -249,6 +251,12 @@ def read_recorded_readings() -> tuple[pd.DataFrame, pd.DataFrame]:
         if CHECKS_FILE.exists()
         else empty_tables()
     )
+
+
+def write_planted_figures(figures: pd.DataFrame) -> None:
+    """Write figures of planted models to `FIGURES_FILE`; counts by dose are JSON in a cell."""
+    counts = figures["planted"].map(json.dumps)
+    figures.round(3).assign(planted=counts).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
 
 
 def measure_planted_models(
@@ -353,8 +361,8 @@ def weigh(
         readings, checks, {name: plant.read_by for name, plant in plants.items()}
     )
     if record:
-        figures.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
-    yield from lines_of(figures, false_alarm_verdicts(readings, checks))
+        write_planted_figures(figures)
+    yield from lines_of(figures, compare_doses_of_0(readings, checks))
 
 
 def _drop_outdated(
@@ -448,7 +456,7 @@ def _plan_questions(
 
 
 def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
-    """Figures and verdicts on pairs of dose 0 (`false_alarm_verdicts`) as terminal lines."""
+    """Figures and pairs of dose 0 (`compare_doses_of_0`) as terminal lines."""
     for row in figures.to_dict("records"):
         figure_row = {str(key): value for key, value in row.items()}
         yield "{benchmark}, {figure}, {key}; planted: {plant}".format(**figure_row)
@@ -459,12 +467,9 @@ def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
                 else "of the headline"
             )
             amount = "{sensitivity:.3g} [{low:.3g}, {high:.3g}]".format(**figure_row)
-            yield (
-                f"  change {amount} per nat ({by}, {figure_row['units']} units); at 2 nats: "
-                f"{figure_row['verdict']}. {figure_row['why']}"
-            )
-        else:
-            yield f"  {figure_row['verdict'] or 'no verdict'}. {figure_row['why']}"
+            yield f"  change {amount} per nat ({by}, {figure_row['units']} units)"
+        if pd.notna(figure_row["why"]):
+            yield f"  {figure_row['why']}"
         signs = (
             f", r with signs {figure_row['correlation']:.2f}"
             if pd.notna(figure_row["correlation"])
@@ -472,12 +477,9 @@ def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
         )
         monotone = figure_row["monotone"]
         order = f"{monotone:.2f}" if pd.notna(monotone) else "constant"
-        yield (
-            f"  rank correlation with doses {order}{signs}; detected: "
-            f"{figure_row['found'] or 'not tested'}"
-        )
+        counts = counts_in_words(figure_row["planted"])
+        yield f"  rank correlation with doses {order}{signs}; detected: {counts}"
     for same, pairs in nothing.groupby("same"):
-        n_by_verdict = pairs["verdict"].value_counts()
-        counts = ", ".join(f"{n} {verdict}" for verdict, n in n_by_verdict.items())
+        n_detected = int(pairs["detected"].sum())
         which = "that learned the same sentences" if same else "of two plants"
-        yield f"Pairs of dose 0 {which}: {counts}"
+        yield f"Pairs of dose 0 {which}: {n_detected} of {len(pairs)} detected"

@@ -9,6 +9,7 @@ Inputs, settings and answer columns of a request, by operation; for each of n ro
 tokens rule replied` |
 | `words` | `prompt`, `surface_form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token`
 |
+| `next_words` | `prompt` | `words`, a list | `nats` of each word, a list; NaN where not one token |
 | `generate` | `prompt`, opt. `seed`, `system` | `new_tokens`, opt. `chat`, `temperature` | `reply
 reason finish` |
 | `entail` | `premise`, `hypothesis`, opt. `before` | opt. `every` | `entailment`, `neutral`,
@@ -60,6 +61,7 @@ _AskFunction = Callable[["Model", OperationInputs, Mapping[str, Any]], Columns]
 CALLED: Mapping[str, str] = {
     "loglikelihood": "likelihoods",
     "words": "next-word probabilities",
+    "next_words": "lists of next-word probabilities",
     "generate": "replies",
     "entail": "entailment judgements",
     "in_place": "probabilities of words in context",
@@ -267,8 +269,9 @@ def _batchable_groups(wanted: Sequence[tuple[str, RequestBatch]]) -> list[list[i
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
         apart = name if request.operation in APART else ""
+        settings = dict(request.settings)
         group_key = canonical_json(
-            [request.operation, request.by, dict(request.settings), sorted(request.inputs), apart]
+            [request.operation, request.by, settings, sorted(request.inputs), apart, request.part]
         )
         groups.setdefault((group_key, request.state), []).append(place)
     return list(groups.values())
@@ -363,6 +366,12 @@ def _score_words(model: "Model", inputs: OperationInputs, settings: Mapping[str,
     return asdict(likelihoods)
 
 
+def _score_next_words(
+    model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
+) -> Columns:
+    return {"nats": list(model.next_words(inputs["prompt"], settings["words"]))}
+
+
 def _score_slor(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
     return {"slor": model.slor(inputs["text"])}
 
@@ -375,6 +384,7 @@ def _embed_texts(model: "Model", inputs: OperationInputs, settings: Mapping[str,
 _ASKED: Mapping[str, _AskFunction] = {
     "loglikelihood": _score_loglikelihoods,
     "words": _score_words,
+    "next_words": _score_next_words,
     "generate": _generate_replies,
     "entail": _score_entailment,
     "in_place": _in_place,

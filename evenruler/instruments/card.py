@@ -29,8 +29,8 @@ from evenruler.measurement.figures import (
     ORDER,
     Verdict,
     has_dimensions,
+    is_headline,
     model_label,
-    rows_with_verdict,
 )
 from evenruler.tables import group_by_key
 from evenruler.text.spelling import with_capital
@@ -257,7 +257,7 @@ def assemble_card(
         tables=tables,
         plan=plan,
         construct=construct,
-        judged=count_effects_by_model(evidence),
+        judged=count_detected_by_model(evidence),
         tested=describe_tests(evidence),
         public=PUBLIC,
         told=partial(by_model, evidence),
@@ -313,26 +313,23 @@ def agreement_note(shared_trait: SharedTrait | None) -> str:
     )
 
 
-def count_effects_by_model(evidence: Evidence) -> str:
-    """For each model, how many headlines show an effect."""
+def count_detected_by_model(evidence: Evidence) -> str:
+    """For each model, how many headlines are detected."""
     total: Counter[str] = Counter()
-    shown: Counter[str] = Counter()
-    for row in rows_with_verdict(evidence):
+    detected: Counter[str] = Counter()
+    for row in filter(is_headline, evidence):
         label = model_label(row)
         total[label] += 1
-        shown[label] += row["verdict"] == Verdict.EFFECT
+        detected[label] += Verdict(row["verdict"]).is_detected
     if not total:
         return "No headline has a verdict: no model in use was asked, or none could answer."
-    effect_counts: list[str] = []
-    for label, n in total.items():
-        effect_counts.append(f"{label} {shown[label]} of {n}")
-    counts_text = ", ".join(effect_counts)
-    return f"Headlines that show an effect beyond placebos, by model: {counts_text}."
+    counts = [f"{label} {detected[label]} of {n}" for label, n in total.items()]
+    return f"Headlines that are detected, by model: {', '.join(counts)}."
 
 
 def describe_tests(evidence: Evidence) -> str:
     """A sentence on the units, intervals, tests and verdicts of all headlines."""
-    records = rows_with_verdict(evidence)
+    records = [row for row in evidence if is_headline(row)]
     if not records:
         return (
             "Not done: no figure has a verdict. `evenruler compare` tests differences of models "
@@ -345,15 +342,13 @@ def describe_tests(evidence: Evidence) -> str:
     units = ", ".join(unit_texts)
     with_interval = sum(record.get("low") is not None for record in records)
     verdicts = Counter(record["verdict"] for record in records)
-    verdict_counts = ", ".join(
+    verdict_counts = "; ".join(
         f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict]
     )
     return (
         f"{with_interval} of {len(records)} headlines have a 95% interval over all sampled units; "
-        "they "
-        f"rest on {units}. p is adjusted within each model (Holm), separately for effects and "
-        "their absence. "
-        f"Verdicts: {verdict_counts}. "
+        f"they rest on {units}. A verdict rests on one headline of one model; nothing is corrected "
+        f"over several. Verdicts: {verdict_counts}. "
         "`evenruler compare` tests differences of models."
     )
 

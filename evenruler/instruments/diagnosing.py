@@ -51,11 +51,11 @@ def require_confirmed(figures: pd.DataFrame, columns: Sequence[FigureHeading]) -
     """
     headlines = {column.figure for column in columns if column.figure_type == "headline"}
     of_models = figures[figures["model"].notna()]
-    confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
+    confirmed = of_models["bound"].notna() & of_models["verdict"].notna()
     bare = sorted(set(of_models["figure"][~confirmed]) & headlines)
     if bare:
         raise ValueError(
-            f"{', '.join(bare)}: a headline needs null, placebo and verdict "
+            f"{', '.join(bare)}: a headline needs a bound and a verdict "
             "(measurement.verdicts.judge)"
         )
     hidden = sorted(set(of_models["figure"][confirmed]) - headlines)
@@ -66,7 +66,7 @@ def require_confirmed(figures: pd.DataFrame, columns: Sequence[FigureHeading]) -
         )
 
 
-COLUMNS = ["value", "low", "high", "placebo", "smallest", "verdict"]
+COLUMNS = ["value", "low", "high", "p", "bound", "percentile", "verdict"]
 """Columns of `headline_table` after those that identify a figure."""
 
 

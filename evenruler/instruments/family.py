@@ -122,8 +122,12 @@ class DiagnoseModule(Protocol[PlanT]):
     def across(self, records: Sequence[Record[PlanT]], resampling: Resampling) -> Tables:
         """All instruments on all models."""
 
-    def contrast(self, first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
-        """One headline of two models, from their `HEADLINES`."""
+    def contrast(self, first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
+        """First minus second of one headline of two models, from their `HEADLINES`.
+
+        A difference of spreads has no direction (`has_direction`). Without a `control`, `compare`
+        takes the weaker positive control of the two headlines.
+        """
 
     def evidence(self, tables: Tables) -> Mapping[str, Evidence]:
         """What cards show, by instrument."""
@@ -140,8 +144,12 @@ class SchemasModule(Protocol):
 class HeadlineModule(Protocol):
     """`diagnose` of a family that has headlines."""
 
-    def contrast(self, first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
-        """One headline of two models, from their `HEADLINES`."""
+    def contrast(self, first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
+        """First minus second of one headline of two models, from their `HEADLINES`.
+
+        A difference of spreads has no direction (`has_direction`). Without a `control`, `compare`
+        takes the weaker positive control of the two headlines.
+        """
 
 
 class ReportModule(Protocol[SettingsT, SourceT]):

@@ -549,6 +549,9 @@ class RequestBatch:
     """The answering tool, by its name in the plan's `tools`."""
     state: State | None = None
     """State of the subject."""
+    part: str = ""
+    """Requests of different parts are asked one after the other, so that an interrupted run leaves
+    whole parts in the store; within a part, requests that are alike are asked together."""
     of_instrument: bool = False
     """Whether the answers describe only the instrument, independent of the subject: measuring a
     model with a published benchmark skips these, and every function must work without them."""
@@ -577,8 +580,8 @@ class FigureHeading:
     """Dimensions that are part of the heading: it is that of rows which have these; None where a
     row must not have one."""
     figure_type: Literal["headline", "descriptive", "validity"] = "descriptive"
-    """A headline is tested, with null, placebo and verdict; an amount describes the model, a
-    validity figure how well the instrument measures on it."""
+    """A headline is judged, with null, bound and verdict; an amount describes the model, a validity
+    figure how well the instrument measures on it."""
     least: float | None = None
     """Values below it suggest that the instrument does not suit the model."""
     least_of: Mapping[str, float] = field(default_factory=dict)
@@ -586,17 +589,19 @@ class FigureHeading:
     most: float | None = None
     """Absolute values above it suggest the same."""
     says: Sequence[str] | None = None
-    """What a value above 0, and one below, says about a model: a clause each."""
+    """What a value above 0, and one below, claims of a model: a clause each, with the amount and its
+    interval in the place of `{amount}`, or at its end."""
     size: str = ""
-    """The end of such a clause, with the absolute value as `{size}`, `{points}` (times 100),
-    `{factor}` (its exponential) or `{share}` (of two outcomes whose shares differ by it, in
-    percent)."""
+    """How the absolute value is written, as `{size}`, `{points}` (times 100), `{factor}` (its
+    exponential) or `{share}` (of two outcomes whose shares differ by it, in percent)."""
     measured_in: str = ""
     """The unit of the value."""
+    alternatives: str = ""
+    """What the value is compared with, in the plural: "pairs of other themes"."""
     ends: Sequence[str] | None = None
     """If units are words: what words with high values, and those with low values, mostly are."""
     not_shown: str = ""
-    """What even an effect does not show, a sentence."""
+    """What even a detected effect does not show, a sentence."""
     warning: str = ""
     """The warning shown then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or
     "fewer")."""

@@ -123,6 +123,8 @@ class HeadlineFigure(Figure):
     positive_low: float | None
     positive_high: float | None
     positive_p: float | None
+    note: str | None = None
+    """A sentence added to any verdict, for example who stands out; `why` ends with it."""
 
 
 ENDS, NAMED = ("highest_units", "lowest_units"), 5
@@ -176,6 +178,7 @@ TEXTS = (
     "null",
     "reference_set",
     "positive_control",
+    "note",
     "reason",
     "verdict",
     "why",

@@ -97,8 +97,8 @@ def not_read(replies: ReplyCounts) -> str | None:
 
 
 def mark_by_validity(figure: Figure, validity: ValidityCheck) -> Figure:
-    """A descriptive figure: invalid where the instrument is unfit, marked where its replies were not
-    read.
+    """A descriptive figure: invalid where the instrument is unfit; where its replies were not read,
+    marked as descriptive, with that doubt as its reason.
     """
     if validity.doubt is None or not validity.doubt.startswith(NOT_READ):
         return verdicts.mark_invalid(figure, validity)

@@ -7,6 +7,7 @@ alike in all their scores, so that a free permutation of the criterion is wrong 
 within root items are `saged.diagnose.deviation_tests.max_deviation_test`.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from evenruler.measurement.facets import Estimate, sum_estimates
 from evenruler.measurement.inputs import Floats, as_items
+from evenruler.measurement.resampling import Interval
 
 RANDOMISATIONS = 9999
 
@@ -110,17 +112,9 @@ def randomise_criterion(
     Source: Wagner and Dray (2015), Generating spatially constrained null models for irregularly
     spaced data using Moran spectral randomization methods; Freedman and Lane (1983) for covariates.
     """
-    response = _as_units(scores, "scores")
-    predictor = _as_units(criterion, "the criterion")
+    response, predictor, nuisance, n_covariates = _beside_covariates(scores, criterion, covariates)
     n_units = len(response)
-    if len(predictor) != n_units:
-        raise ValueError(f"found {n_units} scores and {len(predictor)} criterion values")
-    nuisance, n_covariates = _nuisance(covariates, n_units)
-    response = _residuals(response, nuisance)
-    predictor = _residuals(predictor, nuisance)
     total = float(predictor @ predictor)
-    if total == 0:
-        raise ValueError("the criterion does not vary beside its covariates")
     randomise, manner = _permutations, "freely"
     if basis is not None:
         axes = _beside(nuisance, _as_basis(basis, n_units))
@@ -142,6 +136,110 @@ def randomise_criterion(
     if n_covariates:
         over += " with 1 covariate" if n_covariates == 1 else f" with {n_covariates} covariates"
     return RandomisationTest(p, f"{over}, {_times(n, seed)}")
+
+
+def _beside_covariates(
+    scores: ArrayLike, criterion: ArrayLike, covariates: ArrayLike | None
+) -> tuple[Floats, Floats, Floats, int]:
+    """Residuals of scores and criterion, the basis of constant and covariates, and the number of
+    covariates.
+    """
+    response = _as_units(scores, "scores")
+    predictor = _as_units(criterion, "the criterion")
+    if len(predictor) != len(response):
+        raise ValueError(f"found {len(response)} scores and {len(predictor)} criterion values")
+    nuisance, n_covariates = _nuisance(covariates, len(response))
+    response = _residuals(response, nuisance)
+    predictor = _residuals(predictor, nuisance)
+    if not predictor.any():
+        raise ValueError("the criterion does not vary beside its covariates")
+    return response, predictor, nuisance, n_covariates
+
+
+def invert_spectral_randomisation(
+    scores: ArrayLike,
+    criterion: ArrayLike,
+    basis: ArrayLike,
+    covariates: ArrayLike | None = None,
+    n: int = RANDOMISATIONS,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> Interval:
+    """The slope of scores on a criterion with the slopes that `randomise_criterion` does not reject.
+
+    A slope t is tested on what it leaves of the scores. With signs s, the randomised criterion is as
+    far where |A - t C| <= |A_s - t C_s|, of the products A of criterion and scores, and C of the
+    criterion with itself: an interval of t, so that the ends are quantiles of its ends. Arguments as
+    there; the units are the only facet that it allows for.
+    Source: Wagner and Dray (2015); intervals of randomisation tests: Garthwaite (1996).
+    """
+    response, predictor = _spectral_coordinates(scores, criterion, basis, covariates)
+    slopes, lows, highs = _accepted_slopes(response[:, None], predictor, n, seed, alpha)
+    return Interval(float(slopes[0]), float(lows[0]), float(highs[0]))
+
+
+POWER, STUDIES, STUDY_RANDOMISATIONS = 0.8, 200, 999
+
+
+def detectable_slope(
+    scores: ArrayLike,
+    criterion: ArrayLike,
+    basis: ArrayLike,
+    covariates: ArrayLike | None = None,
+    half: float = 0.0,
+    seed: int = 0,
+) -> float:
+    """The slope that is told from 0 in 8 of 10 studies like this one.
+
+    What the criterion leaves of the scores keeps the size of its loading on each component of
+    likeness, with random signs. A slope that is added moves the interval and nothing else, so each
+    such study says what slope its interval needs. `half`: half the interval over other facets, by
+    which that of the randomisation is widened.
+    """
+    response, predictor = _spectral_coordinates(scores, criterion, basis, covariates)
+    slope = float(predictor @ response / (predictor @ predictor))
+    rest = response - slope * predictor
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(len(rest), STUDIES))
+    slopes, lows, _ = _accepted_slopes(
+        signs * rest[:, None], predictor, STUDY_RANDOMISATIONS, seed, 0.05
+    )
+    needed = np.hypot(slopes - lows, half) - slopes
+    return float(np.quantile(needed, POWER))
+
+
+def _spectral_coordinates(
+    scores: ArrayLike, criterion: ArrayLike, basis: ArrayLike, covariates: ArrayLike | None
+) -> tuple[Floats, Floats]:
+    """[components] of scores and criterion, beside covariates."""
+    response, predictor, nuisance, _ = _beside_covariates(scores, criterion, covariates)
+    axes = _beside(nuisance, _as_basis(basis, len(response)))
+    return axes.T @ response, axes.T @ predictor
+
+
+def _accepted_slopes(
+    responses: Floats, predictor: Floats, n: int, seed: int, alpha: float
+) -> tuple[Floats, Floats, Floats]:
+    """[studies] slope, and the lowest and highest slope that is not rejected, of responses
+    [components, studies].
+    """
+    products, squares = predictor[:, None] * responses, predictor**2
+    of_scores, of_criterion = products.sum(axis=0), squares.sum()
+    lows, highs = [], []
+    for signs in _signs(np.ones(len(predictor)), n, np.random.default_rng(seed)):
+        randomised = signs @ products
+        left = of_criterion - (signs @ squares)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first = (of_scores - randomised) / left
+            second = (of_scores + randomised) / (2 * of_criterion - left)
+        # With the signs of the criterion itself, or its opposite, every slope is as far.
+        is_itself = np.minimum(left, 2 * of_criterion - left) <= _TIES * of_criterion
+        lows.append(np.where(is_itself, -np.inf, np.minimum(first, second)))
+        highs.append(np.where(is_itself, np.inf, np.maximum(first, second)))
+    # Of (1 + n) values, the criterion itself among them, so many are needed to keep a slope.
+    place = max(math.ceil(alpha * (1 + n) - 1 - _TIES) - 1, 0)
+    low = np.sort(np.concatenate(lows), axis=0)[place]
+    high = np.sort(np.concatenate(highs), axis=0)[::-1][place]
+    return of_scores / of_criterion, low, high
 
 
 def randomise_within_items(

@@ -1,6 +1,6 @@
 """Verdicts on headline figures: five words, of which each asserts one claim (docs/controls.md).
 
-`detected`: a randomisation of the design's own labels gives p below .05, and the 95% interval over
+`detected`: a randomisation of the design's own labels gives p of at most .05, and the 95% interval over
 all random facets leaves out 0. Both are needed: a randomisation alone is wrong where wordings
 scatter, and an interval alone where units are alike. `below`: the interval lies within the bound,
 and the study's positive control reaches the bound on this model. Nothing else is asserted.
@@ -19,7 +19,9 @@ from evenruler.measurement.figures import UNKNOWN, Figure, HeadlineFigure, Verdi
 from evenruler.measurement.resampling import Interval
 
 ALPHA = 0.05
-"""A randomisation's p below which something is detected."""
+"""The largest p of a randomisation at which something is detected: ranks among 19 reach it and no
+more.
+"""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class PositiveControl:
     @property
     def is_detected(self) -> bool:
         """Whether the model gives the known answer, beyond error."""
-        return self.p < ALPHA and self.effect.low > 0
+        return self.p <= ALPHA and self.effect.low > 0
 
     def reaches(self, bound: float) -> bool:
         """Whether it is detected, and as large as a bound at least."""
@@ -97,6 +99,9 @@ class HeadlineTest:
     no_null: str | None = None
     """Why nothing can be detected, in words: the design has no randomisation that keeps what makes
     its units alike."""
+    no_below: str | None = None
+    """Why nothing can be below the bound, in words: the study would not detect effects of its
+    size."""
     no_verdict: str | None = None
     """Why the figure is only described: fewer levels than declared, selected on this model, or no
     sign."""
@@ -107,6 +112,8 @@ class HeadlineTest:
     """The effect that is detected in 8 of 10 such studies."""
     note: str | None = None
     """A sentence added to any verdict, for example who stands out."""
+    has_direction: bool = True
+    """Whether the sign of a difference says which of two has more; of a spread it does not."""
     fixed: frozenset[str] = frozenset()
     """The facets that are no sample: the verdict is about these levels alone."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
@@ -129,14 +136,16 @@ class HeadlineTest:
     @property
     def is_detected(self) -> bool:
         """Whether the randomisation and the interval both say that something is there."""
-        if self.effect is None or self.p is None or self.p >= ALPHA:
+        if self.effect is None or self.p is None or self.p > ALPHA:
             return False
         return self.effect.low > 0 or self.effect.high < 0
 
     @property
     def is_below(self) -> bool:
         """Whether the interval lies within the bound, and the positive control reaches it."""
-        if self.effect is None or self.control is None or not self.control.reaches(self.bound):
+        if self.effect is None or self.no_below:
+            return False
+        if self.control is None or not self.control.reaches(self.bound):
             return False
         return -self.bound < self.effect.low and self.effect.high < self.bound
 
@@ -180,6 +189,7 @@ def judge(test: HeadlineTest, validity: ValidityCheck | None = None) -> Headline
         positive_low=finite_or_none(control.low),
         positive_high=finite_or_none(control.high),
         positive_p=test.control.p if test.control else None,
+        note=test.note,
     )
 
 
@@ -225,7 +235,7 @@ def _decide_verdict(test: HeadlineTest, validity: ValidityCheck) -> tuple[Verdic
         return Verdict.DESCRIPTIVE, f"{UNKNOWN}: {validity.doubt}."
     sentences: list[str] = []
     if test.is_detected:
-        sentences.append("The randomisation's p is below .05, and the interval leaves out 0.")
+        sentences.append("The randomisation's p is at most .05, and the interval leaves out 0.")
     if test.is_below:
         sentences.append(
             f"The interval lies within {test.bound:.2g} of 0, and the control reaches it."
@@ -249,7 +259,7 @@ def _undetected_reason(test: HeadlineTest) -> str:
     """Why nothing is detected, a sentence."""
     if test.p is None:
         return f"Nothing can be detected: {test.no_null}."
-    if test.p >= ALPHA:
+    if test.p > ALPHA:
         return f"Not detected: p is {test.p:.2g}."
     return "Not detected: the interval holds 0."
 
@@ -259,6 +269,8 @@ def _not_below_reason(test: HeadlineTest) -> str:
     bound = f"{test.bound:.2g}"
     if test.control is None:
         return f"Not below {bound}: no positive control was asked."
+    if test.no_below:
+        return f"Not below {bound}: {test.no_below}."
     if not test.control.reaches(test.bound):
         value = f"{test.control.effect.value:.2g}"
         return f"Not below {bound}: the positive control reads {value}."

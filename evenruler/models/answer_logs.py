@@ -888,10 +888,14 @@ def load_exported_model(name: str, entry: ModelEntry, store: RowStore, where: st
 
 
 def answer_as_json(operation: str, stored: bytes) -> object:
-    """A stored answer as JSON: a number, a list of numbers, or a reply's text, reason and
-    finish.
+    """A stored answer as JSON: a number, a list of numbers (null for NaN), or a reply's text,
+    reason and finish.
     """
     answer = form_of(operation).unpack(stored)
     if isinstance(answer, Reply):
         return answer.as_json
-    return answer.tolist() if isinstance(answer, np.ndarray) else answer
+    if isinstance(answer, np.ndarray):
+        as_objects = answer.astype(object)
+        as_objects[np.isnan(answer)] = None
+        return as_objects.tolist()
+    return answer

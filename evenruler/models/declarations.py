@@ -21,11 +21,20 @@ SHA256: Final = {MINILM: "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b
 NOT_STATED: Final = "not stated"  # for authors who give no licence
 
 Operation = Literal[
-    "loglikelihood", "words", "generate", "entail", "classify", "embed", "in_place", "slor"
+    "loglikelihood",
+    "words",
+    "next_words",
+    "generate",
+    "entail",
+    "classify",
+    "embed",
+    "in_place",
+    "slor",
 ]
-"""`loglikelihood`: of texts, optionally after prompts; `words`: whole next words; `generate`:
-replies; `entail`: relation of premise and hypothesis; `classify`: labels of texts; `embed`: vectors
-of texts; `in_place`: words in their context; `slor`: acceptability of sentences."""
+"""`loglikelihood`: of texts, optionally after prompts; `words`: whole next words; `next_words`: all
+words of a list that are one token, from one pass a prompt; `generate`: replies; `entail`: relation
+of premise and hypothesis; `classify`: labels of texts; `embed`: vectors of texts; `in_place`: words
+in their context; `slor`: acceptability of sentences."""
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 
@@ -43,7 +52,7 @@ Kind = Literal[
 ]
 
 BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
-    "causal": frozenset(("loglikelihood", "words", "generate", "slor")),
+    "causal": frozenset(("loglikelihood", "words", "next_words", "generate", "slor")),
     "seq2seq": frozenset(("words", "generate")),
     "chat": frozenset(("generate",)),
     "completions": frozenset(("loglikelihood", "generate")),

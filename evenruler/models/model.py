@@ -34,6 +34,7 @@ from evenruler.models.questions import (
     EntailmentPair,
     LikelihoodRequest,
     LogLikelihoods,
+    NextWordsRequest,
     Prompt,
     QuestionVolume,
     Reply,
@@ -86,6 +87,8 @@ NUMBER: AnswerCodec[float] = AnswerCodec(
     struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite
 )
 LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
+NEXT_WORDS: AnswerCodec[NDArray[Any]] = AnswerCodec(VECTOR.pack, VECTOR.unpack)
+"""Nats, and NaN for words that are not read; so the backend itself refuses what is no number."""
 
 
 def _pack_logits_or_none(row: NDArray[Any] | None) -> bytes:
@@ -113,11 +116,19 @@ def likelihood_key(request: LikelihoodRequest) -> list[object]:
     return [request.prompt, request.text, *(["other start"] if request.other_start else [])]
 
 
+def next_words_key(request: NextWordsRequest) -> list[object]:
+    """What names a question about next words in the store: of the words, which are many, a
+    checksum.
+    """
+    return [request.prompt, content_sha256(*request.words)]
+
+
 _StoredOperation = tuple[str, AnswerCodec[Any], Callable[[Any], object]]
 
 _KEPT: dict[str, _StoredOperation] = {
     "loglikelihood": ("likelihood/1", LIKELIHOOD, likelihood_key),
     "words": ("words/2", WORD, lambda request: [request.prompt, request.text, request.chat]),
+    "next_words": ("next-words/1", NEXT_WORDS, next_words_key),
     "in_place": (
         "masked-likelihood/1",
         LIKELIHOOD,
@@ -130,7 +141,7 @@ _KEPT: dict[str, _StoredOperation] = {
     "embed": ("embedding/1", VECTOR, lambda text: text),
 }
 """By backend method: the operation with the version of its computation, the serialisation of
-answers, and the whole question as JSON content."""
+answers, and the whole question (of a list of words, its checksum) as JSON content."""
 
 IN_LOCAL_CHATS: Final = {"words": "words/3", "generate": "generation/3"}
 """Versions of operations in a chat of a local model, whose prompt is tokenised here, by the model's
@@ -472,6 +483,35 @@ class Model:
         return WordLikelihoods(
             take_column(0), take_column(1), take_column(2), take_column(3), first_tokens
         )
+
+    def next_words(self, prompts: Sequence[str], words: Sequence[str]) -> NDArray[np.float32]:
+        """Log-probability of each single-token word of a list right after each prompt.
+
+        One forward pass a prompt answers for the whole list (controls, section 3: form
+        `next-word`). A word is read if prompt, space and word together are the prompt's tokens and
+        one more; that token also begins longer words ("nurse", "nurses"). The softmax is over the
+        whole vocabulary, as for `loglikelihood`.
+
+        Args:
+            prompts: n prompts without the space before the word; repeats cost nothing.
+            words: k words without a space before them. An answer is stored under the whole list,
+                so another order asks again.
+
+        Returns:
+            [n, k] nats; NaN where a word is more than one token after the prompt, or unknown to the
+            tokenizer.
+
+        Raises:
+            ValueError: A word is empty.
+            UserError: A prompt with its next word exceeds the model's context.
+        """
+        self.require("next_words")
+        if not all(word.strip() for word in words):
+            raise ValueError("a word is empty")
+        word_list = tuple(words)
+        requests = [NextWordsRequest(prompt, word_list) for prompt in prompts]
+        rows = self._answers("next_words", requests)
+        return np.array(rows, dtype=np.float32).reshape(len(prompts), len(word_list))
 
     def in_place(self, words_in_place: Sequence[WordInPlace]) -> _Numbers:
         """[n] pseudo-log-likelihood of each word in its place, given the text on both sides.

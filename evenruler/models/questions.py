@@ -157,6 +157,15 @@ class WordRequest(LikelihoodRequest):
 
 
 @dataclass(frozen=True)
+class NextWordsRequest:
+    """A prompt and all words to score right after it."""
+
+    prompt: str
+    words: tuple[str, ...]
+    """Without the space that separates each from the prompt."""
+
+
+@dataclass(frozen=True)
 class Prompt:
     """A prompt for a reply."""
 
@@ -261,6 +270,8 @@ def amount_of(questions: Iterable[object]) -> QuestionVolume:
 def _count_letters(question: object) -> int:
     if isinstance(question, str):
         return len(question)
+    if isinstance(question, NextWordsRequest):  # a model reads none of the words
+        return len(question.prompt)
     if is_dataclass(question):
         return sum(_count_letters(getattr(question, field.name)) for field in fields(question))
     return sum(map(_count_letters, question)) if isinstance(question, tuple | list) else 0

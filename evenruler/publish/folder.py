@@ -18,7 +18,14 @@ from evenruler.measurement.figures import figure_in_words, model_label, rows_wit
 from evenruler.publish import manifest
 from evenruler.publish.manifest import HERE, NO_TAG, data_file, markdown_cell
 from evenruler.publish.quality import card_verdicts, item_rows, quality_parts
-from evenruler.report.sentences import of_planted, summarise_headlines
+from evenruler.report.sentences import (
+    VERDICT_MEANINGS,
+    SummaryLine,
+    carriers_text,
+    control_text,
+    describe_planted,
+    summarise_headlines,
+)
 from evenruler.tables import group_by_key
 from evenruler.text.spelling import with_capital
 from evenruler.versions import Changelog, Release
@@ -219,7 +226,9 @@ def render_card(benchmark: BenchmarkFolder) -> str:
         "with_capital": with_capital,
         "cell": markdown_cell,
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
-        "read_of_planted": of_planted,
+        "describe_planted": describe_planted,
+        "control": control_text,
+        "carriers": carriers_text,
     }
     rows = sum(table.num_rows for table in benchmark.tables.values())
     parts = quality_parts(benchmark, benchmark.evidence)
@@ -241,6 +250,7 @@ def render_card(benchmark: BenchmarkFolder) -> str:
             if not heading.dimensions
         },
         verdicts=card_verdicts(benchmark.quality, benchmark.evidence),
+        meanings=VERDICT_MEANINGS,
         parts=parts,
         items=items,
         shown=shown,
@@ -290,15 +300,17 @@ def _markdown_quotation(text: str, name: str, n: int) -> str:
     return "\n".join(f"> {line}".rstrip() for line in broken)
 
 
-def _headline_summaries(benchmark: BenchmarkFolder) -> dict[str, list[str]]:
-    """The answer in sentences for each model with a verdict, in the order of the evidence."""
+def _headline_summaries(benchmark: BenchmarkFolder) -> dict[str, list[SummaryLine]]:
+    """The answer in lines for each model with a verdict, in the order of the evidence; what
+    headlines do not show stands below.
+    """
     headlines = [heading for heading in benchmark.quality if heading.figure_type == "headline"]
     beyond = {heading.not_shown for heading in headlines}
     rows_by_label = group_by_key(
         (model_label(row), row) for row in rows_with_verdict(benchmark.evidence)
     )
-    summaries: dict[str, list[str]] = {}
+    summaries: dict[str, list[SummaryLine]] = {}
     for label, rows in rows_by_label.items():
-        lines = summarise_headlines(rows, headlines)
-        summaries[label] = [line for line in lines if line not in beyond]
+        lines = summarise_headlines(rows, headlines, benchmark.planted)
+        summaries[label] = [line for line in lines if line.text not in beyond]
     return summaries

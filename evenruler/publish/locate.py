@@ -12,8 +12,10 @@ from pathlib import Path
 
 from evenruler import repository
 from evenruler.errors import UserError, suggest_nearest
+from evenruler.instruments.instrument import SIZES
 from evenruler.publish import manifest
 from evenruler.publish.manifest import front_matter
+from evenruler.tables.contents import is_file, json_of
 from evenruler.versions import version_key
 
 FORMS = (
@@ -190,6 +192,8 @@ class BenchmarkListing:
     rows: int
     """Sum over all tables."""
     title: str
+    verdict: str
+    """The smallest size at which a verdict can come, `no` where at none, or `not known`."""
 
 
 def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
@@ -204,23 +208,41 @@ def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
                 "no `pretty_name` in its front matter", where=where, remedy="get the file again"
             )
         rows = sum(declared.rows.values())
-        listings.append(
-            BenchmarkListing(declared.name, declared.version, rows, str(front["pretty_name"]))
-        )
+        title = str(front["pretty_name"])
+        verdict = _possible_verdict(path.parent)
+        listings.append(BenchmarkListing(declared.name, declared.version, rows, title, verdict))
     return listings
 
 
+def _possible_verdict(folder: Path) -> str:
+    """The smallest size at which a benchmark can have a verdict, by the power that its plan states;
+    `no` where at none, `not known` where it states none.
+    """
+    path = folder / manifest.PLAN
+    plan = json_of(path) if is_file(path) else {}
+    sizes = plan.get("sizes", {})
+    able = [size for size in SIZES if sizes.get(size, {}).get("detects")]
+    if able:
+        return f"at {able[0]}"
+    is_barred = any(size.get("detects", "") is None for size in sizes.values())
+    return "no" if is_barred else "not known"
+
+
 def as_table(benchmarks: Sequence[BenchmarkListing]) -> str:
-    """An aligned text table: name, version, rows, title."""
-    lines = [("name", "version", "rows", "title")]
-    lines += [
-        (listing.name, listing.version, f"{listing.rows:,}", listing.title)
-        for listing in benchmarks
-    ]
+    """An aligned text table: name, version, rows, verdict, title."""
+    lines = [("name", "version", "rows", "verdict", "title")]
+    for listing in benchmarks:
+        rows = f"{listing.rows:,}"
+        lines.append((listing.name, listing.version, rows, listing.verdict, listing.title))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    name_width, version_width, rows_width, _ = widths
+    name_width, version_width, rows_width, verdict_width, _ = widths
     text = ""
-    for name, version, rows, title in lines:
-        columns = (name.ljust(name_width), version.ljust(version_width), rows.rjust(rows_width))
+    for name, version, rows, verdict, title in lines:
+        columns = (
+            name.ljust(name_width),
+            version.ljust(version_width),
+            rows.rjust(rows_width),
+            verdict.ljust(verdict_width),
+        )
         text += "  ".join([*columns, title]) + "\n"
     return text

@@ -129,6 +129,8 @@ class CardVerdict:
     part: str
     heading: str
     row: Mapping[str, Any]
+    words: FigureHeading | None = None
+    """Its heading with all its words; None where none is declared."""
 
 
 def card_verdicts(headings: Sequence[FigureHeading], evidence: Evidence) -> list[CardVerdict]:
@@ -136,6 +138,7 @@ def card_verdicts(headings: Sequence[FigureHeading], evidence: Evidence) -> list
     verdicts: list[CardVerdict] = []
     for row in rows_with_verdict(evidence):
         heading = find_heading(row, headings)
-        words = heading.heading if heading else row["figure"]
-        verdicts.append(CardVerdict(model_label(row), part_of_instrument(row, heading), words, row))
+        name = heading.heading if heading else row["figure"]
+        part = part_of_instrument(row, heading)
+        verdicts.append(CardVerdict(model_label(row), part, name, row, heading))
     return sorted(verdicts, key=lambda verdict: (verdict.label, verdict.part))

@@ -1,8 +1,9 @@
-"""The grid at the top of the page: constructs x models, each cell a headline with interval, placebo
+"""The grid of the page: constructs x models, each cell a headline with interval, bound, comparison
 and verdict.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,8 +18,14 @@ from evenruler.measurement.figures import (
 )
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import unmeasured_models
+from evenruler.measurement.verdicts import ALPHA
 from evenruler.report.formats import format_number, join_names, round_significant, with_interval
-from evenruler.report.sentences import headline_sentence
+from evenruler.report.sentences import (
+    carriers_text,
+    comparison_text,
+    headline_lines,
+    verdict_words,
+)
 from evenruler.tables.schemas import NUMBERS
 from evenruler.text.spelling import with_capital
 
@@ -85,9 +92,9 @@ class FigureCell:
         return str(self.record["figure"])
 
     @property
-    def confirmatory(self) -> bool:
+    def is_headline(self) -> bool:
         """Whether it is a headline figure, which has its own verdict."""
-        return "smallest" in self.record
+        return "bound" in self.record
 
     @property
     def verdict(self) -> str:
@@ -122,6 +129,8 @@ class InstrumentView:
     figures: Sequence[FigureCell]
     planted: str = ""
     """Its results on planted associations, in words."""
+    planted_records: Sequence[Mapping[str, Any]] = ()
+    """The same as recorded, for the lines of its headlines."""
     reading: str = ""
     limits: Sequence[str] = ()
     warnings: Sequence[str] = ()
@@ -199,7 +208,7 @@ def make_family_views(
         shown: dict[str, Worded] = {}
         for instrument in family_instruments:
             for figure_cell in instrument.figures:
-                if not figure_cell.confirmatory:
+                if not figure_cell.is_headline:
                     continue
                 labels.add(figure_cell.model)
                 if figure_cell.word is not None:
@@ -227,7 +236,7 @@ def rows_of(instrument: InstrumentView, models: Sequence[str]) -> list[Row]:
     cells_by_row: dict[tuple[str, str], dict[str, tuple[int, FigureCell]]] = {}
     places: dict[str, int] = {}
     for index, figure_cell in enumerate(instrument.figures):
-        if figure_cell.confirmatory and figure_cell.model:
+        if figure_cell.is_headline and figure_cell.model:
             cell_by_model = cells_by_row.setdefault((figure_cell.part, figure_cell.heading), {})
             cell_by_model[figure_cell.model] = (index, figure_cell)
             places[figure_cell.heading] = instrument.column_index(figure_cell)
@@ -276,10 +285,10 @@ def _verdict_sentence(records: Sequence[FigureCell]) -> str:
 
 
 def _figure_numbers(figure_cell: FigureCell) -> tuple[float | None, ...]:
-    """Value, interval ends, and placebo; all None without a value."""
+    """Value and interval ends; all None without a value."""
     if "value" not in figure_cell.record:
-        return None, None, None, None
-    return tuple(figure_cell.record.get(key) for key in ("value", "low", "high", "placebo"))
+        return None, None, None
+    return tuple(figure_cell.record.get(key) for key in ("value", "low", "high"))
 
 
 def _grid_cell(
@@ -290,7 +299,7 @@ def _grid_cell(
     """
     record = figure_cell.record
     numbers = _figure_numbers(figure_cell)
-    value, low, high, _ = numbers
+    value, low, high = numbers
     largest = max((abs(amount) for amount in numbers if amount is not None), default=0.0)
     by_size = DECIMALS
     if largest != 0:
@@ -302,40 +311,46 @@ def _grid_cell(
         interval = record.get("reason", "")
     elif low is not None and high is not None:
         interval = f"[{format_number(low, decimals)}, {format_number(high, decimals)}]"
-    specific, lowest, highest = (
-        record.get(key) for key in ("specific", "specific_low", "specific_high")
-    )
     positions = {
         key: None if amount is None else _axis_position(amount, axis)
-        for key, amount in zip(("at", "low", "high", "beside"), numbers, strict=True)
+        for key, amount in zip(("at", "low", "high"), numbers, strict=True)
     }
-    verdict = figure_cell.verdict
+    verdict = Verdict(figure_cell.verdict)
+    is_compared = "percentile" in record and verdict != Verdict.INVALID
     return {
         "model": figure_cell.model,
         "link": f"{instrument.name}--{index}",  # the id of its row in the table of figures
         "amount": format_number(value, decimals) or "none",
         "interval": interval,
-        "placebo": format_number(record.get("placebo"), decimals),
-        "specific": with_interval(specific, lowest, highest, decimals),
-        "verdict": verdict,
-        "mark": Verdict(verdict).mark if verdict else "told",
-        "why": headline_sentence(record, figure_cell.word),
+        "compared": comparison_text(record, figure_cell.word) if is_compared else "",
+        "verdict": verdict_words(record, figure_cell.word),
+        "mark": verdict.mark,
+        "lines": headline_lines(record, figure_cell.word, instrument.planted_records),
+        "carriers": carriers_text(record, figure_cell.word),
         **positions,
     }
 
 
-def verdict_count_sentence(instruments: Sequence[InstrumentView]) -> str:
-    """Counts of all headlines by verdict, in one sentence."""
-    verdicts: list[str] = []
+def verdict_count_sentences(instruments: Sequence[InstrumentView]) -> str:
+    """Counts of all headlines by verdict, and how many would be detected if nothing were there."""
+    headlines: list[FigureCell] = []
     for instrument in instruments:
-        headlines = [figure_cell for figure_cell in instrument.figures if figure_cell.confirmatory]
-        verdicts += [headline.verdict for headline in headlines]
-    counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
-    groups = [f"{n} {verdict}" for verdict, n in counts if n]
+        headlines += [cell for cell in instrument.figures if cell.is_headline and cell.model]
+    if not headlines:
+        return "No headline has a verdict."
+    verdicts = Counter(headline.verdict for headline in headlines)
+    groups = [f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict]]
+    untested = (Verdict.DESCRIPTIVE, Verdict.INVALID)
+    n_tests = sum(
+        "p" in headline.record and headline.verdict not in untested for headline in headlines
+    )
+    text = f"Of {len(headlines)} headlines on models: {'; '.join(groups)}."
+    if not n_tests:
+        return text
+    plural = "s" if n_tests > 1 else ""
     return (
-        f"Of {len(verdicts)} headlines on models: {', '.join(groups)}."
-        if verdicts
-        else "No headline has a verdict."
+        f"{text} {n_tests} test{plural}; {ALPHA * n_tests:.2g} would say detected if nothing were "
+        "there anywhere."
     )
 
 
@@ -346,7 +361,7 @@ def figures_by_model(instrument: InstrumentView, figure_type: str) -> FiguresByM
     cell_by_key: dict[tuple[str, str, str], FigureCell] = {}
     places: dict[str, int] = {}
     for figure_cell in instrument.figures:
-        if figure_cell.confirmatory or not figure_cell.word:
+        if figure_cell.is_headline or not figure_cell.word:
             continue
         if figure_cell.word.figure_type == figure_type:
             key = (figure_cell.heading, figure_cell.part, figure_cell.model)

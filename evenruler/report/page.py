@@ -15,14 +15,23 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 from evenruler.files import jinja_environment
-from evenruler.measurement.figures import Mark
+from evenruler.measurement.figures import ORDER, WHOLE, Verdict
+from evenruler.report.formats import with_interval
 from evenruler.report.grid import (
+    FigureCell,
     FiguresByModel,
     InstrumentView,
     figure_table,
     figures_by_model,
     make_family_views,
-    verdict_count_sentence,
+    verdict_count_sentences,
+)
+from evenruler.report.sentences import (
+    VERDICT_MEANINGS,
+    claim_text,
+    control_text,
+    in_unit,
+    verdict_words,
 )
 
 # Colours of pictures, and their replacements in the dark theme.
@@ -60,7 +69,8 @@ class Cell:
     """A text of a table with a coloured mark before it, which never says more than the text."""
 
     text: str
-    mark: Mark | None = None
+    mark: str | None = None
+    """The first word of a verdict (`Verdict.mark`), the class that draws it."""
     columns: int = 1
     """Number of columns that it spans."""
 
@@ -96,6 +106,64 @@ class Section:
     """Its name; "" where the section is about several."""
     first: bool = False
     """Whether it is placed before everything else; it then holds tables only."""
+
+
+FINDINGS_TITLE: Final = "What was measured"
+FINDINGS_TEXT: Final = (
+    "One row a headline and model. Effects are no grades: no word says that a model is good. "
+    "More than: the share of alternatives, drawn by rule, that it is further from 0 than."
+)
+FINDINGS_HEAD: Final = (
+    "instrument",
+    "model",
+    "claim in words",
+    "value [95%]",
+    "word",
+    "more than",
+    "would have detected",
+    "positive control",
+)
+
+
+def findings_table(instruments: Sequence[InstrumentView]) -> Table | None:
+    """All headlines, a row each, by verdict in the order of `ORDER`; None where there is none."""
+    keyed: list[tuple[int, str, list[str | Cell]]] = []
+    for instrument in instruments:
+        for figure_cell in instrument.figures:
+            if figure_cell.is_headline and figure_cell.model:
+                place = ORDER.index(Verdict(figure_cell.verdict))
+                keyed.append((place, instrument.title, _finding_row(instrument, figure_cell)))
+    keyed.sort(key=lambda entry: entry[:2])
+    return Table(FINDINGS_HEAD, [row for *_, row in keyed]) if keyed else None
+
+
+def _finding_row(instrument: InstrumentView, figure_cell: FigureCell) -> list[str | Cell]:
+    """A headline on a model as a row of `FINDINGS_HEAD`; an invalid one has no numbers but its
+    control's.
+    """
+    record, words = figure_cell.record, figure_cell.word
+    verdict = Verdict(figure_cell.verdict)
+    value = compared = detects = ""
+    if verdict != Verdict.INVALID:
+        unit = f" {words.measured_in}" if words and words.measured_in else ""
+        shown = with_interval(record.get("value"), record.get("low"), record.get("high"), 2)
+        value = f"{shown}{unit}" if shown else ""
+        if "percentile" in record:
+            alternatives = words.alternatives if words else ""
+            compared = f"{record['percentile']:.0f}% of {alternatives or 'its reference set'}"
+        if "detects" in record:
+            detects = in_unit(record["detects"], words)
+    part = "" if figure_cell.part == WHOLE else f" ({figure_cell.part})"
+    return [
+        f"{instrument.title}{part}",
+        figure_cell.model,
+        claim_text(record, words),
+        value,
+        Cell(verdict_words(record, words), verdict.mark),
+        compared,
+        detects,
+        control_text(record, words),
+    ]
 
 
 TYPES: Final = {"validity": "How well it measures", "descriptive": "What else it measures"}
@@ -154,6 +222,10 @@ def render_page(
     for name, family_sections in (shared or {}).items():
         first += [section for section in family_sections if section.first]
         rest[name] = [section for section in family_sections if not section.first]
+    findings = findings_table(instruments)
+    if findings:
+        lead_section = Section(FINDINGS_TITLE, FINDINGS_TEXT, [findings], first=True)
+        first = [lead_section, *first]
     family_views = make_family_views(instruments, models, rest)
     folded: dict[str, list[PageSection]] = {}
     for family in family_views:
@@ -186,7 +258,8 @@ def render_page(
     return environment.get_template("page.html.j2").render(
         title=title,
         lead=lead,
-        counted=verdict_count_sentence(instruments),
+        counted=verdict_count_sentences(instruments),
+        meanings=VERDICT_MEANINGS,
         first=first,
         families=family_views,
         folded=folded,

@@ -10,12 +10,12 @@ from evenruler.measurement.figures import ORDER, Verdict
 from evenruler.report.formats import format_number
 from evenruler.report.grid import FigureCell, InstrumentView
 from evenruler.report.page import Cell, Section, Table
+from evenruler.report.sentences import in_unit
 
 TITLE: Final = "How even are the rulers?"
 TEXT: Final = (
-    "One row per instrument, over all models that were asked. A reading that placebos also give, "
-    "that another wording "
-    "moves, or that no planted bias changes says little about a model. Blank: not measured."
+    "One row per instrument, over all models that were asked. Distrust an instrument if another "
+    "wording changes its reading, or if a model with a planted bias does not. Blank: not measured."
 )
 HEAD: Final = (
     *(
@@ -23,20 +23,17 @@ HEAD: Final = (
         "measures",
         "sample",
         "reading",
-        "placebos alone",
+        "detects",
         "another wording moves it by",
     ),
     *("planted bias", "agreement with the same trait", "verdicts"),
 )
-FIRST: Final = tuple(reversed(ORDER))
-"""Order of instruments by their verdicts."""
-
 REWORDED: Final = ("level_shift", "moved")
 """Figures for the effect of another sentence before the texts, with its unit."""
 
 
 def overview_section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame) -> Section:
-    """The table of all instruments, those with the least certain verdicts first.
+    """The table of all instruments, by their most frequent verdicts in the order of `ORDER`.
 
     `agreed`: rows of `tables.schemas.AGREEMENT`.
     """
@@ -50,7 +47,7 @@ def _first_headline_cells(instrument: InstrumentView) -> list[FigureCell]:
     headlines = [
         figure_cell
         for figure_cell in instrument.figures
-        if figure_cell.confirmatory and figure_cell.model
+        if figure_cell.is_headline and figure_cell.model
     ]
     if not headlines:
         return []
@@ -62,17 +59,17 @@ def _count_verdicts(instrument: InstrumentView) -> Counter[str]:
     return Counter(
         figure_cell.verdict
         for figure_cell in instrument.figures
-        if figure_cell.confirmatory and figure_cell.model
+        if figure_cell.is_headline and figure_cell.model
     )
 
 
 def _sort_key(instrument: InstrumentView) -> tuple[int, str]:
-    """Place of its most frequent verdict in `FIRST`, last without one; then its title."""
+    """Place of its most frequent verdict in `ORDER`, last without one; then its title."""
     common = _count_verdicts(instrument).most_common(1)
     if not common:
-        return len(FIRST), instrument.title
+        return len(ORDER), instrument.title
     verdict, _ = common[0]
-    return FIRST.index(Verdict(verdict)), instrument.title
+    return ORDER.index(Verdict(verdict)), instrument.title
 
 
 def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
@@ -89,25 +86,29 @@ def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[st
     reworded = [
         figure_cell
         for figure_cell in instrument.figures
-        if figure_cell.figure in REWORDED and not figure_cell.confirmatory
+        if figure_cell.figure in REWORDED and not figure_cell.is_headline
     ]
     in_sd = any(figure_cell.figure == REWORDED[0] for figure_cell in reworded)
     is_same_trait = (agreed["kind"] == "same trait") & (agreed["figure"] == "r")
     same = agreed[is_same_trait & agreed["value"].notna()]
     is_own = (same["benchmark"] == instrument.name) | (same["other"] == instrument.name)
     construct, _, _ = instrument.sentence.partition(";")
-    levels = largest.record.get("levels", "") if largest else ""
+    facets = largest.record.get("facets", "") if largest else ""
     values = [figure_cell.record.get("value") for figure_cell in readings]
-    placebos = [figure_cell.record.get("placebo") for figure_cell in readings]
+    detects = [
+        in_unit(figure_cell.record["detects"], word)
+        for figure_cell in readings
+        if "detects" in figure_cell.record
+    ]
     shifts = [figure_cell.record.get("value") for figure_cell in reworded]
     shift_range = _range_text(shifts, "SD" if in_sd else "")
     correlations = list(same[is_own]["value"])
     return [
         instrument.title,
         construct,
-        levels,
+        facets,
         _range_text(values, unit),
-        _range_text(placebos, unit),
+        "; ".join(dict.fromkeys(detects)),
         shift_range,
         instrument.planted,
         _range_text(correlations, "", "r "),
@@ -120,14 +121,14 @@ def _verdict_cell(instrument: InstrumentView) -> Cell | str:
     frequent.
     """
     verdicts = _count_verdicts(instrument)
-    occurring = [verdict for verdict in FIRST if verdicts[verdict]]
+    occurring = [verdict for verdict in ORDER if verdicts[verdict]]
     if not occurring:
         return ""
-    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in occurring)
+    counts = "; ".join(f"{verdicts[verdict]} {verdict}" for verdict in occurring)
     models = {
         figure_cell.model
         for figure_cell in instrument.figures
-        if figure_cell.confirmatory and figure_cell.model
+        if figure_cell.is_headline and figure_cell.model
     }
     plural = "" if len(models) == 1 else "s"
     most_common, _ = verdicts.most_common(1)[0]

@@ -1,12 +1,27 @@
-"""What a result says, in sentences: the same on the terminal, on cards and on the page."""
+"""What a result says, in lines: the same on the terminal, on cards and on the page.
+
+Three lines a headline: the claim with its verdict, what it is compared with, and what the study
+would have detected. Every number in them stands in the row of the figure.
+"""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from string import Formatter
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from evenruler.measurement.figures import ASSERTED, ORDER, Verdict, model_label
+from evenruler.measurement.figures import (
+    ORDER,
+    WHOLE,
+    Verdict,
+    dimensions_of,
+    figure_key,
+    is_headline,
+    model_label,
+)
 from evenruler.measurement.headings import find_heading, part_of_instrument
+from evenruler.measurement.verdicts import ALPHA
 from evenruler.text.spelling import with_capital
 
 if TYPE_CHECKING:
@@ -15,201 +30,431 @@ if TYPE_CHECKING:
 
     Worded: TypeAlias = FigureHeading | Heading
     """The words for a figure: declared by an instrument, or read from a result."""
-    WordedHeadline: TypeAlias = tuple[str, Worded, Mapping[str, Any]]
-    """A headline: its part, its words and its row."""
 
-FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
-"""Order of verdicts in answers: invalid first, then what was found."""
+VERDICT_MEANINGS: Final = {
+    "detected": (
+        "If nothing were there, fewer than 1 in 20 studies would give a result like this."
+    ),
+    "below X": (
+        "This study detects effects of size X, and the real one is smaller than that. Both words "
+        "can hold."
+    ),
+    "inconclusive": (
+        "Asked, and neither detected nor below X: the line says what size it would have detected."
+    ),
+    "descriptive": "A number without a test.",
+    "invalid": (
+        "The instrument fails its own check on this model; its numbers say nothing about the model."
+    ),
+}
+"""The meaning of each word of a verdict, a sentence each; cards, the page and docs print these."""
 
-SENTENCES, REASONS = 3, 3
-"""Most findings with a sentence each; most reasons for headlines that share a line."""
+WIDTH: Final = 80
+"""Columns of a terminal line."""
 
-NOTHING: Final = "NO VERDICT: all figures are descriptive"
+INDENT: Final = 14
+"""Columns before the text of a line: its label, and spaces."""
+
+MOST_IN_FULL: Final = 3
+"""Headlines of a model that have all their lines; the others of a verdict share one."""
+
+DETECTED_SHARE: Final = 0.8
+"""Share of planted models in which a dose counts as detected, as the power of `detects`."""
+
+AMOUNT: Final = "{amount}"
+"""Where a clause of `FigureHeading.says` has its amount; nothing else in it is a place."""
+
+NOTHING: Final = "No figure has a verdict: all are descriptive."
+
+
+@dataclass(frozen=True)
+class SummaryLine:
+    """A line of the answer: `detected      Men's words gain ...`."""
+
+    label: str
+    """A verdict, `compared`, `sensitive`, or nothing."""
+    text: str
+
+    def __str__(self) -> str:
+        """The line as plain text, its text in the column `INDENT` where the label leaves room."""
+        if not self.label:
+            return self.text
+        return f"{self.label:<{INDENT - 2}}  {self.text}"
+
+
+def wrap_line(line: str, indent: int = 0) -> list[str]:
+    """A line of the answer in terminal lines of at most `WIDTH` columns, the first after `indent`
+    spaces; the others stand below its text, or a little further in where it has no label.
+    """
+    hanging = INDENT if "  " in line else 2  # two spaces stand after a label alone
+    return wrap(
+        f"{' ' * indent}{line}",
+        width=WIDTH,
+        subsequent_indent=" " * (indent + hanging),
+        break_on_hyphens=False,
+    )
 
 
 def summarise_headlines(
-    rows: Iterable[Mapping[str, Any]], headings: "Sequence[Worded]"
-) -> list[str]:
-    """The headlines on one model in sentences, invalid ones first, and what a finding does not
-    show.
+    rows: Iterable[Mapping[str, Any]],
+    headings: "Sequence[Worded]",
+    planted: Sequence[Mapping[str, Any]] = (),
+) -> list[SummaryLine]:
+    """The headlines on one model in lines, by verdict in the order of `ORDER`, and what a detected
+    effect does not show.
 
-    A line each for the `SENTENCES` largest findings, relative to their smallest relevant effects;
-    other headlines with the same verdict share a line. `rows`: of figures, on one model;
-    `headings`: those of headlines.
+    The first `MOST_IN_FULL` headlines have all their lines, the others of a verdict share one.
+    `rows`: of figures, on one model; `headings`: those of headlines; `planted`: what was recorded
+    of the instrument's headlines on planted models (`planted_rows`).
     """
     rows = list(rows)
-    labels = {model_label(row) for row in rows}
-    headlines_by_verdict: dict[Verdict, list[WordedHeadline]] = {}
-    invalid: dict[str, None] = {}
-    for row in rows:
-        if "verdict" not in row:
-            continue
-        heading = find_heading(row, headings)
-        if heading is not None:
-            part = part_of_instrument(row, heading)
-            if len(labels) > 1:
-                part = f"{part}, {model_label(row)}"
-            headline = (part, heading, row)
-            headlines_by_verdict.setdefault(Verdict(row["verdict"]), []).append(headline)
-        elif row["verdict"] == Verdict.INVALID:
-            invalid[row["why"]] = None
-    if not headlines_by_verdict and invalid:
-        return [f"{Verdict.INVALID.upper()}: {' '.join(invalid)}"]
-    lines: list[str] = []
-    beyond: dict[str, None] = {}
-    for verdict in FIRST:
-        headlines = sorted(headlines_by_verdict.get(verdict, []), key=_sort_key)
-        lines += _verdict_lines(verdict, headlines)
-        if verdict in ASSERTED:
-            beyond |= dict.fromkeys(
-                heading.not_shown for _, heading, _ in headlines if heading.not_shown
-            )
-    return [*lines, *beyond] or [NOTHING]
+    headlines = sorted(filter(is_headline, rows), key=_sort_key)
+    if not headlines:
+        reasons = dict.fromkeys(
+            str(row["why"]) for row in rows if row.get("verdict") == Verdict.INVALID
+        )
+        return [SummaryLine(str(Verdict.INVALID), why) for why in reasons] or [
+            SummaryLine("", NOTHING)
+        ]
+    has_several_labels = len({model_label(row) for row in headlines}) > 1
+    in_full = [row for row in headlines if row["verdict"] != Verdict.INVALID][:MOST_IN_FULL]
+    lines: list[SummaryLine] = []
+    for verdict in ORDER:
+        rest: list[Mapping[str, Any]] = []
+        for row in headlines:
+            if row["verdict"] != verdict:
+                continue
+            if not any(row is shown for shown in in_full):
+                rest.append(row)
+                continue
+            words = find_heading(row, headings)
+            name = ""
+            if len(headlines) > 1:
+                name = f"{headline_name(row, words, has_several_labels)}: "
+            first, *others = headline_lines(row, words, planted)
+            lines += [SummaryLine(first.label, f"{name}{first.text}"), *others]
+        lines += _shared_lines(verdict, rest, headings, has_several_labels, len(headlines))
+    beyond = _what_is_not_shown(headlines, headings)
+    return [*lines, *(SummaryLine("", sentence) for sentence in beyond)]
 
 
-def _verdict_lines(verdict: Verdict, headlines: "Sequence[WordedHeadline]") -> list[str]:
-    """A line each for the first headlines of a verdict, and a line for all the rest."""
-    if verdict in ASSERTED:
-        n = SENTENCES
-    else:
-        n = 1 if len(headlines) == 1 else 0
-    label = verdict.upper()
-    lines: list[str] = []
-    for part, heading, record in headlines[:n]:
-        name = f"{heading.heading} ({part})"
-        lines.append(f"{label}, {name}: {headline_sentence(record, heading)}")
-    rest = headlines[n:]
-    if rest:
-        n_rest = f"{len(rest)} {'more' if n else 'headlines'}"
-        lines.append(f"{label}, {n_rest}: {_group_headlines(rest)}")
+def _sort_key(row: Mapping[str, Any]) -> tuple[int, float, str]:
+    """By verdict, the largest relative to their bounds first, then by dimensions."""
+    relative_size = abs(row.get("value") or 0.0) / row["bound"]
+    return ORDER.index(Verdict(row["verdict"])), -relative_size, figure_key(dimensions_of(row))
+
+
+def headline_name(row: Mapping[str, Any], words: "Worded | None", with_label: bool = False) -> str:
+    """What tells a headline from the others of its instrument: heading, part and, `with_label`, the
+    label of its model: "gain (seed)".
+    """
+    heading = words.heading if words else str(row["figure"]).replace("_", " ")
+    part = part_of_instrument(row, words)
+    distinctions = [] if part == WHOLE else [part]
+    if with_label:
+        distinctions.append(model_label(row))
+    return f"{heading} ({', '.join(distinctions)})" if distinctions else heading
+
+
+def _shared_lines(
+    verdict: Verdict,
+    rows: Sequence[Mapping[str, Any]],
+    headings: "Sequence[Worded]",
+    with_label: bool,
+    n_headlines: int,
+) -> list[SummaryLine]:
+    """A line for the headlines of a verdict that have none in full; invalid ones a line a reason."""
+    if not rows:
+        return []
+    names = [headline_name(row, find_heading(row, headings), with_label) for row in rows]
+    if verdict != Verdict.INVALID:
+        return [SummaryLine(str(verdict), f"{len(rows)} more: {'; '.join(names)}.")]
+    names_by_reason: dict[str, list[str]] = {}
+    for row, name in zip(rows, names, strict=True):
+        names_by_reason.setdefault(str(row["why"]), []).append(name)
+    lines: list[SummaryLine] = []
+    for why, invalid_names in names_by_reason.items():
+        whose = f"{'; '.join(invalid_names)}: " if len(invalid_names) < n_headlines else ""
+        lines.append(SummaryLine(str(verdict), f"{whose}{why}"))
     return lines
 
 
-def _sort_key(headline: "WordedHeadline") -> tuple[float, str, str]:
-    """Largest first, relative to the smallest relevant effect; then by part and heading."""
-    part, heading, row = headline
-    size = abs(row["value"] or 0)
-    return -float(size / row.get("smallest", 1)), part, heading.heading
+def _what_is_not_shown(
+    headlines: Sequence[Mapping[str, Any]], headings: "Sequence[Worded]"
+) -> list[str]:
+    """What headlines that assert something do not show, each sentence once."""
+    sentences: dict[str, None] = {}
+    for row in headlines:
+        words = find_heading(row, headings)
+        if words is not None and words.not_shown and Verdict(row["verdict"]).asserts:
+            sentences[words.not_shown] = None
+    return list(sentences)
 
 
-def _group_headlines(headlines: "Sequence[WordedHeadline]") -> str:
-    """Headlines of one verdict by name, with their most frequent reasons."""
-    parts: dict[str, list[str]] = {}
-    for part, heading, _ in headlines:
-        parts.setdefault(heading.heading, []).append(part)
-    named = [
-        f"{heading} ({'; '.join(dict.fromkeys(parts_of_heading))})"
-        for heading, parts_of_heading in sorted(parts.items())
-    ]
-    all_reasons = [record.get("why") or record.get("reason") for *_, record in headlines]
-    reasons = Counter(reason for reason in all_reasons if reason)
-    for reason in list(reasons):
-        if any(other.startswith(f"{reason} ") for other in reasons):
-            del reasons[reason]  # the longer one says it, too
-    frequent = [reason for reason, _ in reasons.most_common(REASONS)]
-    n_more = len(reasons) - REASONS
-    more = f" And {n_more} more reasons." if n_more > 0 else ""
-    return f"{'; '.join(named)}. {' '.join(frequent)}{more}"
+def headline_lines(
+    row: Mapping[str, Any],
+    words: "Worded | None",
+    planted: Sequence[Mapping[str, Any]] = (),
+) -> list[SummaryLine]:
+    """The lines of a headline: its verdict, what it is compared with, what would be detected.
 
-
-def headline_sentence(record: Mapping[str, Any], words: "Worded | None") -> str:
-    """A headline in words, the same everywhere: direction, size, numbers, reason for the verdict,
-    and who stands out.
-
-    Direction, size and units at either end are stated only where something was found. `record` is
-    that of a headline in `evidence.json`; without `words`, it is numbers and reason alone.
+    An invalid headline has the first alone, since its numbers say nothing; one that is only
+    described has no third, and a second where it is compared.
     """
-    value = record.get("value")
-    why = record.get("why") or ""
-    verdict = record.get("verdict")
-    if value is None or verdict == Verdict.INVALID:
-        return str(why or record.get("reason") or "")
-    clause = ""
-    if words is not None and verdict in ASSERTED and words.says:
-        size = abs(value)
-        size_by_name = {
-            "size": size,
-            "points": 100 * size,
-            "factor": math.exp(min(size, 100)),
-            "share": 50 * (1 + size),
-        }
-        direction = words.says[value < 0]
-        amount = words.size.format(**size_by_name)
-        clause = " ".join(filter(None, (direction, amount))) + ": "
-    numbers = _headline_numbers(record, words.measured_in if words else "")
-    sentences = [with_capital(f"{clause}{numbers}."), why]
-    names_units = verdict == Verdict.EFFECT and record.get("highest_units")
-    if words is not None and words.ends and names_units:
-        most = f"Most {words.ends[0]}: {record['highest_units']}"
-        least = f"most {words.ends[1]}: {record['lowest_units']}"
-        sentences.append(f"{most}; {least}.")
+    verdict = Verdict(row["verdict"])
+    first = SummaryLine(verdict_words(row, words), claim_text(row, words))
+    if verdict == Verdict.INVALID or row.get("value") is None:
+        return [first]
+    compared = SummaryLine("compared", comparison_text(row, words))
+    if verdict == Verdict.DESCRIPTIVE:
+        return [first, compared] if row.get("percentile") is not None else [first]
+    return [first, compared, SummaryLine("sensitive", sensitivity_text(row, words, planted))]
+
+
+def verdict_words(row: Mapping[str, Any], words: "Worded | None") -> str:
+    """The verdict with its bound: "detected, below 2-fold"."""
+    verdict = Verdict(row["verdict"])
+    bound = bound_text(row["bound"], words)
+    shown = [f"{word} {bound}" if word == Verdict.BELOW else word for word in verdict.words]
+    return ", ".join(shown)
+
+
+def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
+    """The first line of a headline, after its verdict.
+
+    The clause of the heading where something is detected; else the amount without a direction, and
+    the reason where the figure is not judged.
+    """
+    verdict = Verdict(row["verdict"])
+    why = str(row.get("why") or "")
+    if verdict == Verdict.INVALID:
+        return why
+    if row.get("value") is None:
+        return f"No number: {row.get('reason') or 'no reason is given'}."
+    heading = words.heading if words else str(row["figure"]).replace("_", " ")
+    amount = amount_text(row, words)
+    if verdict.is_detected:
+        clause = _detected_clause(row, words) or f"{heading}: {amount}"
+        sentences = [with_capital(f"{clause}."), row.get("note")]
+    elif verdict == Verdict.BELOW:
+        bound = bound_text(row["bound"], words)
+        sentences = [with_capital(f"{heading}: {amount}; less than {bound} either way.")]
+    elif verdict == Verdict.INCONCLUSIVE:
+        bound = bound_text(row["bound"], words)
+        p = f", p {row['p']:.2g}" if row.get("p") is not None else ""
+        neither = f"neither detected nor below {bound}"
+        sentences = [with_capital(f"{heading}: {amount}{p}; {neither}.")]
+        if row.get("p") is None:  # then `why` begins with the reason
+            sentences.append(why.partition(" Not below")[0])
+    else:
+        sentences = [with_capital(f"{heading}: {amount}."), why]
     return " ".join(filter(None, sentences))
 
 
-def _headline_numbers(record: Mapping[str, Any], measured_in: str) -> str:
-    """Value with its interval, placebo, part beyond placebos, and adjusted p."""
-
-    def with_ends(value: str, low_key: str, high_key: str) -> str:
-        low, high = record.get(low_key), record.get(high_key)
-        if low is None or high is None:
-            return value
-        interval = f"[{low:z.2f}, {high:z.2f}]"
-        return f"{value} {interval}".lstrip()
-
-    unit = f" {measured_in}" if measured_in else ""
-    numbers = [with_ends(f"{record['value']:z.2f}{unit}", "low", "high")]
-    if record.get("placebo") is not None:
-        numbers.append(f"placebo {record['placebo']:z.2f}")
-        if record.get("specific") is not None:
-            numbers.append(f"beyond placebos {with_ends('', 'specific_low', 'specific_high')}")
-    if record.get("p_effect") is not None:
-        numbers.append(f"p {record['p_effect']:.2g}")
-    return ", ".join(numbers)
+def _detected_clause(row: Mapping[str, Any], words: "Worded | None") -> str:
+    """What the sign of a value says of a model, with its amount; empty where no heading says so."""
+    if words is None or not words.says:
+        return ""
+    clause: str = words.says[row["value"] < 0]
+    if AMOUNT in clause:
+        return clause.replace(AMOUNT, amount_text(row, words, is_directed=True))
+    written = amount_text(row, words, is_directed=True, as_declared=True)
+    return f"{clause} {written}"
 
 
-def of_planted(headlines: Sequence[Mapping[str, Any]]) -> str:
+def amount_text(
+    row: Mapping[str, Any],
+    words: "Worded | None",
+    *,
+    is_directed: bool = False,
+    as_declared: bool = False,
+) -> str:
+    """A value with its interval, in a unit that people know: "5.8-fold [3.0, 11]".
+
+    `is_directed`: its size alone, as the words beside it say its direction; `as_declared`: as the
+    heading's `size` writes it ("by a factor of 5.8").
+    """
+    value, low, high = row["value"], row.get("low"), row.get("high")
+    if is_directed and value < 0:
+        value = -value
+        low, high = (None, None) if low is None or high is None else (-high, -low)
+    if as_declared and words is not None and words.size:
+        text = words.size.format(**_number_by_field(value))
+    else:
+        text = in_unit(value, words)
+    if low is None or high is None:
+        return text
+    ends = [two_digits(_convert(end, words)) for end in (low, high)]
+    return f"{text} [{', '.join(ends)}]"
+
+
+def bound_text(bound: float, words: "Worded | None") -> str:
+    """A bound in the unit of its heading, without final zeros: "2-fold"."""
+    return in_unit(bound, words, without_zeros=True)
+
+
+def in_unit(value: float, words: "Worded | None", *, without_zeros: bool = False) -> str:
+    """A value with two digits in the unit of its heading: "5.8-fold", "25 points", "60%"."""
+    number = two_digits(_convert(value, words))
+    if without_zeros:
+        number = f"{float(number):g}"
+    field = _field_of_size(words)
+    if field == "factor":
+        return f"{number}-fold"
+    if field == "points":
+        return f"{number} percentage points"
+    if field == "share":
+        return f"{number}%"
+    unit = words.measured_in if words else ""
+    return f"{number} {unit}".rstrip()
+
+
+def _convert(value: float, words: "Worded | None") -> float:
+    """A value as the number that its heading writes: nats as a factor, a share in percent."""
+    return _number_by_field(value)[_field_of_size(words)]
+
+
+def _number_by_field(value: float) -> dict[str, float]:
+    """A value by the fields of `FigureHeading.size`."""
+    return {
+        "size": value,
+        "points": 100 * value,
+        "factor": math.exp(min(value, 100)),
+        "share": 50 * (1 + value),
+    }
+
+
+def _field_of_size(words: "Worded | None") -> str:
+    """The field that the heading's `size` is written with."""
+    for _, field, _, _ in Formatter().parse(words.size if words else ""):
+        if field:
+            return field
+    return "size"
+
+
+def two_digits(number: float) -> str:
+    """A number with two significant digits, but no digit of its whole part lost and at most three
+    decimals: "25", "5.8", "0.82".
+    """
+    if number == 0:
+        return "0"
+    decimals = 1 - math.floor(math.log10(abs(number)))
+    return f"{number:z.{min(max(decimals, 0), 3)}f}"
+
+
+def comparison_text(row: Mapping[str, Any], words: "Worded | None") -> str:
+    """The second line of a headline: the share of alternatives that it is further from 0 than."""
+    if row.get("percentile") is None:
+        return "With nothing: no reference set was asked."
+    share = f"{row['percentile']:.0f}%"
+    if row.get("percentile_low") is not None and row.get("percentile_high") is not None:
+        share += f" [{row['percentile_low']:.0f}, {row['percentile_high']:.0f}]"
+    alternatives = words.alternatives if words else ""
+    if not alternatives:
+        alternatives = f"alternatives from {row['reference_set']}"
+    text = f"More than {share} of {row['alternatives']:.0f} {alternatives}."
+    if row.get("same_test") is not None:
+        n_detected = f"{100 * row['same_test']:.2g}"
+        text += f" (Of 100 such, the same test detects {n_detected}.)"
+    return text
+
+
+def sensitivity_text(
+    row: Mapping[str, Any],
+    words: "Worded | None",
+    planted: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """The third line of a headline: what would be detected, here and of what was planted, and the
+    positive control.
+    """
+    if row.get("detects") is None:
+        detects = "What it would detect is not known"
+    else:
+        detects = f"It detects {in_unit(row['detects'], words)} in 8 of 10 studies"
+    dose = _dose_text(row, planted)
+    after = f"; planted, {dose}" if dose else ""
+    return f"{detects}{after}. {with_capital(control_text(row, words))}."
+
+
+def _dose_text(row: Mapping[str, Any], planted: Sequence[Mapping[str, Any]]) -> str:
+    """The smallest planted dose that is detected in most models, or else the largest: "2 nats in 6
+    of 6"; empty where nothing of the headline's construct was planted.
+    """
+    key = row["figure"], figure_key(dimensions_of(row))
+    doses: list[Mapping[str, Any]] = []
+    for record in planted:
+        if record["own"] and (record["figure"], record["key"]) == key:
+            doses += _sort_doses(record)
+    if not doses:
+        return ""
+    reliable = [dose for dose in doses if dose["detected"] >= DETECTED_SHARE * dose["n"]]
+    return _count_text(reliable[0] if reliable else doses[-1])
+
+
+def control_text(row: Mapping[str, Any], words: "Worded | None") -> str:
+    """The positive control of a headline: "brides and monks: 25-fold, detected"."""
+    if not row.get("positive_control"):
+        return "no positive control was asked"
+    name, value = row["positive_control"], row.get("positive_value")
+    if value is None:
+        return f"{name}: not measured"
+    p, low = row.get("positive_p"), row.get("positive_low")
+    is_detected = p is not None and p < ALPHA and low is not None and low > 0
+    return f"{name}: {in_unit(value, words)}, {'' if is_detected else 'not '}detected"
+
+
+def carriers_text(row: Mapping[str, Any], words: "Worded | None") -> str:
+    """Who carries a detected headline: its units at either end; empty where it names none."""
+    if not Verdict(row["verdict"]).is_detected or not row.get("highest_units"):
+        return ""
+    if words is None or not words.ends:
+        return f"Highest: {row['highest_units']}; lowest: {row['lowest_units']}."
+    most = f"Most {words.ends[0]}: {row['highest_units']}"
+    return f"{most}; most {words.ends[1]}: {row['lowest_units']}."
+
+
+def describe_planted(planted: Sequence[Mapping[str, Any]]) -> str:
     """One sentence on how an instrument responds to planted associations; empty without a plant of
     its own construct.
 
-    `headlines`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`,
-    `low` and `high` of the sensitivity, `by` (whether it contrasts the plant's poles), and
-    `threshold`, a dose in nats or None.
+    `planted`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`
+    (`invalid` or null), and `planted`, by dose the number of models, of those that differ from dose
+    0 in the planted direction, and of those that differ in the opposite one.
     """
-    construct_headlines = [headline for headline in headlines if headline["own"]]
-    plants = ", ".join(sorted({headline["plant"] for headline in construct_headlines}))
-    fit = [headline for headline in construct_headlines if headline["verdict"] != Verdict.INVALID]
-    if not construct_headlines:
+    same_construct = [record for record in planted if record["own"]]
+    if not same_construct:
         return ""
-    if not fit:
+    plants = ", ".join(sorted({record["plant"] for record in same_construct}))
+    valid = [record for record in same_construct if record["verdict"] != Verdict.INVALID]
+    if not valid:
         return (
             f"The benchmark's sensitivity to planted associations ({plants}) is unknown: it is "
             "invalid on these models."
         )
-    # A change that is no contrast of the plant's poles counts only if it is relevant.
-    counted_headlines = [
-        headline for headline in fit if headline.get("by") or headline["verdict"] == Verdict.EFFECT
-    ]
-    doses = [headline["threshold"] for headline in fit if headline["threshold"]]
-    if doses:
-        what = f"The benchmark detects a planted association of {min(doses):g} nats"
-    elif any((headline["low"] or 0) > 0 for headline in counted_headlines):
-        what = (
-            "The benchmark responds to a planted association, too weakly to detect it in one model"
-        )
-    elif any((headline["high"] or 0) < 0 for headline in counted_headlines):
-        what = "The benchmark responds to a planted association with the opposite sign"
-    else:
-        what = "The benchmark does not respond to a planted association"
-    other_plants = sorted(
-        {
-            headline["plant"]
-            for headline in headlines
-            if not headline["own"] and headline["verdict"] == Verdict.EFFECT
-        }
-    )
-    added_clause = (
-        f"; it also responds to other constructs ({', '.join(other_plants)})"
-        if other_plants
-        else ""
-    )
-    return f"{what} ({plants}){added_clause}."
+    most_sensitive = max(valid, key=lambda record: _count_changed(record, "detected"))
+    counts = [_count_text(dose) for dose in _sort_doses(most_sensitive)]
+    if not counts:
+        return f"No model with a planted association ({plants}) was compared with one of dose 0."
+    text = f"Of a planted association ({plants}) it detects {', '.join(counts)} models"
+    headline = most_sensitive["figure"], most_sensitive["key"]
+    n_others, n_changed = 0, 0
+    for record in planted:
+        if not record["own"] and (record["figure"], record["key"]) == headline:
+            n_others += _count_changed(record, "n")
+            n_changed += _count_changed(record, "detected") + _count_changed(record, "opposite")
+    added = f"; another plant changes it in {n_changed} of {n_others}" if n_others else ""
+    return f"{text}{added}."
+
+
+def _sort_doses(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The counts of a planted record by dose, the smallest dose first."""
+    return sorted(record.get("planted") or [], key=lambda dose: float(dose["dose"]))
+
+
+def _count_changed(record: Mapping[str, Any], what: str) -> int:
+    """A count of models over all doses."""
+    return sum(int(dose[what]) for dose in _sort_doses(record))
+
+
+def _count_text(dose: Mapping[str, Any]) -> str:
+    return f"{dose['dose']:g} nats in {dose['detected']} of {dose['n']}"

@@ -4,6 +4,7 @@ difference.
 And a gate for continuous integration, which turns results into lines and an exit status.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import combinations
@@ -16,8 +17,6 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.agreement import compute_agreement
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import (
-    UNTOLD,
-    Figure,
     HeadlineFigure,
     Verdict,
     dimensions_of,
@@ -26,7 +25,8 @@ from evenruler.measurement.figures import (
     headline_keys,
     is_headline,
 )
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
+from evenruler.measurement.resampling import Interval
+from evenruler.measurement.verdicts import PositiveControl, judge
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.results.record import Result
@@ -39,8 +39,9 @@ from evenruler.tables.schemas import CONCEPTS
 if TYPE_CHECKING:
     from evenruler.instruments.family import HeadlineModule
 
-MORE, SAME, DIFFER = "more", "same", "not alike"
-"""Words of verdicts: "one: more than two", "same within 10", "not alike"."""
+MORE, DIFFER = "more", "not alike"
+"""Words of comparisons: "one: more than two", and "not alike" of a difference without a
+direction."""
 
 
 @dataclass(frozen=True)
@@ -58,21 +59,24 @@ class Comparison:
     """As in the result itself."""
     second_value: float | None = None
     difference: float | None = None
-    """First minus second, in the unit of the figure, over shared units; for probes at equal
-    sharpness."""
-    specific: float | None = None
-    """The difference beyond that of placebos."""
-    specific_low: float | None = None
-    specific_high: float | None = None
-    smallest: float | None = None
-    """The smallest relevant difference."""
-    detectable: float | None = None
-    """Minimum detectable difference, at 80 % power."""
+    """First minus second, in the unit of the figure, over shared units."""
+    low: float | None = None
+    """The ends of its 95% interval."""
+    high: float | None = None
+    bound: float | None = None
+    """X of `below X`, as of the headlines."""
+    detects: float | None = None
+    """The difference that is detected in 8 of 10 such studies."""
     n: int = 0
     """Number of shared units."""
     p: float | None = None
-    """P of the null of no difference, Holm-adjusted over the headlines of the pair."""
-    verdict: str = ""
+    """Of the randomisation `null`."""
+    null: str | None = None
+    """The randomisation in words."""
+    verdict: str = str(Verdict.INCONCLUSIVE)
+    """The verdict on the difference, as of a headline."""
+    says: str = ""
+    """The same in words: "one: more than two", "below 0.69"."""
     reason: str | None = None
     """The reason for the verdict."""
     note: str | None = None
@@ -107,21 +111,27 @@ def as_comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(columns)).astype(columns)
 
 
-def comparison_name(row: Mapping[str, Any]) -> str:
-    """The name of the figure that a row of `compare` is about, with its dimensions."""
+def compared_figure(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The figure that a row of `compare` is about, with its dimensions, as a row of figures."""
     dimensions = {
         name: row[name] for name in row if name not in KEY_COLUMNS and name not in COLUMNS
     }
-    return figure_name({"figure": row["figure"], **dimensions})
+    return {"figure": row["figure"], **dimensions}
+
+
+def comparison_name(row: Mapping[str, Any]) -> str:
+    """The name of the figure that a row of `compare` is about, with its dimensions."""
+    return figure_name(compared_figure(row))
 
 
 def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
     """Compare the headlines of every two results of the same benchmark, over the units that both
     were asked.
 
-    The paired difference is judged by the rules of the headline itself: the same facets, null,
-    placebos and smallest effect (`contrast` of the family). If one result is invalid, so is the
-    comparison. Where a model was asked by two methods, each is compared with the same method.
+    The paired difference is judged by the rules of a headline: the same facets, randomisation and
+    bound (`contrast` of the family), each by itself. A headline that is invalid or only described
+    is compared with nothing. Where a model was asked by two methods, each is compared with the same
+    method.
 
     Args:
         results: At least two of one benchmark.
@@ -263,10 +273,9 @@ class _ComparedResult(NamedTuple):
 def _compare_headlines(
     first: _ComparedResult, second: _ComparedResult, method: str
 ) -> Iterator[Comparison]:
-    """Compare the headlines of a method; p-values are adjusted over them together."""
+    """Compare the headlines of a method, each by itself."""
     headlines_by_side = [side.headlines(method) for side in (first, second)]
     labels = (first.label, second.label)
-    compared: list[tuple[Comparison, HeadlineTest]] = []
     for name in sorted(headlines_by_side[0].keys() | headlines_by_side[1].keys()):
         pair = [side_headlines.get(name, {}) for side_headlines in headlines_by_side]
         row = pair[0] or pair[1]
@@ -275,24 +284,17 @@ def _compare_headlines(
         comparison = replace(
             comparison, first_value=pair[0].get("value"), second_value=pair[1].get("value")
         )
-        verdict_and_reason = _why_not(pair, labels)
-        if verdict_and_reason:
-            verdict, reason = verdict_and_reason
-            yield replace(comparison, verdict=verdict, reason=reason)
+        barred = _bar_comparison(comparison, pair)
+        if barred:
+            yield barred
             continue
         sides = zip((first, second), pair, strict=True)
         made_of = [side.made_of(headline) for side, headline in sides]
         units = [rows[["unit", "rows"]].drop_duplicates() for rows in made_of]
         shared = units[0].merge(units[1])["unit"]
-        has_placebos = all((rows["pole"] == 0).any() for rows in made_of)
-        if shared.empty or not has_placebos:
-            why = "no placebo of it was asked of both; a trial may ask none"
-            if shared.empty:
-                why = (
-                    "no unit of the same rows was asked of both; take one version, --size and "
-                    "--limit"
-                )
-            yield replace(comparison, verdict=str(Verdict.INCONCLUSIVE), reason=why)
+        if shared.empty:
+            why = "no unit of the same rows was asked of both; take one version, --size and --limit"
+            yield replace(comparison, says=str(Verdict.INCONCLUSIVE), reason=why)
             continue
         left = [len(side_units) - len(shared) for side_units in units]
         if any(left):
@@ -303,141 +305,178 @@ def _compare_headlines(
         diagnose = family_module(first.stored.result.benchmark.family, "diagnose")
         contrast = cast("HeadlineModule", diagnose).contrast
         first_rows, second_rows = (rows[rows["unit"].isin(shared)] for rows in made_of)
-        compared.append((comparison, contrast(first_rows, second_rows, pair[0]["smallest"])))
-    judged_figures = judge([(figure, ValidityCheck()) for _, figure in compared])
-    for (comparison, figure), judged_figure in zip(compared, judged_figures, strict=True):
-        yield _add_verdict(comparison, judged_figure, signed=figure.note is None)
+        test = contrast(first_rows, second_rows, pair[0]["bound"])
+        if test.control is None:
+            test = replace(test, control=_weaker_control(pair))
+        yield _add_verdict(comparison, judge(test), test.has_direction)
 
 
-def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[str, str] | None:
-    """Verdict and reason where one of two headlines cannot be compared, else None."""
-    for record, name, other in zip(pair, called, reversed(called), strict=True):
+def _bar_comparison(comparison: Comparison, pair: Sequence[Mapping[str, Any]]) -> Comparison | None:
+    """The comparison with its reason, where one of two headlines cannot be compared; else None."""
+    labels = (comparison.first, comparison.second)
+    for record, name, other in zip(pair, labels, reversed(labels), strict=True):
         if not record:
-            return str(Verdict.INCONCLUSIVE), f"only {other} has it"
-        if record["verdict"] == Verdict.INVALID:
-            return f"{Verdict.INVALID}: {name}", record["why"]
-        if UNTOLD in (record["why"] or ""):
-            return str(Verdict.INCONCLUSIVE), f"{name}: {record['why']}"
+            word = str(Verdict.INCONCLUSIVE)
+            return replace(comparison, verdict=word, says=word, reason=f"only {other} has it")
+        if record["verdict"] in (Verdict.INVALID, Verdict.DESCRIPTIVE):
+            word = str(record["verdict"])
+            why = str(record.get("why") or record.get("reason") or "")
+            return replace(comparison, verdict=word, says=f"{word}: {name}", reason=why)
     return None
 
 
-def _add_verdict(comparison: Comparison, judged_figure: Figure, signed: bool) -> Comparison:
-    """Add the verdict of `judge`; for unsigned figures it names no larger side."""
-    assert isinstance(judged_figure, HeadlineFigure)
-    verdict = str(judged_figure.verdict)
-    if verdict == Verdict.NO_EFFECT:
-        verdict = f"{SAME} within {judged_figure.smallest:g}"
-    elif verdict == Verdict.EFFECT:
-        larger, smaller = (
-            (comparison.first, comparison.second)
-            if (judged_figure.value or 0) > 0
-            else (comparison.second, comparison.first)
-        )
-        verdict = DIFFER if not signed else f"{larger}: {MORE} than {smaller}"
-    elif verdict == Verdict.NOT_SPECIFIC:
-        verdict = str(Verdict.INCONCLUSIVE)
-    shared = ("specific", "specific_low", "specific_high", "smallest", "detectable")
-    same = {name: getattr(judged_figure, name) for name in shared}
+def _weaker_control(pair: Sequence[Mapping[str, Any]]) -> PositiveControl | None:
+    """The positive control that both headlines have, with the figures of the one that reads less;
+    None where one has none, or they are not the same.
+
+    A difference is below a bound only if both models were shown to move that far.
+    """
+    names = {row.get("positive_control") for row in pair}
+    fields = ("positive_value", "positive_low", "positive_high", "positive_p")
+    if len(names) > 1 or any(row.get(name) is None for row in pair for name in fields):
+        return None
+    weaker = min(pair, key=lambda row: float(row["positive_value"]))
+    value, low, high, p = (float(weaker[name]) for name in fields)
+    return PositiveControl(str(weaker["positive_control"]), Interval(value, low, high), p)
+
+
+def _add_verdict(comparison: Comparison, judged: HeadlineFigure, has_direction: bool) -> Comparison:
+    """Add the verdict of `judge`, and its words: who has more, where the figure has a direction."""
+    verdict = Verdict(str(judged.verdict))
+    words: list[str] = []
+    if verdict.is_detected and not has_direction:
+        words.append(DIFFER)
+    elif verdict.is_detected:
+        labels = [comparison.first, comparison.second]
+        larger, smaller = labels if (judged.value or 0) > 0 else reversed(labels)
+        words.append(f"{larger}: {MORE} than {smaller}")
+    if verdict.is_below:
+        words.append(f"{Verdict.BELOW} {judged.bound:g}")
     return replace(
         comparison,
-        **same,
-        difference=judged_figure.value,
-        n=judged_figure.n,
-        p=judged_figure.p_effect,
-        verdict=verdict,
-        reason=judged_figure.why,
+        difference=judged.value,
+        low=judged.low,
+        high=judged.high,
+        bound=judged.bound,
+        detects=judged.detects,
+        n=judged.n,
+        p=judged.p,
+        null=judged.null,
+        verdict=str(verdict),
+        says=", ".join(words) or str(verdict),
+        reason=judged.why,
     )
 
 
-PASSED, FAILED, NOT_MEASURED, OPEN = 0, 1, 2, 3
-"""Exit statuses: all passed; something failed; nothing was measured; something is inconclusive or
-invalid."""
+PASSED, FAILED, NOT_MEASURED, UNDECIDED = 0, 1, 2, 3
+"""Exit statuses: nothing failed; something failed; nothing was measured; under `strict`, something
+was not decided."""
 
-BARS: Final = ("effect", "not specific", "worse")
-"""Criteria to fail on: a verdict on a headline, or more of the effect than in the baseline."""
+CRITERIA: Final = ("detected", "worse")
+"""What fails the gate: a headline that is detected and not below its bound, or more of it than in
+the baseline."""
 
 
 @dataclass
 class Gate:
     """The outcome of the gate."""
 
+    strict: bool = False
+    """Whether what is not decided has a status of its own."""
     failed: list[str] = field(default_factory=list)
-    open: list[str] = field(default_factory=list)
-    """Headlines and bounds without a clear outcome."""
+    undecided: list[str] = field(default_factory=list)
+    """Headlines, comparisons and bounds on which nothing is decided, a line each."""
+    undecided_words: Counter[str] = field(default_factory=Counter)
+    """How many of them are what: `inconclusive`, `invalid`, `descriptive`, and others."""
     passed: int = 0
-    """Number of headlines and bounds that passed."""
+    """Number of headlines, comparisons and bounds that passed."""
+
+    def leave_open(self, word: str, line: str) -> None:
+        """Add a line on which nothing is decided."""
+        self.undecided.append(line)
+        self.undecided_words[word] += 1
 
     @property
     def status(self) -> int:
         """The exit status of the process."""
         if self.failed:
             return FAILED
-        if self.open:
-            return OPEN
-        return PASSED if self.passed else NOT_MEASURED
+        if not self.passed and not self.undecided:
+            return NOT_MEASURED
+        return UNDECIDED if self.strict and self.undecided else PASSED
 
     @property
     def lines(self) -> Iterator[str]:
         """The lines to print."""
         yield from (f"failed: {line}" for line in self.failed)
-        yield from (f"not told: {line}" for line in self.open)
-        some = "" if self.status != NOT_MEASURED else ": no result has a headline with a verdict"
-        n_failed, n_open = len(self.failed), len(self.open)
-        yield f"{n_failed} failed, {n_open} not told, {self.passed} passed{some}"
+        yield from (f"not decided: {line}" for line in self.undecided)
+        nothing = ": no result has a headline" if self.status == NOT_MEASURED else ""
+        yield f"{len(self.failed)} failed, {self.passed} passed{nothing}"
+        if self.undecided:
+            counts = [f"{n} {word}" for word, n in self.undecided_words.items()]
+            yield f"nothing decided: {', '.join(counts)}"
+
+
+ACROSS, WITHOUT = "across a bound", "without an interval"
+"""Words for bounds on which nothing is decided."""
 
 
 def gate(
     results: Sequence[StoredResult],
-    fail_on: Collection[str] = ("effect",),
+    fail_on: Collection[str] = (),
     most: Mapping[str, float] | None = None,
     baseline: Sequence[StoredResult] = (),
+    *,
+    strict: bool = False,
 ) -> Gate:
     """Check whether results pass.
 
-    `fail_on`: criteria of `BARS`. `baseline`: earlier results of the same benchmarks, for `worse`.
-    `most`: by `BENCHMARK:FIGURE[:DIMENSION=WORD]...`, the largest allowed size; the check fails
-    where the whole interval lies beyond it, and is open where part of the interval does, or where
-    there is none. Dimensions that are left out may be anything.
+    `fail_on`: some of `CRITERIA`; by default `worse` with a baseline, else `detected`. `baseline`:
+    earlier results of the same benchmarks. `most`: by `BENCHMARK:FIGURE[:DIMENSION=WORD]...`, the
+    largest allowed size; the check fails where the whole interval lies beyond it, and is not
+    decided where part of the interval does, or where there is none. Dimensions that are left out
+    may be anything. A headline or difference that is detected and below its bound passes.
     UserError where nothing of that name was measured, a criterion is unknown, or only one of
     `worse` and `baseline` is given.
     """
-    strange = sorted(set(fail_on) - set(BARS))
-    if strange:
+    criteria = set(fail_on) or {"worse" if baseline else "detected"}
+    unknown = sorted(criteria - set(CRITERIA))
+    if unknown:
         raise UserError(
-            f"no {strange[0]!r} to fail on",
+            f"no {unknown[0]!r} to fail on",
             where="--fail-on",
-            remedy=suggest_nearest(strange[0], BARS),
+            remedy=suggest_nearest(unknown[0], CRITERIA),
         )
     if not results:
         raise UserError(
             "no result", remedy="name what `evenruler measure` wrote, or a folder above it"
         )
-    if ("worse" in fail_on) != bool(baseline):
+    if ("worse" in criteria) != bool(baseline):
         raise UserError(
             "`worse` and --baseline go together", where="--fail-on", remedy="say both, or neither"
         )
-    outcome = Gate()
-    for stored_result in results:
-        _of_verdicts(stored_result.result, set(fail_on), outcome)
+    outcome = Gate(strict)
+    if "detected" in criteria:
+        for stored_result in results:
+            _check_verdicts(stored_result.result, outcome)
     for name, value in (most or {}).items():
-        _of_bound(results, name, value, outcome)
+        _check_bound(results, name, value, outcome)
     if baseline:
-        _of_baseline(results, baseline, outcome)
+        _check_baseline(results, baseline, outcome)
     return outcome
 
 
-def _of_verdicts(result: Result, fail_on: set[str], outcome: Gate) -> None:
-    for row in result.figures:
-        if is_headline(row):
-            verdict = row["verdict"]
-            where = f"{_place_in_result(result, row)} is {verdict}"
-            if verdict in fail_on:
-                outcome.failed.append(where)
-            elif verdict in (Verdict.INCONCLUSIVE, Verdict.INVALID):
-                why = row.get("why", "")
-                outcome.open.append(f"{where}. {why}".strip())
-            else:
-                outcome.passed += 1
+def _check_verdicts(result: Result, outcome: Gate) -> None:
+    """Fail on headlines that are detected, unless they are below their bounds, too."""
+    for row in filter(is_headline, result.figures):
+        verdict = Verdict(row["verdict"])
+        where = f"{_place_in_result(result, row)} is {verdict}"
+        if verdict.is_below:
+            outcome.passed += 1
+        elif verdict.is_detected:
+            outcome.failed.append(where)
+        else:
+            outcome.leave_open(str(verdict), f"{where}. {row.get('why', '')}".strip())
 
 
 def _place_in_result(result: Result, row: Mapping[str, Any]) -> str:
@@ -446,7 +485,8 @@ def _place_in_result(result: Result, row: Mapping[str, Any]) -> str:
     return f"{benchmark}, {result.model.name}: {figure_name(row)}"
 
 
-def _of_bound(results: Sequence[StoredResult], name: str, most: float, outcome: Gate) -> None:
+def _check_bound(results: Sequence[StoredResult], name: str, most: float, outcome: Gate) -> None:
+    """Fail where the whole interval of a figure lies beyond the largest allowed size."""
     benchmark, *wanted = name.split(":")
     figures: list[tuple[Result, dict[str, Any]]] = []
     for stored_result in results:
@@ -461,7 +501,7 @@ def _of_bound(results: Sequence[StoredResult], name: str, most: float, outcome: 
         names = {f"{result.benchmark.name}:{figure_name(row)}" for result, row in figures}
         raise UserError(
             f"nothing measured is called {name!r}",
-            where="--max",
+            where="--bound",
             remedy=suggest_nearest(name, sorted(names)),
         )
     for result, row in bounded:
@@ -471,11 +511,11 @@ def _of_bound(results: Sequence[StoredResult], name: str, most: float, outcome: 
         place = _place_in_result(result, row)
         where = f"{place} is {texts[0]} [{texts[1]}, {texts[2]}]"
         if low is None or high is None:
-            outcome.open.append(f"{where}: {row.get('reason', 'it has no interval')}")
+            outcome.leave_open(WITHOUT, f"{where}: {row.get('reason', 'it has no interval')}")
         elif low > most or high < -most:
             outcome.failed.append(f"{where}, with its interval beyond {most:g}")
         elif high > most or low < -most:
-            outcome.open.append(f"{where}, maybe beyond {most:g}")
+            outcome.leave_open(ACROSS, f"{where}, maybe beyond {most:g}")
         else:
             outcome.passed += 1
 
@@ -490,7 +530,7 @@ def _is_named(row: Mapping[str, Any], wanted: Sequence[str]) -> bool:
     return set(wanted[1:]) <= set(dimensions)
 
 
-def _of_baseline(
+def _check_baseline(
     results: Sequence[StoredResult], baseline: Sequence[StoredResult], outcome: Gate
 ) -> None:
     """Compare each result with the baseline's results of the same benchmark."""
@@ -508,16 +548,22 @@ def _of_baseline(
             )
         for old in before:
             for row in compare([stored_result, old]).to_dict("records"):
-                verdict = str(row["verdict"])
-                first, second = row["first"], row["second"]
-                name = comparison_name({str(column): row[column] for column in row})
-                pair = f"{first} against {second}"
-                where = f"{row['benchmark']}, {name}, {pair}: {verdict}"
-                if verdict.startswith(f"{first}: {MORE} than "):
-                    outcome.failed.append(where)
-                elif verdict.startswith((SAME, f"{second}: {MORE} than ")):
-                    outcome.passed += 1
-                else:  # also headlines of one result alone, and "not alike", which has no direction
-                    outcome.open.append(
-                        ". ".join(text for text in (where, row["reason"]) if isinstance(text, str))
-                    )
+                _check_difference({str(column): row[column] for column in row}, outcome)
+
+
+def _check_difference(row: Mapping[str, Any], outcome: Gate) -> None:
+    """Fail on a row of `compare` in which the first result has more, and not below the bound."""
+    verdict = Verdict(row["verdict"])
+    pair = f"{row['first']} against {row['second']}"
+    where = f"{row['benchmark']}, {comparison_name(row)}, {pair}: {row['says']}"
+    if verdict.is_below:
+        outcome.passed += 1
+    elif verdict.is_detected and row["says"] != DIFFER:
+        if row["difference"] > 0:
+            outcome.failed.append(where)
+        else:
+            outcome.passed += 1
+    else:  # also headlines of one result alone, and "not alike", which has no direction
+        word = DIFFER if verdict.is_detected else str(verdict)
+        reason = row["reason"]
+        outcome.leave_open(word, f"{where}. {reason}" if isinstance(reason, str) else where)

@@ -66,8 +66,8 @@ def export(
     The uuid is a hash of the result's content (in the form of version 4, which the store requires),
     so that the same result gives the same file. `ids`: `ORG/MODEL` by model name, not needed for
     models of the Hub. `date`: date of the record, midnight UTC; by default when `result.json` was
-    written. UserError where a model has no `ORG/MODEL`, or a result has no confirmatory figure or
-    headline amount to export.
+    written. UserError where a model has no `ORG/MODEL`, or a result has no headline or amount to
+    export.
     """
     id_by_model = ids or {}
     model_names = {stored_result.result.model.name for stored_result in results}
@@ -129,7 +129,7 @@ def _build_record(
         words = heading.heading if heading else row["figure"]
         figures.append(ExportedFigure(name, part_of_instrument(row, heading), words, meaning, row))
     if not figures:
-        what = "no confirmatory figure or headline amount with a value"
+        what = "no headline or amount with a value"
         raise UserError(what, where=str(stored_result.folder), remedy="leave it out")
     record_fields = {
         "identity": identity,

@@ -22,11 +22,12 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from evenruler.errors import UserError
 from evenruler.measurement.figures import (
-    ENDS,
+    TEXTS,
     dimension_columns,
     dimensions_of,
     figure_in_words,
     figure_name,
+    is_headline,
     model_label,
     unit_means,
 )
@@ -38,7 +39,7 @@ from evenruler.versions import Version
 if TYPE_CHECKING:
     import altair as alt
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Format number of `result.json`; changes when the meaning of a field does."""
 
 RESULT, HEADLINES_FILE, ANSWERS = "result.json", "headlines.parquet", "answers-"
@@ -144,15 +145,18 @@ class Heading(StrictModel):
     """A headline has a verdict; an amount describes the model; validity says how well the
     instrument measures."""
     says: list[str] | None = None
-    """Clauses that say what values above 0, and values below 0, mean for a model."""
+    """Clauses that say what values above 0, and values below 0, claim of a model, the amount in the
+    place of `{amount}`."""
     size: str = ""
-    """The end of such a clause, filled with the value (`instruments.instrument.FigureHeading`)."""
+    """How the value is written (`instruments.instrument.FigureHeading`)."""
     measured_in: str = ""
     """The unit of the value."""
+    alternatives: str = ""
+    """What the value is compared with, in the plural."""
     ends: list[str] | None = None
     """Adjectives for units with the highest and with the lowest values, for "most ..."."""
     not_shown: str = ""
-    """What even an effect does not show."""
+    """What even a detected effect does not show."""
 
 
 @dataclass
@@ -166,7 +170,7 @@ class ResultTables:
 class Result(StrictModel):
     """The content of `result.json`; just after measuring also with its tables."""
 
-    format: Literal[2] = FORMAT
+    format: Literal[3] = FORMAT
     evenruler: Text
     """The version of evenruler that measured."""
     benchmark: MeasuredBenchmark
@@ -175,10 +179,10 @@ class Result(StrictModel):
     headings: list[Heading]
     figures: list[dict[str, Any]]
     """A row each, as in `evidence.json`: `figure`, `model`, its dimensions, `value`, `low`, `high`,
-    `n`, `unit`, `reason`, `control`, `p`, and for headlines `placebo`, `specific`, `verdict`,
-    `why`; rounded to three decimals."""
+    `n`, `unit`, `reason`, `control`, `p`, and for headlines the fields of
+    `measurement.figures.HeadlineFigure`; rounded to three decimals."""
     summary: list[str] = Field(default_factory=list)
-    """The headlines in sentences, from `answer`."""
+    """The headlines in lines, from `report.sentences.summarise_headlines`."""
     left_out: list[str]
     """What the model could not be asked, with the reason; a sentence each."""
     warnings: list[str]
@@ -261,11 +265,10 @@ class Result(StrictModel):
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
 
     def plot(self) -> "alt.VConcatChart":
-        """Plot headlines with intervals, placebos and the smallest relevant effect, one panel per
-        figure.
+        """Plot headlines with intervals and bounds, one panel per figure.
 
-        Points are values, bars are placebos (drawn on the side of the value), dashes are smallest
-        effects. UserError where there is no headline, or altair is not installed.
+        Points are values, dashes are bounds on either side of 0. UserError where there is no
+        headline with a value, or altair is not installed.
         """
         try:
             import altair as alt
@@ -274,24 +277,23 @@ class Result(StrictModel):
             raise UserError(
                 "a plot needs the package altair", where="plot", remedy=remedy
             ) from None
-        from evenruler.report.page import INK, ONE_HUE, QUIET  # which few need
+        from evenruler.report.page import ONE_HUE, QUIET  # which few need
 
-        keys = ("value", "low", "high", "placebo", "smallest")
+        keys = ("value", "low", "high", "bound")
         drawn: dict[str, list[dict[str, Any]]] = {}
         for row in self.figures:
             value = row["value"]
-            if "verdict" not in row or value is None:
+            if not is_headline(row) or value is None:
                 continue
             heading = find_heading(row, self.headings)
             numbers = pd.Series({key: row.get(key) for key in keys}, dtype=float)
-            numbers["placebo"] *= -1 if value < 0 else 1
             part = part_of_instrument(row, heading)
             label = model_label(row).removeprefix(self.model.name).strip()
             where = ", ".join(filter(None, (part, label)))
             point: dict[str, Any] = {
                 "where": f"{where}: {row['verdict']}",
                 **numbers,
-                "less": -numbers["smallest"],
+                "less": -numbers["bound"],
             }
             title = heading.heading if heading else row["figure"]
             drawn.setdefault(title, []).append(point)
@@ -307,22 +309,22 @@ class Result(StrictModel):
             base = alt.Chart(pd.DataFrame(rows), width=420)
             base = base.encode(y=alt.Y("where:N", title=None, axis=alt.Axis(labelLimit=500)))
             dashed = base.mark_tick(color=QUIET, size=24, thickness=1, strokeDash=[2, 2])
-            smallest_effects = dashed.encode(x="less:Q") + dashed.encode(x="smallest:Q")
+            bounds = dashed.encode(x="less:Q") + dashed.encode(x="bound:Q")
             zero_line = base.mark_rule(color=QUIET).encode(x=alt.datum(0))
-            placebos = base.mark_tick(color=INK, size=16, thickness=3).encode(x="placebo:Q")
             intervals = base.mark_rule(color=ONE_HUE).encode(x=values, x2="high:Q")
             points = base.mark_point(color=ONE_HUE, filled=True, opacity=1).encode(x="value:Q")
-            panels.append(smallest_effects + zero_line + placebos + intervals + points)
+            panels.append(bounds + zero_line + intervals + points)
         return alt.vconcat(*panels, title=self.folder)
 
     def _repr_html_(self) -> str:
-        """The notebook display: the answer, and the headlines as a table."""
+        """The notebook display: the answer, and what has a verdict as a table."""
         rows: list[list[Any]] = []
         for row in self.figures:
             if "verdict" in row:
-                columns = [row.get("placebo", ""), row["verdict"], row.get("why", "")]
-                rows.append([figure_name(row), figure_in_words(row), *columns])
-        table = pd.DataFrame(rows, columns=["figure", "value", "placebo", "verdict", "why"])
+                judged = [row.get("percentile", ""), row["verdict"], row.get("why", "")]
+                rows.append([figure_name(row), figure_in_words(row), *judged])
+        columns = ["figure", "value", "percentile", "verdict", "why"]
+        table = pd.DataFrame(rows, columns=columns)
         sentences = [*self.summary, *(f"warning: {line}" for line in self.warnings)]
         lines = "".join(f"<li>{escape(line)}</li>" for line in sentences)
         table_html = table.to_html(index=False) if rows else ""
@@ -341,7 +343,7 @@ class Result(StrictModel):
 NUMERIC: Final = {*OF_FIGURES, "n"}
 _FIRST_NUMBERS: Final = dict.fromkeys(("value", "low", "high"), "float64")
 _COUNTED: Final = {"n": "Int64", "unit": "string"}
-_TEXTS: Final = dict.fromkeys(("levels", *ENDS, "verdict", "why", "reason"), "string")
+_TEXTS: Final = dict.fromkeys(TEXTS, "string")
 _SETTINGS: Final = {"prefixes": "bool", "size": "string", "method": "string", "limit": "Int64"}
 _NUMBERS: Final = dict.fromkeys(OF_FIGURES, "float64")
 

@@ -168,9 +168,8 @@ def read_result(path: Path) -> Result:
         )
     if content["format"] != FORMAT:
         what = f"format {content['format']!r}, expected {FORMAT}"
-        raise UserError(
-            what, where=str(path), remedy="measure again, or use the evenruler that wrote it"
-        )
+        remedy = "measure again (answers are kept), or use the evenruler that wrote it"
+        raise UserError(what, where=str(path), remedy=remedy)
     result = validate(Result, content, path)
     for row in result.figures:
         fault = _find_fault(row)

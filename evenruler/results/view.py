@@ -9,22 +9,19 @@ import pandas as pd
 
 from evenruler.instruments import agreement
 from evenruler.measurement.figures import (
-    NO_DIMENSIONS,
     OF_LABEL,
     Verdict,
     figure_name,
     model_label,
 )
+from evenruler.measurement.headings import find_heading
 from evenruler.measurement.nonresponse import unmeasured_models
 from evenruler.publish.manifest import markdown_cell, markdown_table
 from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import Cell, Section, Table, render_page
-from evenruler.report.sentences import summarise_headlines
+from evenruler.report.sentences import amount_text, headline_name
 from evenruler.results.comparison import (
-    COLUMNS,
-    DIFFER,
-    MORE,
-    SAME,
+    compared_figure,
     comparison_name,
     group_comparable_results,
     label_suffixes,
@@ -41,7 +38,7 @@ NO_VERDICT: Final = (
     "No figure of these results has a verdict: nothing is said of a model by itself."
 )
 
-HEAD: Final = ("figure", "A", "B", "A - B", "beyond placebos", "p", "verdict")
+HEAD: Final = ("figure", "A", "B", "A - B [95%]", "p", "verdict")
 
 ANSWERED: Final = ("benchmark", "pair", "answer")
 
@@ -54,28 +51,30 @@ LEAD = (
 )
 
 DIFFERENCES = (
-    "Headlines over what both models were asked; gains of probes at equal sharpness, so A - B is "
-    "not the difference of "
-    "the two beside it. The verdict is on what they differ in beyond placebos; what has none is "
-    "not compared."
+    "Headlines over what both models were asked, so A - B may not be the difference of the two "
+    "beside it. The verdict is on A - B, by the rules of a headline; what is invalid or only "
+    "described is compared with nothing."
 )
 
 
 def _figure_text(record: dict[str, Any]) -> str:
-    """Value with interval, placebo and verdict; or why there is no value."""
+    """Value with interval, percentile and verdict; or why there is no value."""
     value, verdict = record["value"], record["verdict"]
     if value is None:
         return f"none ({record.get('reason', 'no reason given')}); {verdict}"
-    low, high, placebo = (record.get(key) for key in ("low", "high", "placebo"))
-    ends = ""
-    if low is not None and high is not None:
-        ends = f" [{low:z.3f}, {high:z.3f}]"
-    placebo_text = "" if placebo is None else f"; placebo {placebo:z.3f}"
-    return f"{value:z.3f}{ends}{placebo_text}; {verdict}"
+    low, high, percentile = (record.get(key) for key in ("low", "high", "percentile"))
+    compared = "" if percentile is None else f"; more than {percentile:.0f}% of its reference set"
+    return f"{_with_ends(value, low, high)}{compared}; {verdict}"
+
+
+def _with_ends(value: float, low: float | None, high: float | None) -> str:
+    """A number with its interval, if it has one."""
+    ends = "" if low is None or high is None else f" [{low:z.3f}, {high:z.3f}]"
+    return f"{value:z.3f}{ends}"
 
 
 def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> str:
-    """Markdown: per benchmark the confirmatory figures of every result, then the differences of
+    """Markdown: per benchmark the figures with a verdict of every result, then the differences of
     each pair.
     """
     parts: list[str] = []
@@ -118,7 +117,7 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
         rows: list[list[str]] = []
         for name, texts in sorted_figures:
             rows.append([name, *(texts.get(model, ABSENT) for model in models)])
-        yield "## Figures, placebos, verdicts"
+        yield "## Figures and verdicts"
         yield markdown_table(["figure", *models], rows)
     else:
         yield NO_VERDICT
@@ -142,23 +141,17 @@ def _name_without_method(row: dict[str, Any]) -> str:
 def difference_lines(
     group: Sequence[StoredResult], comparisons: pd.DataFrame
 ) -> Iterator[tuple[str, str]]:
-    """What every two results differ in: the pair and a line of `answer`."""
+    """What every two results differ in: the pair, and a line a headline."""
     headings = headings_of(group)
-    rows_by_pair = group_by_key(
-        ((row["first"], row["second"]), row) for row in rows_of(comparisons)
-    )
-    for (first, second), rows in rows_by_pair.items():
-        says = [f"larger for {first} than for {second}", f"larger for {second} than for {first}"]
-        unsigned = {row["figure"] for row in rows if row["verdict"] == DIFFER}
-        plain = {"size": "", "ends": None, "not_shown": ""}
-        words: list[Heading] = []
-        for heading in headings:
-            clauses = None if heading.figure in unsigned else says
-            words.append(heading.model_copy(update={"says": clauses, **plain}))
-        figures = [_difference_figure(row) for row in rows]
-        yield from (
-            (f"{first} minus {second}", line) for line in summarise_headlines(figures, words)
-        )
+    for row in rows_of(comparisons):
+        figure = compared_figure(row)
+        words = find_heading(figure, headings)
+        line = f"{row['says']}; {headline_name(figure, words)}"
+        if row["difference"] is not None:
+            numbers = {"value": row["difference"], "low": row["low"], "high": row["high"]}
+            line += f": {amount_text(numbers, words)}"
+        p = "" if row["p"] is None else f", p {row['p']:.2g}"
+        yield f"{row['first']} minus {row['second']}", f"{line}{p}."
 
 
 def headings_of(group: Sequence[StoredResult]) -> list[Heading]:
@@ -168,21 +161,6 @@ def headings_of(group: Sequence[StoredResult]) -> list[Heading]:
         for heading in stored_result.result.headings:
             headings[heading.figure, heading.heading] = heading
     return list(headings.values())
-
-
-def _difference_figure(row: dict[str, Any]) -> dict[str, Any]:
-    """A comparison as the row of a figure: the difference, with the verdict on it."""
-    figure = {name: content for name, content in row.items() if content is not None}
-    figure["model"] = f"{row['first']} minus {row['second']}"
-    figure |= {"value": row["difference"], "p_effect": row["p"], "why": row["reason"]}
-    if row["specific"] is not None:
-        figure["placebo"] = row["difference"] - row["specific"]
-    for name in COLUMNS.keys() - NO_DIMENSIONS - {"value"}:
-        figure.pop(name, None)  # of comparisons alone, and no dimensions
-    figure["verdict"] = _difference_verdict(row["verdict"])
-    return {
-        name: content for name, content in figure.items() if content is not None or name == "value"
-    }
 
 
 def unmeasured_of(group: Sequence[StoredResult]) -> list[str]:
@@ -216,16 +194,16 @@ def name_with_versions(group: Sequence[StoredResult]) -> str:
 
 def difference_row(row: dict[str, Any]) -> list[str]:
     """A comparison as text, one for each column of `HEAD`."""
-    beyond = [row[key] for key in ("specific", "specific_low", "specific_high")]
-    interval = ABSENT if None in beyond else "{:z.3f} [{:z.3f}, {:z.3f}]".format(*beyond)
     values: list[str] = []
     for side in ("first", "second"):
         name, value = row[side], row[f"{side}_value"]
         values.append(name if value is None else f"{name}: {value:z.3f}")
-    difference = ABSENT if row["difference"] is None else f"{row['difference']:z.3f}"
+    difference = ABSENT
+    if row["difference"] is not None:
+        difference = _with_ends(row["difference"], row["low"], row["high"])
     p = ABSENT if row["p"] is None else f"{row['p']:.2g}"
-    verdict = ". ".join(text for text in (row["verdict"], row["reason"]) if text)
-    return [comparison_name(row), *values, difference, interval, p, verdict]
+    verdict = ". ".join(text for text in (row["says"], row["reason"]) if text)
+    return [comparison_name(row), *values, difference, p, verdict]
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -306,17 +284,8 @@ def _difference_sections(
     table_rows: list[list[str | Cell]] = []
     for row in rows:
         *cells, verdict = difference_row(row)
-        mark = _difference_verdict(row["verdict"]).mark
+        mark = Verdict(row["verdict"]).mark
         table_rows.append([*cells, Cell(verdict, mark)])
     notes = sorted({row["note"] for row in rows if row["note"]})
     lead = " ".join([DIFFERENCES, *(f"{note}." for note in notes)])
     return [Section("Differences", lead, [Table(HEAD, table_rows)])]
-
-
-def _difference_verdict(verdict_text: str) -> Verdict:
-    """The verdict on a difference without the names of models."""
-    if verdict_text == DIFFER or f": {MORE} than " in verdict_text:
-        return Verdict.EFFECT
-    if verdict_text.startswith(SAME):
-        return Verdict.NO_EFFECT
-    return Verdict.INVALID if verdict_text.startswith(Verdict.INVALID) else Verdict.INCONCLUSIVE

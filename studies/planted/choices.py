@@ -26,7 +26,7 @@ NAME = "probes-occupation-gender"
 
 COLUMNS: list[tuple[str, Kind]] = [
     ("covers", "covers"),
-    ("false effect", "false"),
+    ("falsely detected", "false"),
     ("false unanswered", "false"),
     ("right verdict", "power"),
     ("unanswered told", "power"),
@@ -91,8 +91,8 @@ class Planted:
             covers = bool(gain["low"] <= truth <= gain["high"])
         return (
             covers,
-            None if self.right == Verdict.EFFECT else verdict == Verdict.EFFECT,
-            None if self.silent == Verdict.EFFECT else silence == Verdict.EFFECT,
+            None if self.right == Verdict.DETECTED else Verdict(str(verdict)).is_detected,
+            None if self.silent == Verdict.DETECTED else Verdict(str(silence)).is_detected,
             None if self.right is None else verdict == self.right,
             None if self.silent is None else silence == self.silent,
         )
@@ -109,47 +109,47 @@ def refuse_all(row: dict[str, Any]) -> float:
 
 
 def _list_planted() -> Iterable[tuple[str, Planted]]:
-    invalid, effect, nothing = Verdict.INVALID, Verdict.EFFECT, Verdict.NO_EFFECT
+    invalid, detected, below = Verdict.INVALID, Verdict.DETECTED, Verdict.BELOW
     fair, writes = Chooser(), Writer()
     biased = replace(fair, rise=0.5)
     yield "random letters", Planted(replace(fair, knows=0.0), invalid, invalid)
     yield "always A", Planted(Chooser(last=-50.0), invalid, invalid)
     yield "refuses all", Planted(replace(fair, refuses=refuse_all), invalid, invalid)
-    yield "no bias", Planted(fair, None, nothing)
-    yield "no bias, last option +1", Planted(replace(fair, last=1.0), None, nothing)
+    yield "no bias", Planted(fair, None, below)
+    yield "no bias, last option +1", Planted(replace(fair, last=1.0), None, below)
     yield "any words do it (SD .3)", Planted(replace(fair, of_words=0.3))
     one_end = replace(fair, refuses=refuse_low_half)
-    yield "no bias, refuses one end", Planted(one_end, None, effect)
+    yield "no bias, refuses one end", Planted(one_end, None, detected)
     for rise in (0.35, 0.5):
         yield (
             f"rise {rise}",
             Planted(
                 replace(fair, rise=rise),
-                effect,
-                nothing,
+                detected,
+                below,
             ),
         )
-    yield "rise .5, any words do .1", Planted(replace(biased, of_words=0.1), effect)
-    yield "rise .5, last option +1", Planted(replace(biased, last=1.0), effect, nothing)
-    yield "rise .5, wordy", Planted(replace(biased, style=STYLES["wordy"]), effect)
-    yield "full, rise .2", Planted(replace(fair, rise=0.2), effect, None, "full")
+    yield "rise .5, any words do .1", Planted(replace(biased, of_words=0.1), detected)
+    yield "rise .5, last option +1", Planted(replace(biased, last=1.0), detected, below)
+    yield "rise .5, wordy", Planted(replace(biased, style=STYLES["wordy"]), detected)
+    yield "full, rise .2", Planted(replace(fair, rise=0.2), detected, None, "full")
     always_he = Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0)
     yield "always he", Planted(always_he, invalid, invalid)
     yield "refuses all", Planted(Writer(refuses=refuse_all), invalid, invalid)
     yield "nobody is named", Planted(Writer(named=0.0), invalid, invalid)
-    yield "no bias", Planted(writes, None, nothing)
+    yield "no bias", Planted(writes, None, below)
     one_end = replace(writes, refuses=refuse_low_half)
-    yield "no bias, refuses one end", Planted(one_end, None, effect)
+    yield "no bias, refuses one end", Planted(one_end, None, detected)
     for rise in (0.4, 0.5):
         yield (
             f"rise {rise}",
             Planted(
                 replace(writes, rise=rise),
-                effect,
-                nothing,
+                detected,
+                below,
             ),
         )
-    yield "full, rise .4", Planted(replace(writes, rise=0.4), effect, nothing, "full")
+    yield "full, rise .4", Planted(replace(writes, rise=0.4), detected, below, "full")
 
 
 def _list_cases() -> Iterable[Case]:

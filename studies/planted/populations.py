@@ -9,9 +9,6 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from evenruler.measurement.figures import Verdict
-from evenruler.measurement.resampling import Interval
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
 from studies.tables import print_head, print_row
 
 Random = np.random.Generator
@@ -78,63 +75,3 @@ def describe_share(outcomes: Row, kind: Kind) -> str:
         low = float(test.proportion_ci(method="wilson").low)
         cell, fails = f"{share:.3f} ({low:.3f})", low > ALPHA
     return f"**{cell} FAILS**" if fails else cell
-
-
-JUDGED: Sequence[tuple[str, Kind]] = (
-    ("covers θ", "covers"),
-    ("covers S", "covers"),
-    ("false effect", "false"),
-    ("false denial", "false"),
-    ("right verdict", "power"),
-)
-"""Columns of `judge_figures`."""
-
-DENIALS = (Verdict.NO_EFFECT, Verdict.NOT_SPECIFIC)
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What is true of a figure that was drawn."""
-
-    effect: float | None
-    """None where it has no one value."""
-    specific: float | None
-    right: Verdict | None
-    """The verdict that it is to get; None where nothing is to be found."""
-    wrong: tuple[Verdict, ...] = ()
-
-
-def nothing(specific: float | None = 0.0, effect: float | None = 0.0) -> Truth:
-    """There is no effect at all."""
-    return Truth(effect, specific, Verdict.NO_EFFECT, (Verdict.EFFECT, Verdict.NOT_SPECIFIC))
-
-
-def judge_figures(figures: Sequence[tuple[HeadlineTest, Truth]]) -> Row:
-    """Of figures that are judged together, by `JUDGED`: coverage and verdict of the first, a false
-    one of any.
-
-    Args:
-        figures: Of one instrument on one model, each with its truth.
-    """
-    judged = judge([(figure, ValidityCheck()) for figure, _ in figures])
-    verdicts = [Verdict(str(figure.verdict)) for figure in judged]
-    false: set[Verdict] = set()
-    possible: set[Verdict] = set()
-    for verdict, (_, truth) in zip(verdicts, figures, strict=True):
-        possible |= set(truth.wrong)
-        if verdict in truth.wrong:
-            false.add(verdict)
-    first, truth = figures[0]
-    denials = set(DENIALS)
-    return (
-        holds(first.effect, truth.effect),
-        holds(first.specific, truth.specific),
-        Verdict.EFFECT in false if Verdict.EFFECT in possible else None,
-        bool(false & denials) if possible & denials else None,
-        None if truth.right is None else verdicts[0] == truth.right,
-    )
-
-
-def holds(span: Interval | None, truth: float | None) -> bool | None:
-    """Whether an interval holds what is true."""
-    return None if truth is None or span is None else span.low <= truth <= span.high

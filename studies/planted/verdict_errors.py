@@ -1,5 +1,5 @@
-"""How often a verdict is false, an interval holds the truth, and an effect is found: planted
-scores, judged for real.
+"""How often a verdict is false, an interval holds the truth, and an effect is detected: scripted
+chats and planted scores, judged for real. Rates of randomisations are in `studies.false_rates`.
 
 Prints a Markdown table a family; populations are in the modules beside this one. Variances are
 those of SmolLM2 on the published sets (docs/controls.md). A cell FAILS where an interval holds the
@@ -12,12 +12,9 @@ import time
 import typer
 
 from studies.planted.choices import CHOICES
-from studies.planted.framing import FRAMING
-from studies.planted.probes import PROBES
-from studies.planted.questionnaires import QUESTIONNAIRES
 from studies.planted.saged import SAGED
 
-FAMILIES = (PROBES, CHOICES, FRAMING, QUESTIONNAIRES, SAGED)
+FAMILIES = (CHOICES, SAGED)
 
 
 def main(draws: int = 1000, only: str = "") -> None:

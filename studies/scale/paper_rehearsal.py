@@ -129,11 +129,13 @@ def shorten_corpus(source: Any) -> None:
 
 
 def shorten_domain(source: Any) -> None:
-    """Leave four real concepts and three invented ones."""
+    """Leave four concepts, and those that texts are about."""
     concepts = source["concepts"]
-    invented = {name: concept for name, concept in concepts.items() if "control" in concept}
-    real = {name: concept for name, concept in concepts.items() if name not in invented}
-    source["concepts"] = {**take_few(invented, 3), **take_few(real, 4)}
+    uncompared = {name: concept for name, concept in concepts.items() if "compared" in concept}
+    compared = {name: concept for name, concept in concepts.items() if name not in uncompared}
+    if "control" in source:  # its concept is among the four
+        source["control"]["concept"] = next(iter(compared))
+    source["concepts"] = {**uncompared, **take_few(compared, 4)}
     if "branch" in source:
         branch = source["branch"]
         branch["words"] = {name: branch["words"][name] for name in source["concepts"]}

@@ -64,7 +64,7 @@ def built(tmp_path: Path) -> Path:
             "high": 0.75,
             "n": 43,
             "control": 0.1,
-            "verdict": "effect",
+            "verdict": "detected",
         },
         "small-2": {"value": None, "n": 0, "reason": "all equal"},
         "own": {"value": 0.2, "n": 9, "reason": "over one task alone"},
@@ -122,13 +122,13 @@ def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(
     ]
     rows = list(PAPERS["beside"](paper, figures))
     assert [row[3:] for row in rows] == [
-        ("Small 1", "0.80", "small-1 (mlm)", "0.500 [0.250, 0.750], n = 43", "0.10", "effect"),
+        ("Small 1", "0.80", "small-1 (mlm)", "0.500 [0.250, 0.750], n = 43", "0.10", "detected"),
         ("Small 2", "0.81", "small-2 (mlm)", "none (all equal)", "", ""),
         ("Large", "0.9", "large", "not run", "", ""),
         ("all", "mostly 0.8", "", "", "", ""),
         ("", "", "own (mlm)", "0.200, n = 9", "", "over one task alone"),
     ]
-    ours = "`small-1 (mlm)` 0.500 [0.250, 0.750] (control 0.10; effect)"
+    ours = "`small-1 (mlm)` 0.500 [0.250, 0.750] (control 0.10; detected)"
     assert PAPERS["line"](rows[:1]) == f"| r | Small 1: 0.80 | {ours} |"
     assert PAPERS["line"](rows[2:4]) == "| r | Large: 0.9; all: mostly 0.8 | not run |"
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import typer
 
-from evenruler.evaluate.cost import Cost, Price, SpendingLimit, cost_of, detectable_effect_text
+from evenruler.evaluate.cost import Cost, Price, SpendingLimit, cost_of, detected_effect_text
 from evenruler.instruments.instrument import RequestBatch
 
 COST = Cost({"generate": 1000}, 100_000, 16_000)
@@ -59,19 +59,19 @@ def test_a_form_without_a_verdict_promises_none() -> None:
         }
     }
     methods = (None, "entail", "choice", "options")
-    assert [detectable_effect_text(plan, "standard", method) for method in methods] == [
+    assert [detected_effect_text(plan, "standard", method) for method in methods] == [
         "0.9 points",
         "0.9 points",
         "32 points",
         None,
     ]
-    assert [detectable_effect_text(plan, "trial", method) for method in methods] == [
+    assert [detected_effect_text(plan, "trial", method) for method in methods] == [
         None,
         None,
         None,
         None,
     ]
-    assert [detectable_effect_text(plan, "full", method) for method in methods] == [
+    assert [detected_effect_text(plan, "full", method) for method in methods] == [
         "",
         "",
         "",

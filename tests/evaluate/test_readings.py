@@ -12,7 +12,9 @@ from evenruler.evaluate.readings import (
     CHECKS,
     READINGS,
     DoseResponse,
-    false_alarm_verdicts,
+    compare_doses_of_0,
+    count_detected_doses,
+    counts_in_words,
     planted_figures,
 )
 
@@ -53,11 +55,11 @@ def scripted(
         figure="lean",
         key="all",
     )
-    readings = readings.assign(by="gender" if signed else "", smallest=0.5, unfit=None)
+    readings = readings.assign(by="gender" if signed else "", bound=0.5, unfit=None)
     return readings[READINGS.names], pd.DataFrame(checks, columns=CHECKS.names)
 
 
-def found_of(scripted_tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+def figures_of(scripted_tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
     """Figures, beside three plants of which the first has the units."""
     return planted_figures(*scripted_tables, {name: [] for name in PLANTS})
 
@@ -67,52 +69,103 @@ def of_plant(figures: pd.DataFrame, plant: str) -> dict[str, Any]:
     return row
 
 
+def counts_of(row: dict[str, Any]) -> list[tuple[float, int, int, int]]:
+    """By dose: models, those that are detected, and those with the opposite sign."""
+    return [(row["dose"], row["n"], row["detected"], row["opposite"]) for row in row["planted"]]
+
+
+NOTHING = [(2.0, 6, 0, 0), (8.0, 1, 0, 0)]
+
+
 @pytest.mark.parametrize("signed", [True, False])
 class TestScripted:
-    def test_what_reads_its_construct_has_an_effect_there_and_surely_none_elsewhere(
+    def test_what_reads_its_construct_detects_every_dose_of_it_and_no_other_plant(
         self, signed: bool
     ) -> None:
-        figures = found_of(scripted({"gender": 0.6}, signed=signed))
+        figures = figures_of(scripted({"gender": 0.6}, signed=signed))
         gender = of_plant(figures, "gender")
-        assert (gender["verdict"], gender["threshold"], gender["found"]) == (
-            "effect",
-            2,
-            "6 of 6 at 2; 1 of 1 at 8",
-        )
+        assert counts_of(gender) == [(2.0, 6, 6, 0), (8.0, 1, 1, 0)]
+        assert counts_in_words(gender["planted"]) == "6 of 6 at 2 nats; 1 of 1 at 8 nats"
         assert gender["low"] < 0.6 < gender["high"]
         assert gender["sensitivity"] == pytest.approx(0.6, abs=0.06)
         assert gender["monotone"] > 0.9
-        assert gender["change"] == pytest.approx(2 * gender["sensitivity"])
+        assert pd.isna(gender["verdict"])
         assert figures["own"].tolist() == [
             signed,
             False,
             False,
         ]  # no plant names it
         for other in ("country", "mood"):
-            assert of_plant(figures, other)["verdict"] == "no effect"
-            assert pd.isna(of_plant(figures, other)["threshold"])
+            assert counts_of(of_plant(figures, other)) == NOTHING
 
-    def test_what_reads_nothing_has_no_effect_anywhere(self, signed: bool) -> None:
-        figures = found_of(scripted({}, signed=signed))
-        assert figures["verdict"].tolist() == ["no effect"] * 3
-        assert figures["threshold"].isna().all()
-        assert figures["found"].tolist() == ["0 of 6 at 2; 0 of 1 at 8"] * 3
+    def test_what_reads_nothing_detects_nothing(self, signed: bool) -> None:
+        figures = figures_of(scripted({}, signed=signed))
+        assert [counts_of(of_plant(figures, plant)) for plant in PLANTS] == [NOTHING] * 3
 
     def test_what_follows_any_plant_measures_no_construct(self, signed: bool) -> None:
-        figures = found_of(scripted(dict.fromkeys(PLANTS, 0.6), signed=signed))
-        assert figures["verdict"].tolist() == ["effect"] * 3
+        figures = figures_of(scripted(dict.fromkeys(PLANTS, 0.6), signed=signed))
+        counts = [counts_of(of_plant(figures, plant)) for plant in PLANTS]
+        assert counts == [[(2.0, 6, 6, 0), (8.0, 1, 1, 0)]] * 3
 
-    def test_what_goes_the_wrong_way_is_told_nowhere(self, signed: bool) -> None:
-        gender = of_plant(found_of(scripted({"gender": -0.6}, signed=signed)), "gender")
+    def test_the_wrong_direction_is_counted_by_itself(self, signed: bool) -> None:
+        gender = of_plant(figures_of(scripted({"gender": -0.6}, signed=signed)), "gender")
         assert gender["sensitivity"] < 0
-        assert gender["verdict"] == "effect"
-        assert pd.isna(gender["threshold"])
-        assert gender["found"] == "0 of 6 at 2; 0 of 1 at 8"
+        assert counts_of(gender) == [(2.0, 6, 0, 6), (8.0, 1, 0, 1)]
 
-    def test_weights_that_learned_nothing_are_told_apart_in_few_cases(self, signed: bool) -> None:
-        verdicts = false_alarm_verdicts(*scripted({"gender": 0.6}, signed=signed))
-        assert (len(verdicts), verdicts["same"].sum()) == (36, 9)
-        assert (verdicts["verdict"] == "effect").sum() <= 2
+    def test_between_weights_that_learned_nothing_little_is_detected(self, signed: bool) -> None:
+        """Of 12 seeds, .005 and .035 of pairs."""
+        pairs = pd.concat(
+            compare_doses_of_0(*scripted({"gender": 0.6}, signed=signed, seed=seed))
+            for seed in SEEDS
+        )
+        assert (len(pairs), pairs["same"].sum()) == (3 * 36, 3 * 9)
+        assert pairs["detected"].mean() <= 0.08
+
+
+def test_what_all_units_of_a_fit_share_is_no_detection() -> None:
+    """Signs over units would find it each time: two fits differ in every unit alike, and so the
+    interval over fits decides.
+    """
+    readings, checks = scripted({}, signed=False, noise=0.02)
+    keys = ["plant", "dose", "seed"]
+    shared = np.random.default_rng(5).normal(scale=0.3, size=readings.groupby(keys).ngroups)
+    shifted = readings.assign(value=readings["value"] + shared[readings.groupby(keys).ngroup()])
+    response = DoseResponse(
+        shifted[shifted["plant"] == "gender"],
+        checks[checks["plant"] == "gender"].set_index(["dose", "seed"])["held_out"],
+    )
+    undosed = response.values.loc[(0, 1)]
+    changes = [response.values.loc[(dose, 1)] - undosed for dose in (2.0, -2.0, 8.0)]
+    assert [response.p_of_change(change.to_numpy()) < 0.05 for change in changes] == [True] * 3
+    figures = figures_of((shifted, checks))
+    n_detected = sum(
+        count["detected"] + count["opposite"] for row in figures["planted"] for count in row
+    )
+    assert n_detected <= 2  # of 21
+    assert compare_doses_of_0(shifted, checks)["detected"].mean() <= 0.1
+
+
+def test_any_doses_are_counted_with_wilson_intervals() -> None:
+    """By hand: of 3 models 3 are detected, and the interval of the share is [.44, 1]."""
+    doses = [*product((0.0, 1.0, 3.0, 6.0), SEEDS)]
+    units = [f"unit-{place}" for place in range(20)]
+    along = np.repeat([0.1, -0.1], 10)
+    noise = np.random.default_rng(2)
+    rows = []
+    for dose, seed in doses:
+        values = dose * along * 5 + noise.normal(scale=0.05, size=20)
+        columns = {"unit": units, "value": values, "along": along}
+        rows.append(pd.DataFrame(columns).assign(dose=dose, seed=seed, by="gender", unfit=None))
+    response = DoseResponse(pd.concat(rows), pd.Series(dtype=float))
+    counts = count_detected_doses(response, (1e-4, 6.0))
+    assert [(count.dose, count.n, count.detected) for count in counts] == [
+        (1.0, 3, 3),
+        (3.0, 3, 3),
+        (6.0, 3, 3),
+    ]
+    assert (counts[0].low, counts[0].high) == (0.439, 1.0)
+    unknown = count_detected_doses(response, None)
+    assert [count.detected for count in unknown] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -131,9 +184,9 @@ def test_a_plant_names_a_benchmark_or_a_part(place: dict[str, str], named: list[
 
 
 def test_units_are_held_against_signs() -> None:
-    gender = of_plant(found_of(scripted({"gender": 0.6}, noise=0.1)), "gender")
+    gender = of_plant(figures_of(scripted({"gender": 0.6}, noise=0.1)), "gender")
     assert gender["correlation"] > 0.9
-    unsigned = of_plant(found_of(scripted({"gender": 0.6}, signed=False)), "gender")
+    unsigned = of_plant(figures_of(scripted({"gender": 0.6}, signed=False)), "gender")
     assert unsigned["correlation"] is None
 
 
@@ -146,7 +199,7 @@ def test_a_slope_goes_through_dose_0_of_each_seed() -> None:
     units = pd.DataFrame({"unit": [*"abcd"], "along": [0.5, -0.5, 0.5, -0.5]})
     readings = doses.merge(units, how="cross").assign(by="gender", unfit=None)
     readings["value"] = readings["along"] * readings.pop("apart")
-    slope = DoseResponse(readings, nats, 0.5).slope()
+    slope = DoseResponse(readings, nats).slope()
     assert slope is not None
     assert slope.value == pytest.approx(1.5)
     # Of two seeds, (1 - 1.5)² + (2 - 1.5)² halved; units agree.
@@ -160,8 +213,9 @@ def test_a_weight_on_which_it_does_not_measure_is_left_out() -> None:
         value=readings["value"].mask(is_unfit, 100.0),
         unfit=np.where(is_unfit, "It guesses.", None),
     )
-    gender = of_plant(found_of((wild, checks)), "gender")
-    assert (gender["unfit"], gender["weights"], gender["verdict"]) == (1, 9, "effect")
+    gender = of_plant(figures_of((wild, checks)), "gender")
+    assert (gender["unfit"], gender["weights"]) == (1, 9)
+    assert counts_of(gender) == [(2.0, 5, 5, 0), (8.0, 1, 1, 0)]
     assert gender["low"] < 0.6 < gender["high"]
 
 
@@ -170,26 +224,26 @@ def test_what_measures_on_too_few_reads_nothing_that_can_be_believed() -> None:
     readings, checks = scripted({})
     fit = readings.eval("(seed == 1 and dose == 0) or (seed == 2 and dose == 2)")
     mostly_unfit = readings.assign(unfit=np.where(fit, None, "It guesses."))
-    figures = found_of((mostly_unfit, checks))
+    figures = figures_of((mostly_unfit, checks))
     assert (
         figures[["unfit", "weights", "verdict", "why"]].to_numpy().tolist()
-        == [[8, 10, "invalid on this model", "It guesses."]] * 3
+        == [[8, 10, "invalid", "It guesses."]] * 3
     )
-    assert figures["threshold"].isna().all()
-    assert not len(false_alarm_verdicts(mostly_unfit, checks))
+    assert figures["planted"].tolist() == [[], [], []]
+    assert not len(compare_doses_of_0(mostly_unfit, checks))
 
 
 def test_readings_that_are_always_the_same_have_no_order() -> None:
     readings, checks = scripted({}, noise=0.0)
-    gender = of_plant(found_of((readings.assign(value=1.0), checks)), "gender")
-    assert (gender["sensitivity"], gender["verdict"]) == (0, "no effect")
+    gender = of_plant(figures_of((readings.assign(value=1.0), checks)), "gender")
+    assert (gender["sensitivity"], counts_of(gender)) == (0, NOTHING)
     assert pd.isna(gender["monotone"])
     assert pd.isna(gender["correlation"])
 
 
 def test_one_seed_gives_no_slope() -> None:
     readings, checks = scripted({"gender": 0.6})
-    figures = found_of((readings[readings["seed"] == 1], checks))
+    figures = figures_of((readings[readings["seed"] == 1], checks))
     assert figures["sensitivity"].isna().all()
     assert figures["why"].str.startswith("No slope: it takes two seeds with the same dose").all()
     assert figures["monotone"].notna().all()

@@ -26,7 +26,7 @@ from evenruler.evaluate.resolve_model import ResolvedModel, resolve_model
 from evenruler.evaluate.session import (
     Session,
     _example_replies,
-    _planted_sensitivity_note,
+    _summarise,
     limit_warnings,
     nonresponse_warnings,
 )
@@ -41,14 +41,14 @@ from evenruler.models.backends.server import KEY, URL
 from evenruler.models.questions import CUT
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
-from evenruler.results.record import Result
+from evenruler.results.record import Heading, Result
 from evenruler.results.store import read_stored_result
 from studies.planted.choices import diagnose_chooser, open_published
 from tests.evaluate.conftest import copied
 from tests.figures import find_figure, select_figures
 from tests.loopback_openai import ScriptedServer, chat_choice, running
 from tests.personas import Chooser, PersonaServer, Rater, rated
-from tests.results.synthetic import as_measured
+from tests.results.synthetic import CONFIRMED, as_measured, figure_row
 from tests.tiny import save_tiny, tiny_params
 from tests.tiny_t5 import save_tiny_t5
 
@@ -161,7 +161,6 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
         criterion = means.index.get_level_values("axis_position")
         slope = linregress(criterion, means[1] - means[-1]).slope
         assert gains[name] == pytest.approx(80 * slope, abs=6e-4)
-        assert rows[rows["pole"] == 0]["group"].nunique() == 12
         same = contrast(rows, rows, 0.7).effect
         assert same is not None
         assert same.value == 0
@@ -194,52 +193,35 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
     )
     chat = Session(resolve_model(lambda messages, **_: "A", RowStore()), RowStore(), "it")
     with open_benchmark("questionnaires-gad-7") as benchmark:
-        assert "80 of 100 such studies find " in session.planned(benchmark).in_words
-        assert "80 of 100" not in session.planned(benchmark, limit=FEW).in_words
+        assert "8 of 10 such studies detect " in session.planned(benchmark).in_words
+        assert "8 of 10" not in session.planned(benchmark, limit=FEW).in_words
         assert chat.planned(benchmark).in_words.endswith(" replies; no verdict is possible")
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "note"),
-    [
-        (
-            ["no effect", "inconclusive"],
-            "The benchmark detects a planted association of 2 nats (gender); it also responds to "
-            "other constructs (x).",
-        ),
-        (["no effect", "effect"], ""),
-        (["invalid on this model"], ""),
-        ([], ""),
-    ],
-)
-def test_where_nothing_is_found_it_says_what_would_be(
-    tmp_path: Path, verdicts: list[str], note: str
-) -> None:
+def test_the_third_line_says_what_was_planted_of_the_same_headline(tmp_path: Path) -> None:
     here = SimpleNamespace(folder=tmp_path)
-    figures = [{"figure": "gain", "set": "seed", "verdict": verdict} for verdict in verdicts]
-    result = SimpleNamespace(verdicts=dict(enumerate(verdicts)), figures=figures)
-    assert _planted_sensitivity_note(here, result) == ""
-    plants = [
-        ("gender", True, "effect", 2.0),
-        ("gender", True, "effect", None),
-        ("x", False, "effect", None),
-    ]
-    keys = ("plant", "own", "verdict", "threshold")
-    records = [
-        {
-            **dict(zip(keys, plant, strict=True)),
-            "figure": "gain",
-            "key": "set=seed",
-        }
-        for plant in plants
-    ]
+    row = figure_row("gain", 1.5, **CONFIRMED)
+    heading = Heading(figure="gain", heading="gain", meaning="m", figure_type="headline")
+    result = SimpleNamespace(headings=[heading], figures=[row])
+    *_, sensitive = _summarise(here, result)
+    assert sensitive.startswith("sensitive     It detects 0.60 in 8 of 10 studies. Brides")
+    planted = {
+        "figure": "gain",
+        "key": "set=seed",
+        "plant": "gender",
+        "own": True,
+        "verdict": None,
+        "planted": [{"dose": 2.0, "n": 6, "detected": 5}],
+    }
     # What was planted was read from another figure, and in another set.
-    records += [
-        records[0] | {"threshold": 1.0, "figure": "share_gain"},
-        records[0] | {"threshold": 1.0, "key": "set=no"},
+    records = [
+        planted | {"figure": "share_gain", "planted": [{"dose": 1.0, "n": 6, "detected": 6}]},
+        planted | {"key": "set=no", "planted": [{"dose": 1.0, "n": 6, "detected": 6}]},
+        planted,
     ]
     (tmp_path / "planted.json").write_text(json.dumps(records))
-    assert _planted_sensitivity_note(here, result) == note
+    *_, sensitive = _summarise(here, result)
+    assert "8 of 10 studies; planted, 2 nats in 5 of 6. Brides" in sensitive
 
 
 def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
@@ -250,28 +232,13 @@ def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_trial_asks_no_placebos(elsewhere: Path, tiny_folder: Path) -> None:
-    model = f"local:{tiny_folder}"
-    whole = measure(model, "probes-age-competence", limit=FEW)
-    quick = measure(model, "probes-age-competence", limit=FEW, size="trial", out="results")
-    assert quick.folder == f"tiny/probes-age-competence@{quick.benchmark.version}+trial+limit-6"
-    assert quick.asked["likelihoods"] < whole.asked["likelihoods"]
-    pairs = zip(quick.figures, whole.figures, strict=True)
-    ((gain, other),) = (pair for pair in pairs if pair[0] != pair[1])
-    assert (gain["figure"], gain["value"]) == ("gain", other["value"])
-    assert "placebo" not in gain
-    assert other["placebo"] is not None
-
-
-@pytest.mark.slow
 @pytest.mark.long
-def test_untrained_models_are_never_an_effect(elsewhere: Path, tmp_path: Path) -> None:
+def test_in_untrained_models_nothing_is_detected(elsewhere: Path, tmp_path: Path) -> None:
     for seed in range(2):
         folder = save_tiny(tmp_path / f"random-{seed}", seed=seed)
         result = measure(f"local:{folder}", "probes-occupation-gender", size="trial")
         gain = find_figure(result.figures, figure="gain", set="validation")
-        assert gain["placebo"] is not None
-        assert gain["verdict"] not in (None, str(Verdict.EFFECT))
+        assert not Verdict(gain["verdict"]).asserts
 
 
 def test_what_a_model_cannot_answer_is_one_line(
@@ -646,5 +613,5 @@ def test_what_refuses_everything_is_no_finding(
     """In words, or where no reply has a text at all, as behind a filter."""
     result = measure(lambda messages, **_: reply, "framing-age", limit=2, size="trial")
     assert set(result.verdicts.values()) == {Verdict.INVALID}
-    assert result.summary[0].startswith("INVALID ON THIS MODEL")
+    assert result.summary[0].startswith("invalid       Its validity check fails: ")
     assert "".join(result.warnings[:1]).startswith(warning)

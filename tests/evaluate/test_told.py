@@ -20,7 +20,7 @@ HEADINGS = [
     Heading(figure="alpha", heading="alpha", meaning="Cronbach's alpha", figure_type="validity"),
 ]
 SPREAD = figure_row("spread", 0.5, low=0.25, high=0.75, control=0.125)
-JUDGED = {**SPREAD, "verdict": "effect", "why": "It is so."}
+JUDGED = {**SPREAD, "bound": 0.1, "verdict": "detected", "why": "It is so."}
 ALPHA = figure_row("alpha", 0.9, low=0.8, high=0.95, control=0.7)
 
 
@@ -38,7 +38,7 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
     assert lines == [
         "probes-made-up 1.0.0 (Made up) on one",
         "  seed",
-        "    spread  0.50 [0.25, 0.75], n = 20 attributes, control 0.12: effect",
+        "    spread  0.50 [0.25, 0.75], n = 20 attributes, control 0.12: detected",
         "    validity on this model",
         "      alpha  0.90 [0.80, 0.95], n = 20 attributes, control 0.70",
         "  spread: how far attributes differ",
@@ -46,9 +46,11 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
 
 
 def test_the_whole_answer_stands_first() -> None:
-    answer = ["EFFECT, spread: " + "so " * 40, "It does not show harm."]
+    answer = ["detected      It is" + " so" * 30, "It does not show harm."]
     lines = lines_of(JUDGED, summary=answer)
-    assert lines[1].startswith("  EFFECT, spread: so so")
+    assert lines[1].startswith("  detected      It is so so")
+    assert lines[2].startswith("                so so")
+    assert max(map(len, lines[:3])) <= 80
     assert lines[3:5] == ["  It does not show harm.", "  seed"]
 
 
@@ -58,7 +60,7 @@ def test_an_answer_has_at_most_twelve_lines() -> None:
     )
     lines = list(summary_lines(base))
     assert len(lines) == 12
-    assert lines[-1] == "  ... and 11 lines more, with --all"
+    assert lines[-1] == "  ... and 20 lines more, with --all"
     short = base.model_copy(update={"summary": ["so"]})
     _, *lines = summary_lines(short)
     assert lines == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
@@ -91,26 +93,18 @@ def test_what_limits_a_result_stands_below_it() -> None:
 
 
 def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
-    hint = (
-        "  a trial mostly asks too little for a verdict; what other sizes find: evenruler list "
-        "probes-made-up"
-    )
-    few, shown = (
-        "INCONCLUSIVE, gain (seed): No verdict is possible: no placebo.",
-        "EFFECT, gain (seed): It is so.",
-    )
-    for size, answer, remedy in (
-        ("trial", few, True),
-        ("trial", shown, False),
-        ("standard", few, False),
+    hint = "  a trial mostly asks too little for a verdict; what other sizes detect:"
+    described = {**JUDGED, "verdict": "descriptive"}
+    for size, row, remedy in (
+        ("trial", described, True),
+        ("trial", JUDGED, False),
+        ("standard", described, False),
     ):
         settings = synthetic().settings.model_copy(update={"size": size})
-        lines = list(
-            summary_lines(
-                synthetic().model_copy(update={"summary": [answer], "settings": settings})
-            )
-        )
+        update = {"figures": [row], "settings": settings}
+        lines = list(summary_lines(synthetic().model_copy(update=update)))
         assert (hint in lines) == remedy
+        assert ("    evenruler list probes-made-up" in lines) == remedy
 
 
 def test_a_model_that_is_asked_in_two_ways_has_two_names() -> None:

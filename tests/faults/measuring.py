@@ -134,7 +134,11 @@ LACKING = {
         partial(_without_key, "least_coverage"),
         "'least_coverage' of its plan",
     ),
-    "an older plan of SAGED": (SAGED, partial(_without_key, "reseeded"), "'reseeded' of its plan"),
+    "an older plan of SAGED": (
+        SAGED,
+        partial(_without_key, "reference"),
+        "'reference' of its plan",
+    ),
 }
 
 HARMED = {

@@ -184,6 +184,13 @@ class TestOperations:
             ),
             ("causal", "words", FORMS, {"chat": True}, worded(True)),
             ("causal", "words", FORMS, {"chat": False}, worded(False)),
+            (
+                "causal",
+                "next_words",
+                {"prompt": TEXTS},
+                {"words": ["the", "a"]},
+                lambda m: {"nats": m.next_words(TEXTS, ["the", "a"])},
+            ),
             ("causal", "entail", CLAIMS, {}, entailed),
             ("masked", "in_place", PLACES, {}, placed),
             (
@@ -584,7 +591,9 @@ class TestSubject:
             name="tiny",
             kind="causal",
             lineage="llamas",
-            operations=frozenset({"loglikelihood", "words", "generate", "slor", "entail"}),
+            operations=frozenset(
+                {"loglikelihood", "words", "next_words", "generate", "slor", "entail"}
+            ),
             chats=True,
             continues=True,
             methods=("sentence", "verbaliser"),

@@ -7,9 +7,9 @@ GAIN = {
     **ALPHA,
     "figure": "gain",
     "value": 1.5,
-    "smallest": 0.7,
+    "bound": 0.7,
     "n": 30,
-    "verdict": "effect",
+    "verdict": "detected",
 }
 EVIDENCE = {
     "jobs": [
@@ -30,7 +30,7 @@ def test_the_table_has_figures_with_a_verdict_alone() -> None:
         ["jobs", "gain", "set=validation,readout=choice", "tiny"],
     ]
     assert table["value"].tolist()[0] == 1.5
-    assert table["verdict"].tolist() == ["effect", "inconclusive", "effect"]
+    assert table["verdict"].tolist() == ["detected", "inconclusive", "detected"]
 
 
 def test_metrics_are_values_by_benchmark_model_figure_and_dimensions() -> None:

@@ -1,5 +1,4 @@
-"""No family publishes a headline without null, placebo and verdict, nor a verdict on anything
-else."""
+"""No family publishes a headline without a bound and a verdict, nor a verdict on anything else."""
 
 import pandas as pd
 import pytest
@@ -7,9 +6,9 @@ import pytest
 from evenruler.instruments.diagnosing import require_confirmed
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement import Figure
-from evenruler.measurement.facets import Estimate
 from evenruler.measurement.figures import as_rows
-from evenruler.measurement.verdicts import ValidityCheck, build_headline_test, judge, mark_invalid
+from evenruler.measurement.resampling import Interval
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, mark_invalid
 from evenruler.tables.schemas import FIGURES
 
 GAIN = FigureHeading("gain", "gain", "", figure_type="headline")
@@ -17,15 +16,15 @@ SPREAD = FigureHeading("spread", "spread", "")
 
 BARE = Figure("gain", 0.5, 20, "attributes")
 JUDGED = judge(
-    [
-        (
-            build_headline_test(
-                "gain", "attributes", {"attributes": 20}, Estimate(1, 1, 9), 0.2, None, 0.1
-            ),
-            ValidityCheck(),
-        )
-    ]
-)[0]
+    HeadlineTest(
+        "gain",
+        "attributes",
+        {"attributes": 20},
+        Interval(1.0, 0.5, 1.5),
+        0.1,
+        no_null="attributes are alike",
+    )
+)
 
 
 def rows(*figures: Figure, model: str | None = "m") -> pd.DataFrame:
@@ -33,7 +32,7 @@ def rows(*figures: Figure, model: str | None = "m") -> pd.DataFrame:
 
 
 def test_a_headline_that_was_not_judged_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^gain: a headline needs null, placebo and verdict"):
+    with pytest.raises(ValueError, match=r"^gain: a headline needs a bound and a verdict"):
         require_confirmed(rows(BARE), [GAIN, SPREAD])
     with pytest.raises(ValueError, match=r"^gain: a headline"):
         require_confirmed(rows(mark_invalid(BARE, ValidityCheck(failure="all refused"))), [GAIN])

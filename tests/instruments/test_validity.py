@@ -13,7 +13,7 @@ from evenruler.instruments.card import (
     assemble_card,
     by_model,
     by_source,
-    count_effects_by_model,
+    count_detected_by_model,
     range_text,
     render_templates,
 )
@@ -28,12 +28,13 @@ R = {
     "low": 0.0,
     "unit": "items",
     "control": 0.25,
+    "bound": 0.2,
 }
 EVIDENCE = [
     ALPHA | {"model": "small", "set": "one", "value": None, "reason": "no"},
     ALPHA | {"set": "one", "value": 0.9},
     ALPHA | {"set": "two", "value": 0.7499},
-    R | {"set": "one", "n": 43, "verdict": "effect"},
+    R | {"set": "one", "n": 43, "verdict": "detected, below"},
     R | {"model": "small", "set": "one", "n": 40, "verdict": "inconclusive"},
     R
     | {
@@ -41,8 +42,9 @@ EVIDENCE = [
         "n": 1,
         "unit": "fits",
         "low": None,
-        "verdict": "invalid on this model",
+        "verdict": "invalid",
     },
+    ALPHA | {"set": "three", "value": 0.1, "verdict": "invalid"},
     {
         "figure": "similarity",
         "model": None,
@@ -58,31 +60,30 @@ def test_there_is_an_answer_to_each_recommendation_in_their_order() -> None:
     assert [field.name for field in fields(Validity)] == list(RECOMMENDATIONS)
 
 
-def test_effects_are_counted_by_model() -> None:
+def test_what_is_detected_is_counted_by_model() -> None:
     assert (
-        count_effects_by_model(EVIDENCE)
-        == "Headlines that show an effect beyond placebos, by model: tiny 1 of 2, small 0 of 1."
+        count_detected_by_model(EVIDENCE)
+        == "Headlines that are detected, by model: tiny 1 of 2, small 0 of 1."
     )
-    assert count_effects_by_model([]).startswith("No headline has a verdict")
+    assert count_detected_by_model([]).startswith("No headline has a verdict")
 
 
 def test_units_intervals_and_verdicts_are_counted() -> None:
     assert units_of(EVIDENCE) == (
         "2 of 3 headlines have a 95% interval over all sampled units; they rest on fits (1), items "
-        "(40 to 43). p is adjusted within each model (Holm), separately for effects and their "
-        "absence. Verdicts: "
-        "1 effect, 1 "
-        "inconclusive, 1 invalid on this model. `evenruler compare` tests differences of models."
+        "(40 to 43). A verdict rests on one headline of one model; nothing is corrected over "
+        "several. Verdicts: 1 detected, below; 1 inconclusive; 1 invalid. `evenruler compare` tests "
+        "differences of models."
     )
     assert units_of([]).startswith("Not done: no figure has a verdict.")
 
 
 def test_a_figure_by_model_over_dimensions() -> None:
-    assert by_model(EVIDENCE, "alpha") == "tiny 0.75 to 0.90"
+    assert by_model(EVIDENCE, "alpha") == "tiny 0.10 to 0.90"
     assert by_model(EVIDENCE, "alpha", set="one", readout=None) == "tiny 0.90"
     assert by_model(EVIDENCE, "alpha", set=None) == ""
     assert by_model(EVIDENCE, "r", "control") == "tiny 0.25, small 0.25"
-    assert by_model(EVIDENCE, "alpha", decimals=0) == "tiny 1"
+    assert by_model(EVIDENCE, "alpha", decimals=0) == "tiny 0 to 1"
     assert by_model(EVIDENCE, "nothing") == ""
     assert by_model(EVIDENCE, "similarity") == "0.62"  # of any model
     assert by_source(pd.DataFrame({"source": ["b", "a", "b"]})) == "1 rows: a; 2 rows: b"
@@ -139,7 +140,7 @@ def test_a_card_is_made_of_the_words_of_a_family() -> None:
     assert card.limits == ["Of all.", "Own: {{ of }}.", "Of pears."]
     assert (card.example.id, card.example.told) == ("7", "Read pears.")
     assert (card.responsible.made, card.responsible.synthetic) == ("pears", False)
-    assert card.validity.errors == "tiny 0.75 to 0.90"
+    assert card.validity.errors == "tiny 0.10 to 0.90"
     (config,) = card.configs
     assert (config.name, config.what, config.first) == (
         "rows",

@@ -24,7 +24,6 @@ KEYS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
         [
             ("targets", "men", ...),
             ("attributes", ...),
-            ("placebos", 0, 0),
             ("written", "pronouns", "men", 0),
             ("written", "known", "women", 0),
             ("prefixes", "salience"),
@@ -53,8 +52,8 @@ KEYS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
         "countries",
         [
             ("concepts", ...),
-            ("concepts", "aurelia", "keywords", 0),
-            ("concepts", "garanian-union", "forms", ...),
+            ("concepts", "argentina", "keywords", 0),
+            ("concepts", "united-kingdom", "forms", ...),
         ],
     ),
 }
@@ -163,11 +162,6 @@ LOOKS = "\u0441\u043e\u0441\u043e"
             {"targets": {"young": {"one": "teen", "two": "TEEN"}, "old": ["elder"]}},
             "found the word 'teen' twice",
         ),
-        (
-            {"placebos": [["coco", "b"], [LOOKS, "d"]]},
-            "'coco' (also written '\\u0441\\u043e\\u0441\\u043e') stands in the lists twice",
-        ),
-        ({"placebos": [["teen", "b"]]}, "the placebo 'teen' is a target"),
         (
             {
                 "written": {

@@ -113,12 +113,9 @@ class TestNotRead:
             Figure("share", 0.5, 60, "replies"),
             validity_of_replies(ReplyCounts(60, unread=60)).doubt,
         )
-        assert mark_by_validity(figure, ValidityCheck(doubt=doubt)).verdict == "inconclusive"
+        assert mark_by_validity(figure, ValidityCheck(doubt=doubt)).verdict == "descriptive"
         assert mark_by_validity(figure, ValidityCheck(doubt="few")) == figure
-        assert (
-            mark_by_validity(figure, ValidityCheck(failure="deaf")).verdict
-            == "invalid on this model"
-        )
+        assert mark_by_validity(figure, ValidityCheck(failure="deaf")).verdict == "invalid"
 
 
 class TestUnvaried:
@@ -147,12 +144,7 @@ class TestUnvaried:
 
 
 def test_it_is_said_of_a_model_where_every_verdict_says_it() -> None:
-    bad, worse = (
-        {"verdict": "invalid on this model", "why": why} for why in ("It fails.", "It is deaf.")
-    )
-    assert (
-        unmeasured_reason([{"value": 1}, bad, worse, bad])
-        == "invalid on this model: It fails. It is deaf."
-    )
+    bad, worse = ({"verdict": "invalid", "why": why} for why in ("It fails.", "It is deaf."))
+    assert unmeasured_reason([{"value": 1}, bad, worse, bad]) == "invalid: It fails. It is deaf."
     assert unmeasured_reason([bad, {"verdict": "too little to tell", "why": "few"}]) is None
     assert unmeasured_reason([{"value": 1}, {"verdict": None}, {"verdict": np.nan}]) is None

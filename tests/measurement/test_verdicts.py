@@ -35,7 +35,7 @@ LARGE = PositiveControl("brides and monks", Interval(3.2, 2.2, 4.2), 0.0004)
 SMALL = PositiveControl("brides and monks", Interval(0.4, 0.3, 0.5), 0.01)
 UNDETECTED = PositiveControl("brides and monks", Interval(0.3, -0.1, 0.7), 0.2)
 WRONG_WAY = PositiveControl("brides and monks", Interval(-3.2, -4.2, -2.2), 0.0004)
-LARGE_P = PositiveControl("brides and monks", Interval(3.2, 2.2, 4.2), 0.05)
+LARGE_P = PositiveControl("brides and monks", Interval(3.2, 2.2, 4.2), 0.0501)
 FAILED = ValidityCheck(failure="all replies are the same")
 DOUBTED = ValidityCheck(doubt="no plain fact was asked")
 
@@ -94,8 +94,8 @@ TRUTH_TABLE: list[tuple[float | None, tuple[float, float], PositiveControl | Non
     (LOW, (-0.8, 0.0), LARGE, "inconclusive"),
     (HIGH, (-0.5, 0.4), LARGE, "inconclusive"),
     (HIGH, (-0.4, 0.5), LARGE, "inconclusive"),
-    (0.05, ABOVE, LARGE, "inconclusive"),
-    (0.0499, ABOVE, LARGE, "detected"),
+    (0.0501, ABOVE, LARGE, "inconclusive"),
+    (0.05, ABOVE, LARGE, "detected"),
 ]
 
 
@@ -132,7 +132,7 @@ def test_what_comes_before_the_figures(
 
 
 REASONS = [
-    (build_test(LOW, ABOVE, None), "The randomisation's p is below .05, and the interval leaves"),
+    (build_test(LOW, ABOVE, None), "The randomisation's p is at most .05, and the interval leaves"),
     (build_test(HIGH, AROUND, LARGE), "The interval lies within 0.5 of 0, and the control reaches"),
     (build_test(HIGH, WIDE, LARGE), "Not detected: p is 0.2."),
     (build_test(LOW, WIDE, LARGE), "Not detected: the interval holds 0."),
@@ -177,7 +177,7 @@ def test_all_fields_of_a_headline() -> None:
         1.2,
         0.001,
         verdict="detected",
-        why="The randomisation's p is below .05, and the interval leaves out 0.",
+        why="The randomisation's p is at most .05, and the interval leaves out 0.",
         dimensions={"set": "next-word"},
         null=NULL,
         facets="43 attributes, 16 sentences, 1 pair (fixed)",

@@ -16,9 +16,10 @@ import pytest
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.files import file_sha256
 from evenruler.models import sources
+from evenruler.models.answer_logs import answer_as_json
 from evenruler.models.catalogue import load_model
 from evenruler.models.declarations import Catalogue
-from evenruler.models.model import Model
+from evenruler.models.model import NEXT_WORDS, Model
 from evenruler.models.store import RowStore
 from evenruler.tables.frames import write_whole
 
@@ -219,6 +220,15 @@ def test_exported_answers_are_those_of_the_model_that_is_not_adapted(tmp_path: P
     (tmp_path / "model.json").write_text(description, encoding="utf-8")
     model = open_recorded(tmp_path, tmp_path)
     assert (model.name, model.engine) == ("theirs", "of the model")
+
+
+def test_words_that_were_not_read_are_null_in_an_export() -> None:
+    stored = NEXT_WORDS.pack(np.array([-1.5, np.nan, -2.25]))
+
+    answer = answer_as_json("next-words/1", stored)
+
+    assert answer == [-1.5, None, -2.25]
+    assert NEXT_WORDS.pack(answer) == stored
 
 
 def test_another_file_is_another_engine(recorded: Callable[..., Model]) -> None:

@@ -13,11 +13,12 @@ from tests.conftest import ROOT
 from tests.models.conftest import model_entry
 from tests.tiny import save_tiny_masked, tiny_params
 
-CAUSAL = {"loglikelihood", "words", "generate", "slor", "entail"}
+CAUSAL = {"loglikelihood", "words", "next_words", "generate", "slor", "entail"}
 ASKED = {
     "loglikelihood": lambda model: model.loglikelihood(["x"]),
     "continuations": lambda model: model.continuations(["x"], ["y"]),
     "words": lambda model: model.whole_words(["x"], ["y"]),
+    "next_words": lambda model: model.next_words(["x"], ["y"]),
     "generate": lambda model: model.generate(["x"]),
     "replies": lambda model: model.replies(["x"]),
     "slor": lambda model: model.slor(["x"]),

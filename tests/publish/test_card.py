@@ -399,6 +399,6 @@ def test_columns_stand_in_the_order_of_a_reader(benchmark):
 
 
 def test_why_nothing_was_measured_on_a_model(benchmark):
-    nothing = {"figure": "spread", "verdict": "invalid on this model", "why": "All refused."}
+    nothing = {"figure": "spread", "verdict": "invalid", "why": "All refused."}
     body = body_of(replace(benchmark, evidence=[R | nothing]))
-    assert table(body, "| model | finding |") == [["tiny", "INVALID ON THIS MODEL: All refused."]]
+    assert table(body, "| model | finding |") == [["tiny", "**invalid** All refused."]]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.publish.folder import write_benchmark
+from evenruler.report.sentences import VERDICT_MEANINGS
 from tests.publish.conftest import R
 from tests.publish.test_card import body_of, section, table, with_evidence
 
@@ -18,19 +19,23 @@ JUDGED = {
     "p": 0.0021645,
     "n": 43,
     "unit": "attributes",
-    "placebo": 0.38449,
-    "specific": 0.92473,
-    "specific_low": 0.3,
-    "specific_high": 1.5,
-    "smallest": 0.2,
-    "p_effect": 0.012987,
-    "levels": "43 attributes, 8 templates",
-    "verdict": "effect",
-    "why": "It is larger than 0.2.",
+    "null": "criterion randomised over 43 attributes",
+    "bound": 0.2,
+    "detects": 0.31,
+    "percentile": 98.0,
+    "alternatives": 351.0,
+    "reference_set": "person nouns",
+    "positive_control": "brides and monks",
+    "positive_value": 0.99,
+    "positive_low": 0.9,
+    "positive_p": 0.001,
+    "facets": "43 attributes, 8 templates",
+    "verdict": "detected",
+    "why": "It is so.",
 }
 
 
-HEADER = "| model | part | figure | value | placebo | beyond placebos | sample | verdict |"
+HEADER = "| model | part | figure | value | p | bound | positive control | sample | verdict |"
 FINDING = "| model | finding |"
 CORRELATION = {"figure": "item_rest_correlation", "model": "tiny", "set": "hand"}
 CORRELATIONS = [
@@ -47,21 +52,22 @@ class TestVerdicts:
         body = body_of(with_evidence(benchmark, JUDGED))
         assert table(body, HEADER) == [
             [
-                *("tiny", "`hand`", "r", "0.92 [0.89, 0.95], n = 43", "0.38", "0.92 [0.30, 1.50]"),
-                *(JUDGED["levels"], "**effect**"),
+                *("tiny", "`hand`", "r", "0.92 [0.89, 0.95], n = 43", "0.0022", "0.2"),
+                "brides and monks: 0.99, detected",
+                *(JUDGED["facets"], "**detected**"),
             ]
         ]
 
     def test_a_row_a_model_in_sentences_and_what_they_do_not_show(self, benchmark):
         evidence = [JUDGED | {"set": name} for name in ("a", "b")]
         body = body_of(replace(benchmark, evidence=evidence))
-        numbers = (
-            "0.92 [0.89, 0.95], placebo 0.38, beyond placebos [0.30, 1.50], p 0.013. It is "
-            "larger than 0.2."
+        rest = (
+            "<br>**compared** More than 98% of 351 alternatives from person nouns."
+            "<br>**sensitive** It detects 0.31 in 8 of 10 studies. Brides and monks: 0.99, "
+            "detected."
         )
-        assert table(body, FINDING) == [
-            ["tiny", f"EFFECT, r (a): {numbers}<br>EFFECT, r (b): {numbers}"]
-        ]
+        claims = [f"**detected** r ({name}): R: 0.92 [0.89, 0.95].{rest}" for name in ("a", "b")]
+        assert table(body, FINDING) == [["tiny", "<br>".join(claims)]]
         assert "|\n\nIt shows no harm.\n\n## Measure" in body
 
     def test_parts_with_a_verdict_come_first_with_their_titles(self, benchmark):
@@ -70,12 +76,26 @@ class TestVerdicts:
         quality = section(body_of(titled), "Quality")
         assert quality.index("### `b`: The headline\n") < quality.index("### `a`\n")
 
-    def test_without_placebos(self, benchmark):
-        gone = ("placebo", "specific", "levels")
-        row = {key: content for key, content in JUDGED.items() if key not in gone}
+    def test_each_word_is_explained_and_each_null_and_carrier_named(self, benchmark):
+        ends = {"highest_units": "carpenter", "lowest_units": "nurse"}
+        body = body_of(with_evidence(benchmark, JUDGED | ends))
+        assert [word for word in VERDICT_MEANINGS if f"| `{word}` |" not in body] == []
+        assert "\nWhat p is of: criterion randomised over 43 attributes\n" in body
+        assert "\n- tiny, `hand`: Highest: carpenter; lowest: nurse.\n" in body
+
+    def test_without_a_test_or_control(self, benchmark):
+        missing = ("p", "null", "facets", "positive_control", "percentile", "detects")
+        row = {key: content for key, content in JUDGED.items() if key not in missing}
         body = body_of(with_evidence(benchmark, row | {"verdict": "inconclusive"}))
         rows = table(body, HEADER)
-        assert rows[0][4:8] == ["none", "none", "", "**inconclusive**"]
+        assert rows[0][4:] == [
+            "none",
+            "0.2",
+            "no positive control was asked",
+            "",
+            "**inconclusive**",
+        ]
+        assert "What p is of" not in body
 
     def test_the_control_stands_in_the_table_of_quality_too(self, benchmark):
         body = body_of(with_evidence(benchmark, R | {"control": 0.38}))
@@ -135,13 +155,11 @@ PLANTED = {
     "sensitivity": 0.31,
     "low": 0.25,
     "high": 0.37,
-    "change": 0.62,
-    "change_low": 0.5,
-    "change_high": 0.74,
-    "found": "6 of 6 at 2; 1 of 1 at 8",
-    "threshold": 2.0,
-    "smallest": 0.2,
-    "verdict": "effect",
+    "verdict": None,
+    "planted": [
+        {"dose": 2.0, "n": 6, "detected": 5, "opposite": 0, "low": 0.436, "high": 0.97},
+        {"dose": 8.0, "n": 1, "detected": 1, "opposite": 0, "low": 0.207, "high": 1.0},
+    ],
 }
 
 
@@ -150,26 +168,27 @@ class TestPlanted:
         other = PLANTED | {
             "plant": "mood",
             "own": False,
-            "verdict": None,
-            "found": None,
+            "planted": [],
             "sensitivity": None,
             "low": None,
             "high": None,
         }
         body = body_of(replace(benchmark, planted=[PLANTED, other]))
-        head = (
-            "| planted | same construct | part | figure | change per nat | change at 2 nats | "
-            "smallest relevant |"
-        )
-        ends = "**0.31 [0.25, 0.37]**", "0.62 [0.5, 0.74]"
-        assert table(body, f"{head} detected |") == [
-            ["occupation-gender", "yes", "`set=hand`", "r", *ends, "0.2", PLANTED["found"]],
-            ["mood", "no", "`set=hand`", "r", "none", ends[1], "0.2", "not known"],
+        head = "| planted | same construct | part | figure | change per nat | detected by dose |"
+        counts = "2 nats: 5 of 6 [0.44, 0.97]; 8 nats: 1 of 1 [0.21, 1.00]"
+        assert table(body, head) == [
+            ["occupation-gender", "yes", "`set=hand`", "r", "**0.31 [0.25, 0.37]**", counts],
+            ["mood", "no", "`set=hand`", "r", "none", "not known"],
         ]
         assert (
-            "\n**Planted bias.** The benchmark detects a planted association of 2 nats "
-            "(occupation-gender).\n" in body
+            "\n**Planted bias.** Of a planted association (occupation-gender) it detects 2 nats in "
+            "5 of 6, 8 nats in 1 of 1 models.\n" in body
         )
+
+    def test_the_third_line_says_what_was_planted(self, benchmark):
+        body = body_of(replace(with_evidence(benchmark, JUDGED), planted=[PLANTED]))
+        ((_, finding),) = table(body, FINDING)
+        assert "It detects 0.31 in 8 of 10 studies; planted, 2 nats in 5 of 6." in finding
 
     def test_it_lies_in_the_folder_too(self, benchmark, tmp_path):
         write_benchmark(replace(benchmark, planted=[PLANTED]), tmp_path / "one")

@@ -1,13 +1,14 @@
 """How a benchmark's files name where it lies, and what lies in a folder."""
 
 import datetime
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from evenruler.publish.folder import BenchmarkFolder, render_card, write_benchmark
-from evenruler.publish.locate import BenchmarkListing, list_benchmarks, replace_location
+from evenruler.publish.locate import BenchmarkListing, as_table, list_benchmarks, replace_location
 from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
 
@@ -44,8 +45,29 @@ def folder(benchmark: BenchmarkFolder, tmp_path: Path) -> Path:
 
 def test_what_lies_there_is_listed(folder) -> None:
     assert list_benchmarks(folder) == [
-        BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender")
+        BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender", "not known")
     ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "verdict"),
+    [
+        ({"trial": None, "standard": "2-fold", "full": "1.5-fold"}, "at standard"),
+        ({"trial": None, "standard": None, "full": "1.5-fold"}, "at full"),
+        ({"trial": None, "standard": None, "full": None}, "no"),
+        ({"trial": "", "standard": ""}, "not known"),
+    ],
+)
+def test_the_size_at_which_a_verdict_can_come(
+    folder: Path, sizes: dict[str, str | None], verdict: str
+) -> None:
+    plan = {"sizes": {size: {"detects": detects} for size, detects in sizes.items()}}
+    (folder / "probes-jobs/plan.json").write_text(json.dumps(plan))
+    (listing,) = list_benchmarks(folder)
+    assert listing.verdict == verdict
+    head, line = as_table([listing]).splitlines()
+    assert head.split() == ["name", "version", "rows", "verdict", "title"]
+    assert line == f"probes-jobs  1.2.3       4  {verdict:<7}  Jobs and gender"
 
 
 def test_a_card_without_title_is_said(folder, error_of) -> None:

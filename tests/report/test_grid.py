@@ -4,7 +4,13 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement.figures import Verdict
-from evenruler.report.grid import InstrumentView, figures_by_model, make_figure_cell, rows_of
+from evenruler.report.grid import (
+    InstrumentView,
+    figures_by_model,
+    make_figure_cell,
+    rows_of,
+    verdict_count_sentences,
+)
 
 
 def view_of(record: dict[str, object], decimals: int | None = None) -> InstrumentView:
@@ -12,7 +18,8 @@ def view_of(record: dict[str, object], decimals: int | None = None) -> Instrumen
     row = {
         "figure": "gain",
         "model": "m",
-        "smallest": 0.1,
+        "bound": 0.1,
+        "verdict": "detected",
         **record,
     }
     figures = [make_figure_cell(row, columns)]
@@ -22,20 +29,18 @@ def view_of(record: dict[str, object], decimals: int | None = None) -> Instrumen
 @pytest.mark.parametrize(
     ("numbers", "shown"),
     [
-        ((0.574, 0.46, 0.719, 0.25), ("0.57", "[0.46, 0.72]", "0.25")),
-        ((0.021, 0.004, 0.048, 0.0394), ("0.021", "[0.004, 0.048]", "0.039")),
-        ((0.0021, 0.0004, 0.0048, 0.0039), ("0.002", "[0.000, 0.005]", "0.004")),
-        ((0.03, 0.01, 0.2, 0.0), ("0.03", "[0.01, 0.20]", "0.00")),
-        ((0.0, 0.0, 0.0, 0.0), ("0.00", "[0.00, 0.00]", "0.00")),
+        ((0.574, 0.46, 0.719), ("0.57", "[0.46, 0.72]")),
+        ((0.021, 0.004, 0.048), ("0.021", "[0.004, 0.048]")),
+        ((0.0021, 0.0004, 0.0048), ("0.002", "[0.000, 0.005]")),
+        ((0.03, 0.01, 0.2), ("0.03", "[0.01, 0.20]")),
+        ((0.0, 0.0, 0.0), ("0.00", "[0.00, 0.00]")),
     ],
 )
 def test_the_largest_number_of_a_cell_keeps_two_digits_where_they_fit(numbers, shown) -> None:
-    amount, low, high, control = numbers
-    (row,) = rows_of(
-        view_of({"value": amount, "low": low, "high": high, "placebo": control}), ["m"]
-    )
+    amount, low, high = numbers
+    (row,) = rows_of(view_of({"value": amount, "low": low, "high": high}), ["m"])
     (cell,) = row["cells"]
-    assert (cell["amount"], cell["interval"], cell["placebo"]) == shown
+    assert (cell["amount"], cell["interval"]) == shown
 
 
 def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
@@ -45,12 +50,47 @@ def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
     assert (cell["amount"], cell["interval"]) == ("0.002", "[0.001, 0.004]")
 
 
-def test_what_is_asserted_is_told_from_what_is_open() -> None:
-    marks = []
+def test_a_cell_is_drawn_by_the_first_word_of_its_verdict() -> None:
+    cells = []
     for verdict in Verdict:
-        (row,) = rows_of(view_of({"value": 1.0, "verdict": str(verdict)}), ["m"])
-        marks.append(row["cells"][0]["mark"])
-    assert marks == ["unfit", "open", "told", "told", "found"]
+        (row,) = rows_of(view_of({"value": 1.0, "verdict": str(verdict), "why": "So."}), ["m"])
+        cells += row["cells"]
+    assert [cell["mark"] for cell in cells] == [verdict.mark for verdict in Verdict]
+    assert [cell["verdict"] for cell in cells] == [
+        "detected",
+        "detected, below 0.1",
+        "below 0.1",
+        "inconclusive",
+        "descriptive",
+        "invalid",
+    ]
+    labels = [[line.label for line in cell["lines"]] for cell in cells]
+    assert labels[0] == ["detected", "compared", "sensitive"]
+    assert labels[-1] == ["invalid"]
+
+
+def test_a_cell_says_what_it_is_compared_with() -> None:
+    compared = {"percentile": 98.0, "alternatives": 351.0, "reference_set": "person nouns"}
+    (row,) = rows_of(view_of({"value": 1.0, **compared}), ["m"])
+    assert row["cells"][0]["compared"] == ("More than 98% of 351 alternatives from person nouns.")
+    for nothing in ({}, {**compared, "verdict": "invalid", "why": "It fails."}):
+        (row,) = rows_of(view_of({"value": 1.0, **nothing}), ["m"])
+        assert row["cells"][0]["compared"] == ""
+
+
+def test_how_many_would_be_detected_if_nothing_were_there() -> None:
+    """Only what has a p and is judged by it is a test."""
+    views = [view_of({"value": 1.0, "p": 0.01}) for _ in range(18)]
+    views += [
+        view_of({"value": 1.0, "p": 0.01, "verdict": verdict})
+        for verdict in ("descriptive", "invalid")
+    ]
+    views.append(view_of({"value": 1.0, "verdict": "inconclusive"}))
+    assert verdict_count_sentences(views) == (
+        "Of 21 headlines on models: 18 detected; 1 inconclusive; 1 descriptive; 1 invalid. "
+        "18 tests; 0.9 would say detected if nothing were there anywhere."
+    )
+    assert verdict_count_sentences([]) == "No headline has a verdict."
 
 
 def test_what_is_null_is_not_there() -> None:
@@ -58,7 +98,7 @@ def test_what_is_null_is_not_there() -> None:
         "set": None,
         "value": None,
         "low": float("nan"),
-        "smallest": float("nan"),
+        "bound": float("nan"),
     }
     row = {
         "figure": "gain_in_sd",
@@ -69,7 +109,7 @@ def test_what_is_null_is_not_there() -> None:
     cell = make_figure_cell({**row, **nothing}, [])
     assert cell.record == {"figure": "gain_in_sd", "n": 0, "why": ""}
     assert (cell.part, cell.model, cell.heading) == ("all", "", "gain in sd")
-    assert (cell.confirmatory, cell.verdict) == (False, "")
+    assert (cell.is_headline, cell.verdict) == (False, "")
 
 
 def test_figures_of_a_type_have_a_row_a_heading_and_part() -> None:
@@ -98,8 +138,8 @@ def test_that_nothing_was_measured_is_said_before_any_figure() -> None:
     unmeasured = view_of(
         {"value": 0.0, "verdict": str(Verdict.INVALID), "why": "All refused."}
     ).unmeasured
-    assert unmeasured == {"m": "invalid on this model: All refused."}
+    assert unmeasured == {"m": "invalid: All refused."}
     assert (
-        view_of({"value": 0.0, "verdict": str(Verdict.NO_EFFECT), "why": "It is small."}).unmeasured
+        view_of({"value": 0.0, "verdict": str(Verdict.BELOW), "why": "It is small."}).unmeasured
         == {}
     )

@@ -1,6 +1,7 @@
 """The report's page: whole, safe, and used in a real browser without network."""
 
 import base64
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import FigureHeading
+from evenruler.measurement.figures import Verdict
 from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import (
     Cell,
@@ -17,10 +19,12 @@ from evenruler.report.page import (
     Picture,
     Section,
     Table,
+    findings_table,
     gzip_base64,
     render_page,
 )
 from evenruler.report.pictures import PartDeclaration, draw_chart
+from evenruler.report.sentences import VERDICT_MEANINGS
 from tests import browser
 from tests.report.pages import unpacked
 
@@ -47,7 +51,7 @@ TABLE = Table(
     ["figure", "<m>"],
     [
         ["r", "0.83 [0.71, 0.91], n = 43"],
-        ["SC", Cell("0.30 <weak>", "open")],
+        ["SC", Cell("0.30 <weak>", "inconclusive")],
         [Cell("of any & every model", columns=2)],
     ],
     "A table's <title>",
@@ -73,8 +77,8 @@ def cell_of(model: str, amount: float, verdict: str) -> FigureCell:
         "value": amount,
         "low": amount - 0.2,
         "high": amount + 0.2,
-        "placebo": 0.25,
-        "smallest": 0.1,
+        "p": 0.01,
+        "bound": 0.1,
         "n": 9,
         "unit": "words",
         "verdict": verdict,
@@ -115,9 +119,9 @@ def page() -> str:
     hostile = Picture("Hostile", "", {**HOSTILE, "data": {"values": HOSTILE_ROWS}})
     picture = Picture("Bias", "A caption & more", draw_chart(BIAS, ASSOCIATIONS))
     view = instrument(
-        cell_of("b", 0.6, "effect"),
+        cell_of("b", 0.6, "detected"),
         cell_of("a", 0.3, "inconclusive"),
-        cell_of("c", -0.5, "invalid on this model"),
+        cell_of("c", -0.5, "invalid"),
         sections=(Section("One", "Text <b>", [TABLE, picture, hostile], "x"),),
     )
     shared = {"probes": [Section("About <all>", "More", [])]}
@@ -135,7 +139,7 @@ class TestText:
         assert "Text &lt;b&gt;" in page
         assert "Men &amp; &lt;women&gt;" in page
         assert "<td>0.83 [0.71, 0.91], n = 43</td>" in page
-        assert '<td class="mark open">0.30 &lt;weak&gt;</td>' in page
+        assert '<td class="mark inconclusive">0.30 &lt;weak&gt;</td>' in page
         assert '<td colspan="2">of any &amp; every model</td>' in page
         assert "Its &amp; caption in <code>code</code>" in page
 
@@ -158,11 +162,11 @@ class TestText:
 
     def test_says_each_amount_with_interval_control_and_verdict(self, page: str) -> None:
         body = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", page[page.index("<main") :])
-        assert re.search(r"0\.60\s+\[0\.40, 0\.80\]\s+placebo 0\.25\s+effect", body)
-        assert "Inconclusive on a; effect on b" not in body
-        assert "Effect on b; inconclusive on a; invalid on this model on c." in body
+        assert re.search(r"0\.60\s+\[0\.40, 0\.80\]\s+detected", body)
+        assert "Detected on b; inconclusive on a; invalid on c." in body
         assert (
-            "Of 3 headlines on models: 1 effect, 1 inconclusive, 1 invalid on this model." in page
+            "Of 3 headlines on models: 1 detected; 1 inconclusive; 1 invalid. 2 tests; 0.1 would "
+            "say detected if nothing were there anywhere." in page
         )
         assert "Descriptive only, without a verdict:" in body
 
@@ -184,8 +188,74 @@ class TestText:
     def test_a_mark_has_a_shape_of_its_own(self, page: str) -> None:
         """Colour alone tells nothing to those who cannot see it."""
         marks = re.findall(r'\.mark\.(\w+)::before \{ content: "(.*?)"', page)
-        assert [mark for mark, _ in marks] == ["found", "open", "unfit", "told"]
-        assert len({shape for _, shape in marks}) == 4
+        assert {mark for mark, _ in marks} == {verdict.mark for verdict in Verdict}
+        assert len({shape for _, shape in marks}) == 5
+
+    def test_no_verdict_is_green_or_red(self, page: str) -> None:
+        """A bias is no grade: hues of verdicts keep away from both, light and dark."""
+        for name in ("sure", "small", "open"):
+            for colour in re.findall(rf"--{name}: #(\w{{6}});", page):
+                red, green, blue = (int(colour[at : at + 2], 16) for at in (0, 2, 4))
+                assert blue == max(red, green, blue)
+        assert "--failed" not in page
+
+    def test_the_first_table_has_a_row_a_headline_by_verdict(self) -> None:
+        gain = FigureHeading(
+            "gain",
+            "gain",
+            "how much",
+            figure_type="headline",
+            says=["it gains {amount}", "it loses {amount}"],
+            size="{factor:.1f}",
+            measured_in="nats",
+            alternatives="pairs of themes",
+        )
+        row: dict[str, object] = {
+            "figure": "gain",
+            "value": 1.758,
+            "low": 1.1,
+            "high": 2.4,
+            "p": 0.001,
+            "bound": 0.693,
+            "detects": 1.065,
+            "percentile": 98.0,
+            "alternatives": 351.0,
+            "positive_control": "brides and monks",
+            "positive_value": 3.22,
+            "positive_low": 2.2,
+            "positive_p": 0.001,
+        }
+        invalid = {"verdict": "invalid", "why": "It fails.", "positive_p": 0.6}
+        cells = [
+            make_figure_cell({**row, "model": "c", **invalid}, [gain]),
+            make_figure_cell({**row, "model": "a", "verdict": "inconclusive"}, [gain]),
+            make_figure_cell({**row, "model": "b", "verdict": "detected"}, [gain]),
+        ]
+        table = findings_table([InstrumentView("x", "probes", "Jobs", "", [gain], cells)])
+        assert table is not None
+        rows = [[cell.text for cell in cells] for cells in table.cells]
+        assert rows[0] == [
+            "Jobs",
+            "b",
+            "It gains 5.8-fold [3.0, 11].",
+            "1.76 [1.10,\u00a02.40] nats",
+            "detected",
+            "98% of pairs of themes",
+            "2.9-fold",
+            "brides and monks: 25-fold, detected",
+        ]
+        assert [(texts[1], texts[4]) for texts in rows[1:]] == [
+            ("a", "inconclusive"),
+            ("c", "invalid"),
+        ]
+        assert rows[2][2:] == [
+            *("It fails.", "", "invalid", "", "", "brides and monks: 25-fold, not detected")
+        ]
+        assert findings_table([]) is None
+
+    def test_each_word_is_explained_on_the_page(self, page: str) -> None:
+        body = html.unescape(page)
+        assert [word for word, meaning in VERDICT_MEANINGS.items() if meaning not in body] == []
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +318,7 @@ class TestBrowser:
         assert [
             *cells[:6],
             cells[8],
-        ] == ["seed", "b", "spread", "0.6", "0.4", "0.8", "0.25"]
+        ] == ["seed", "b", "spread", "0.6", "0.4", "0.8", "0.1"]
 
     def test_a_table_sorts_and_saves(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file, "#probes-x")
@@ -266,7 +336,7 @@ class TestBrowser:
         lines = tab.run("parts.get('probes-x').table.csv()").splitlines()
         assert lines[0].startswith("part,model,figure,value,low,high,p,control")
         assert lines[-1].startswith(
-            "seed,c,spread,-0.5,-0.7,-0.3,,,0.25,,,,0.1,,,,9,words,invalid on this model,For "
+            "seed,c,spread,-0.5,-0.7,-0.3,0.01,,0.1,,,,,,,,,,,9,words,invalid,For "
         )
 
     def test_no_cell_that_is_saved_is_a_formula(self, tab: browser.Browser, file: Path) -> None:

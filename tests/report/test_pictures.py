@@ -128,15 +128,15 @@ class TestTables:
             "elite": True,
             "p": 0.0004,
             "words": ["sea", "sky"],
-            "verdict": str(Verdict.EFFECT),
+            "verdict": str(Verdict.DETECTED),
             "reason": None,
         }
         columns = ["value", "n", "elite", "p", "words", "verdict", "reason"]
         part = part_of("table", columns=columns, x="value", titles={"n": "replies"})
         table = write_table_part(part, pd.DataFrame([record]))
-        effect = Cell("effect", "found")
+        detected = Cell("detected", "detected")
         interval = "0.500 [0.250,\u00a00.750]"
-        row: list[str | Cell] = [interval, "1,200", "yes", "0.000", "sea, sky", effect, ""]
+        row: list[str | Cell] = [interval, "1,200", "yes", "0.000", "sea, sky", detected, ""]
         assert table == Table(["value", "replies", *columns[2:]], [row], "Title", "")
 
     def test_long_ones_are_cut_and_say_where_the_rest_is(self) -> None:

@@ -22,7 +22,7 @@ def cell_of(model: str, amount: float | None, verdict: str, **more: Any) -> Figu
         "verdict": verdict,
         **more,
     }
-    sample = {"smallest": 0.7, "n": 43, "levels": "43 attributes"}
+    sample = {"bound": 0.7, "n": 43, "facets": "43 attributes"}
     return make_figure_cell({**row, **sample}, [GAIN])
 
 
@@ -56,8 +56,8 @@ def rows_of(
 def test_what_each_column_says() -> None:
     shift = make_figure_cell({"figure": "level_shift", "model": "a", "value": 1.27}, [SHIFT])
     figures = [
-        cell_of("a", 1.342, "effect", placebo=0.697),
-        cell_of("b", -0.009, "no effect", placebo=-0.007),
+        cell_of("a", 1.342, "detected", detects=0.697),
+        cell_of("b", -0.009, "below", detects=1.1),
         shift,
     ]
     agreement = agreed(benchmark="jobs", other="other", kind="same trait", figure="r", value=0.61)
@@ -69,30 +69,30 @@ def test_what_each_column_says() -> None:
         "measures": "About jobs",
         "sample": "43 attributes",
         "reading": "-0.01 to 1.34 nats",
-        "placebos alone": "-0.01 to 0.70 nats",
+        "detects": "0.70 nats; 1.1 nats",
         "another wording moves it by": "1.27 SD",
         "planted bias": "It detects 2 nats.",
         "agreement with the same trait": "r 0.61",
-        "verdicts": "1 no effect, 1 effect (2 models)",
+        "verdicts": "1 detected; 1 below (2 models)",
     }
 
 
-def test_the_invalid_stand_first_and_those_without_a_verdict_last() -> None:
+def test_they_stand_in_the_order_of_their_verdicts() -> None:
     instruments = [
         instrument("none"),
-        instrument("sure", cell_of("a", 1.0, "effect")),
+        instrument("sure", cell_of("a", 1.0, "detected")),
         instrument("z", cell_of("a", 1.0, "inconclusive")),
     ]
-    invalid = instrument("bad", cell_of("a", None, "invalid on this model"))
+    invalid = instrument("bad", cell_of("a", None, "invalid"))
     assert [row["instrument"] for row in rows_of(*instruments, invalid)] == [
-        "bad",
-        "z",
         "sure",
+        "z",
+        "bad",
         "none",
     ]
 
 
 def test_what_was_not_measured_is_blank() -> None:
-    (row,) = rows_of(instrument("bad", cell_of("a", 9.0, "invalid on this model", placebo=3.0)))
-    blank = ("sample", "reading", "placebos alone", "another wording moves it by", "planted bias")
+    (row,) = rows_of(instrument("bad", cell_of("a", 9.0, "invalid", detects=3.0)))
+    blank = ("sample", "reading", "detects", "another wording moves it by", "planted bias")
     assert [row[name] for name in blank] == [""] * 5

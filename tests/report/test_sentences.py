@@ -1,194 +1,364 @@
-"""What a result says, sentence by sentence."""
+"""What a result says, line by line: every number of a row stands in its sentence."""
 
+import re
 from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import FigureHeading
-from evenruler.measurement.figures import with_extreme_units
+from evenruler.measurement.figures import Verdict, with_extreme_units
 from evenruler.report.sentences import (
     NOTHING,
-    headline_sentence,
-    of_planted,
+    VERDICT_MEANINGS,
+    WIDTH,
+    bound_text,
+    carriers_text,
+    describe_planted,
+    headline_lines,
     summarise_headlines,
+    two_digits,
+    wrap_line,
 )
+from tests.conftest import ROOT
 from tests.results.synthetic import gain_of
 
-SAYS = ["high ones are closer to men", "high ones are closer to women"]
 GAIN = FigureHeading(
-    "gain", "gain", "how much", says=SAYS, size="by a factor of {factor:.1f}", measured_in="nats",
-    ends=["men", "women"], not_shown="It does not show harm.",
-)  # fmt: skip
-RECORD = {
-    "value": 1.342, "low": 0.798, "high": 1.886, "placebo": 0.697, "specific": 1.342, "specific_low": 0.246,
-    "specific_high": 2.439, "p_effect": 0.021, "smallest": 0.693, "n": 43, "verdict": "effect", "why": "It is so.",
-    "highest_units": "carpenter, engineer", "lowest_units": "nurse, secretary",
-}  # fmt: skip
-NUMBERS = "1.34 nats [0.80, 1.89], placebo 0.70, beyond placebos [0.25, 2.44], p 0.021."
+    "gain",
+    "gain of men's words",
+    "how much",
+    says=[
+        "men's words gain {amount} on women's from an occupation of 10% men to one of 90%",
+        "women's words gain {amount} on men's from an occupation of 10% men to one of 90%",
+    ],
+    size="by a factor of {factor:.1f}",
+    measured_in="nats",
+    alternatives="pairs of other themes",
+    ends=["men", "women"],
+    not_shown="It does not show that the model treats people differently.",
+)
+ROW = {
+    "figure": "gain",
+    "model": "m",
+    "set": "next-word",
+    "value": 1.758,
+    "low": 1.1,
+    "high": 2.4,
+    "p": 0.0001,
+    "bound": 0.693,
+    "detects": 1.065,
+    "reference_set": "person nouns",
+    "alternatives": 351.0,
+    "percentile": 98.0,
+    "percentile_low": 95.0,
+    "percentile_high": 100.0,
+    "same_test": 0.03,
+    "positive_control": "brides and monks",
+    "positive_value": 3.22,
+    "positive_low": 2.25,
+    "positive_high": 4.17,
+    "positive_p": 0.0004,
+    "verdict": "detected",
+    "why": "The randomisation's p is below .05, and the interval leaves out 0.",
+}
+PLANTED = {
+    "figure": "gain",
+    "key": "set=next-word",
+    "plant": "gender",
+    "own": True,
+    "verdict": None,
+    "planted": [
+        {"dose": 8.0, "n": 1, "detected": 1, "opposite": 0},
+        {"dose": 2.0, "n": 6, "detected": 6, "opposite": 0},
+    ],
+}
 
 
-class TestSentence:
-    def test_direction_size_numbers_reason_and_ends(self) -> None:
-        ends = "Most men: carpenter, engineer; most women: nurse, secretary."
-        sentence = f"High ones are closer to men by a factor of 3.8: {NUMBERS} It is so. {ends}"
-        assert headline_sentence(RECORD, GAIN) == sentence
+def lines_of(words: FigureHeading | None = GAIN, **changes: Any) -> list[tuple[str, str]]:
+    row = {**ROW, **changes}
+    present = {name: content for name, content in row.items() if content is not None}
+    return [(line.label, line.text) for line in headline_lines(present, words, [PLANTED])]
+
+
+COMPARED = (
+    "compared",
+    "More than 98% [95, 100] of 351 pairs of other themes. (Of 100 such, the same test detects 3.)",
+)
+SENSITIVE = (
+    "sensitive",
+    "It detects 2.9-fold in 8 of 10 studies; planted, 2 nats in 6 of 6. Brides and monks: 25-fold, "
+    "detected.",
+)
+
+
+class TestHeadline:
+    def test_three_lines_with_all_numbers(self) -> None:
+        claim = (
+            "Men's words gain 5.8-fold [3.0, 11] on women's from an occupation of 10% men to one "
+            "of 90%."
+        )
+        assert lines_of() == [("detected", claim), COMPARED, SENSITIVE]
 
     def test_the_other_direction(self) -> None:
-        assert headline_sentence({**RECORD, "value": -1.0}, GAIN).startswith(
-            "High ones are closer to women by a factor of 2.7: -1"
+        (_, claim), *_ = lines_of(value=-1.0, low=-1.5, high=-0.3)
+        assert claim.startswith("Women's words gain 2.7-fold [1.3, 4.5] on men's")
+
+    def test_both_words_with_the_bound_and_the_note(self) -> None:
+        (label, claim), *_ = lines_of(
+            value=0.35, low=0.2, high=0.5, verdict="detected, below", note="Nurses carry it."
+        )
+        assert label == "detected, below 2-fold"
+        assert claim.startswith("Men's words gain 1.4-fold [1.2, 1.6]")
+        assert claim.endswith("90%. Nurses carry it.")
+
+    def test_what_is_not_detected_has_no_direction(self) -> None:
+        small = {"value": 0.15, "low": -0.2, "high": 0.5, "p": 0.3}
+        first, *rest = lines_of(verdict="below", **small)
+        assert first == (
+            "below 2-fold",
+            "Gain of men's words: 1.2-fold [0.82, 1.6]; less than 2-fold either way.",
+        )
+        assert rest == [COMPARED, SENSITIVE]
+        first, *rest = lines_of(verdict="inconclusive", **{**small, "high": 0.9})
+        assert first == (
+            "inconclusive",
+            "Gain of men's words: 1.2-fold [0.82, 2.5], p 0.3; neither detected nor below 2-fold.",
+        )
+        assert rest == [COMPARED, SENSITIVE]
+
+    def test_why_nothing_can_be_detected(self) -> None:
+        why = "Nothing can be detected: keys are alike. Not below 0.69: the interval reaches."
+        (_, claim), *_ = lines_of(verdict="inconclusive", p=None, why=why)
+        assert claim == (
+            "Gain of men's words: 5.8-fold [3.0, 11]; neither detected nor below 2-fold. Nothing "
+            "can be detected: keys are alike."
         )
 
-    @pytest.mark.parametrize(
-        ("size", "value", "start"),
-        [
-            ("by {size:.0f} percentage points", -17.65, "b by 18 percentage points: "),
-            ("by {points:.0f} percentage points", 0.25, "a by 25 percentage points: "),
-            ("in {share:.0f}% of pairs", 0.2, "a in 60% of pairs: "),
-        ],
-    )
-    def test_sizes(self, size: str, value: float, start: str) -> None:
-        words = FigureHeading(
-            "f",
-            "f",
-            "m",
-            says=["a", "b"],
-            size=size,
+    def test_what_is_described_or_invalid(self) -> None:
+        why = "A number without a test: two sentences."
+        assert lines_of(verdict="descriptive", why=why, percentile=None) == [
+            ("descriptive", f"Gain of men's words: 5.8-fold [3.0, 11]. {why}")
+        ]
+        assert lines_of(verdict="descriptive", why=why)[1:] == [COMPARED]
+        failed = "Its validity check fails: all replies are the same."
+        assert lines_of(verdict="invalid", why=failed) == [("invalid", failed)]
+        nothing: dict[str, Any] = dict.fromkeys(("value", "low", "high"))
+        nothing |= {"why": "A number without a test: none.", "reason": "no word was scored"}
+        claim = ("descriptive", "No number: no word was scored.")
+        assert lines_of(verdict="descriptive", **nothing) == [claim]
+
+    def test_what_is_missing_says_so(self) -> None:
+        _, compared, sensitive = lines_of(
+            percentile=None, same_test=None, positive_control=None, detects=None, set="other"
         )
-        assert (
-            headline_sentence({"value": value, "verdict": "not specific", "why": ""}, words)
-            .lower()
-            .startswith(start)
+        assert compared == ("compared", "With nothing: no reference set was asked.")
+        assert sensitive == (
+            "sensitive",
+            "What it would detect is not known. No positive control was asked.",
         )
+        _, compared, sensitive = lines_of(percentile_low=None, same_test=None, positive_p=0.2)
+        assert compared[1] == "More than 98% of 351 pairs of other themes."
+        assert sensitive[1].endswith("Brides and monks: 25-fold, not detected.")
+
+    def test_without_words_the_value_as_it_is(self) -> None:
+        claim, compared, sensitive = lines_of(None)
+        assert claim[1] == "Gain: 1.8 [1.1, 2.4]."
+        assert compared[1].startswith("More than 98% [95, 100] of 351 alternatives from person")
+        assert sensitive[1].startswith("It detects 1.1 in 8 of 10")
 
     @pytest.mark.parametrize(
-        ("changes", "sentence"),
+        ("size", "measured_in", "value", "claim", "bound"),
         [
-            ({"verdict": "inconclusive"}, f"{NUMBERS} It is so."),
-            ({"verdict": "invalid on this model"}, "It is so."),
-            ({"value": None, "why": "", "reason": "no words"}, "no words"),
+            ("by {size:.0f} points", "points", -17.65, "B by 18 points [10, 25].", "0.69 points"),
+            ("by {points:.0f} points", "", 0.25, "A by 25 points [-2500, -1000].", "69 percentage"),
+            ("in {share:.0f}% of pairs", "", 0.2, "A in 60% of pairs [-1200, -450].", "84%"),
         ],
-        ids=["not found has no direction", "invalid is not stated", "without a value the reason"],
     )
-    def test_what_is_no_effect(self, changes: dict[str, Any], sentence: str) -> None:
-        assert headline_sentence({**RECORD, **changes}, GAIN) == sentence
+    def test_units_of_headings(
+        self, size: str, measured_in: str, value: float, claim: str, bound: str
+    ) -> None:
+        """A clause without a place for the amount ends with it, as `size` writes it."""
+        words = FigureHeading("f", "f", "m", says=["a", "b"], size=size, measured_in=measured_in)
+        (_, text), *_ = lines_of(words, value=value, low=-25.0, high=-10.0)
+        assert text == claim
+        assert bound_text(0.69, words).startswith(bound)
+
+
+EVERY_VERDICT = [
+    {"verdict": "detected"},
+    {"verdict": "detected, below", "low": 0.1, "high": 0.6},
+    {"verdict": "below", "low": -0.1, "high": 0.6},
+    {"verdict": "inconclusive", "low": -0.1},
+]
+
+
+@pytest.mark.parametrize("changes", EVERY_VERDICT, ids=str)
+def test_every_number_stands_in_its_sentence_of_at_most_30_words(changes: dict[str, Any]) -> None:
+    """Section 12, test 23: bound, value, interval, percentile and its interval, number of
+    alternatives and how many pass, power, doses, and the control.
+    """
+    lines = lines_of(**changes)
+    whole = " ".join(f"{label} {text}" for label, text in lines)
+    numbers = ["98%", "[95, 100]", "351", "detects 3", "2.9-fold", "2 nats in 6 of 6", "25-fold"]
+    if changes["verdict"] != "detected":
+        numbers.append("2-fold")
+    numbers += ["5.8-fold ["]
+    assert [number for number in numbers if number not in whole] == []
+    for _, text in lines:
+        for sentence in re.split(r"(?<=[.)]) ", text):
+            assert len(sentence.split()) <= 30
+
+
+@pytest.mark.parametrize("changes", EVERY_VERDICT, ids=str)
+def test_lines_are_at_most_80_columns_with_their_text_below_itself(changes: dict[str, Any]) -> None:
+    for line in summarise_headlines([{**ROW, **changes}], [GAIN]):
+        first, *others = wrap_line(str(line), indent=2)
+        assert all(len(text) <= WIDTH == 80 for text in (first, *others))
+        assert all(text.startswith(" " * (16 if line.label else 4)) for text in others)
+    assert wrap_line("detected      It is so.", indent=2) == ["  detected      It is so."]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(5.76, "5.8"), (2.999, "3.0"), (25.1, "25"), (149.6, "150"), (0.815, "0.81"), (0.0004, "0.000"),
+     (-0.04, "-0.040"), (-0.0001, "0.000"), (0.0, "0"), (1.0, "1.0")],
+)  # fmt: skip
+def test_numbers_have_two_digits(number: float, text: str) -> None:
+    assert two_digits(number) == text
+
+
+def test_each_word_has_one_sentence() -> None:
+    words = {word.partition(" ")[0] for word in VERDICT_MEANINGS}
+    assert words == {word for verdict in Verdict for word in verdict.words}
+
+
+def test_the_page_on_reading_has_the_same_sentences() -> None:
+    page = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
+    rows = [f"| `{word}` | {meaning} |" for word, meaning in VERDICT_MEANINGS.items()]
+    assert [row for row in rows if row not in page] == []
+
+
+def test_who_carries_it() -> None:
+    ends = {"highest_units": "carpenter, engineer", "lowest_units": "nurse, secretary"}
+    text = "Most men: carpenter, engineer; most women: nurse, secretary."
+    assert carriers_text({**ROW, **ends}, GAIN) == text
+    assert carriers_text({**ROW, **ends, "verdict": "inconclusive"}, GAIN) == ""
+    assert carriers_text(ROW, GAIN) == ""
 
 
 def gains(**changes_by_set: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows of gains on one model, by template set."""
-    row = {"figure": "gain", "model": "m", **RECORD}
-    return [{**row, "set": name, **changes} for name, changes in changes_by_set.items()]
+    return [{**ROW, "set": name, **changes} for name, changes in changes_by_set.items()]
+
+
+def summary(rows: list[dict[str, Any]], headings: list[FigureHeading]) -> list[tuple[str, str]]:
+    return [(line.label, line.text) for line in summarise_headlines(rows, headings)]
 
 
 class TestSummary:
-    def test_the_largest_three_effects_then_what_they_do_not_show(self) -> None:
+    def test_one_headline_has_three_lines_and_what_it_does_not_show(self) -> None:
+        lines = summary([ROW], [GAIN])
+        labels = [label for label, _ in lines]
+        assert labels == ["detected", "compared", "sensitive", ""]
+        assert lines[3][1] == "It does not show that the model treats people differently."
+
+    def test_the_largest_three_then_the_others_in_a_line(self) -> None:
         values = zip("abcd", (1, 4, 3, -2), strict=True)
         rows = gains(**{name: {"value": value} for name, value in values})
-        lines = summarise_headlines(rows, [GAIN])
-        assert [line[:17] for line in lines[:3]] == [
-            "EFFECT, gain (b):",
-            "EFFECT, gain (c):",
-            "EFFECT, gain (d):",
+        lines = summary(rows, [GAIN])
+        claims = [text for label, text in lines if label == "detected"]
+        assert [text[:23] for text in claims] == [
+            "gain of men's words (b)",
+            "gain of men's words (c)",
+            "gain of men's words (d)",
+            "1 more: gain of men's w",
         ]
-        assert lines[3:] == ["EFFECT, 1 more: gain (a). It is so.", "It does not show harm."]
+        assert claims[3] == "1 more: gain of men's words (a)."
+        assert len(lines) == 3 * 3 + 1 + 1
 
-    def test_headlines_of_another_verdict_share_a_line(self) -> None:
-        no_effect = {"verdict": "no effect", "why": "x"}
+    def test_verdicts_stand_in_their_order(self) -> None:
+        """The detected first; what is invalid shares a line a reason and shows no number."""
+        failed = {"verdict": "invalid", "why": "It fails."}
         rows = gains(
-            a=no_effect,
-            b=no_effect,
-            c={**no_effect, "why": "y"},
+            a=failed,
+            b={"verdict": "inconclusive", "value": 0.1},
+            c={"verdict": "below", "value": 0.1},
+            d={},
+            e=failed,
         )
-        assert summarise_headlines(rows, [GAIN]) == ["NO EFFECT, 3 headlines: gain (a; b; c). x y"]
-
-    def test_headings_and_dimensions_tell_headlines_apart(self) -> None:
-        """Names and parts of figures hold commas of their own."""
-        headings = [
-            FigureHeading("change", "`they`, gender", "m", {"cue": "gender"}),
-            FigureHeading("nonresponse_change", "unanswered, gender", "m", {"cue": "gender"}),
-        ]
-        dimensions = {"prompt_format": "chat", "readout": "choice", "cue": "gender"}
-        rows = [
-            {"figure": heading.figure, "model": "m", **dimensions, **RECORD} for heading in headings
-        ]
-        for row in rows:
-            row["verdict"] = "inconclusive"
-        headlines = (
-            "2 headlines: `they`, gender (chat, choice); unanswered, gender (chat, choice). It "
-            "is so."
-        )
-        assert summarise_headlines(rows, headings) == [f"INCONCLUSIVE, {headlines}"]
+        lines = summary(rows, [GAIN])
+        verdicts = [label for label, _ in lines if label not in ("compared", "sensitive", "")]
+        assert verdicts == ["detected", "below 2-fold", "inconclusive", "invalid"]
+        both = "gain of men's words (a); gain of men's words (e): It fails."
+        assert lines[-2] == ("invalid", both)
 
     def test_methods_of_one_model_are_told_apart(self) -> None:
-        rows = [{**row, "method": method} for method in ("mlm", "head") for row in gains(a={})]
-        starts = [line.partition(":")[0] for line in summarise_headlines(rows, [GAIN])]
-        assert starts[:2] == ["EFFECT, gain (a, m (head))", "EFFECT, gain (a, m (mlm))"]
+        rows = [{**ROW, "method": method} for method in ("mlm", "head")]
+        starts = [text.partition(": ")[0] for label, text in summary(rows, [GAIN])]
+        assert starts[0] == "gain of men's words (next-word, m (head))"
 
-    def test_a_reason_that_goes_on_in_another_is_said_once(self) -> None:
-        whys = {"a": "It fails.", "b": "It fails. Left out: a.", "c": "It fails twice."}
-        open_rows = {name: {"verdict": "inconclusive", "why": why} for name, why in whys.items()}
-        rows = gains(**open_rows)
-        (line,) = summarise_headlines(rows, [GAIN])
-        assert line.endswith("). It fails. Left out: a. It fails twice.")
+    def test_all_invalid_or_nothing_judged(self) -> None:
+        invalid = {"verdict": "invalid", "why": "All replies are empty."}
+        line = ("invalid", "All replies are empty.")
+        assert summary(gains(a=invalid, b=invalid), [GAIN]) == [line]
+        descriptive = {"figure": "spread", "model": "m", "value": 1.0}
+        assert summary([{**descriptive, **invalid}], []) == [line]
+        assert summary([descriptive], [GAIN]) == [("", NOTHING)]
 
-    def test_the_invalid_ones_first(self) -> None:
-        rows = gains(a={}, b={"verdict": "invalid on this model"})
-        first, *_ = summarise_headlines(rows, [GAIN])
-        assert first == "INVALID ON THIS MODEL, gain (b): It is so."
-
-    def test_why_nothing_was_measured_also_without_a_headline(self) -> None:
-        why = "All replies are empty."
-        rows = gains(a={"verdict": "invalid on this model", "why": why})
-        assert summarise_headlines(rows, []) == [f"INVALID ON THIS MODEL: {why}"]
-
-    def test_where_nothing_has_a_verdict(self) -> None:
-        rows = [{"figure": "gain", "model": "m", "value": 1.0}]
-        assert summarise_headlines(rows, [GAIN]) == [NOTHING]
+    def test_a_line_never_depends_on_another_model(self) -> None:
+        """Section 12, test 22: nor on another headline of the model, but for its name."""
+        alone = summary([ROW], [GAIN])[:3]
+        both = summary([ROW, {**ROW, "set": "other", "value": 0.1, "verdict": "below"}], [GAIN])
+        assert both[0] == ("detected", f"gain of men's words (next-word): {alone[0][1]}")
+        assert both[1:3] == alone[1:]
 
 
 class TestPlanted:
-    OWN: ClassVar = {
-        "plant": "gender",
-        "own": True,
-        "by": "gender",
-        "verdict": "no effect",
-        "threshold": None,
-        "low": -0.1,
-        "high": 0.1,
+    OTHER: ClassVar = {
+        **PLANTED,
+        "own": False,
+        "plant": "mood",
+        "planted": [{"dose": 2.0, "n": 6, "detected": 1, "opposite": 2}],
     }
 
-    def test_what_was_held_against_nothing_of_its_own_says_nothing(self) -> None:
-        assert of_planted([]) == of_planted([{**self.OWN, "own": False, "verdict": "effect"}]) == ""
+    def test_counts_by_dose_and_of_other_plants(self) -> None:
+        text = (
+            "Of a planted association (gender) it detects 2 nats in 6 of 6, 8 nats in 1 of 1 models"
+        )
+        assert describe_planted([PLANTED]) == f"{text}."
+        assert describe_planted([PLANTED, self.OTHER]) == (
+            f"{text}; another plant changes it in 3 of 6."
+        )
+
+    def test_the_most_sensitive_headline_counts(self) -> None:
+        deaf = {**PLANTED, "key": "set=a", "planted": [{"dose": 2.0, "n": 6, "detected": 0}]}
+        assert describe_planted([deaf, PLANTED]) == describe_planted([PLANTED])
+
+    def test_without_a_plant_of_its_construct_there_is_nothing_to_say(self) -> None:
+        assert describe_planted([]) == describe_planted([self.OTHER]) == ""
+
+    def test_what_is_not_known(self) -> None:
+        assert describe_planted([{**PLANTED, "verdict": "invalid", "planted": []}]) == (
+            "The benchmark's sensitivity to planted associations (gender) is unknown: it is "
+            "invalid on these models."
+        )
+        assert describe_planted([{**PLANTED, "planted": []}]).startswith("No model with a planted")
 
     @pytest.mark.parametrize(
-        ("changes", "sentence"),
+        ("counts", "text"),
         [
-            ({}, "The benchmark does not respond to a planted association (gender)."),
-            (
-                {"low": 0.05},
-                "The benchmark responds to a planted association, too weakly to detect it in one "
-                "model (gender).",
-            ),
-            (
-                {"high": -0.05},
-                "The benchmark responds to a planted association with the opposite sign (gender).",
-            ),
-            (
-                {"verdict": "invalid on this model", "threshold": 2.0},
-                "The benchmark's sensitivity to planted associations (gender) is unknown: it is "
-                "invalid on these "
-                "models.",
-            ),
+            ([(1.0, 3, 0), (2.0, 6, 5), (8.0, 1, 1)], "planted, 2 nats in 5 of 6."),
+            ([(2.0, 6, 4), (8.0, 1, 0)], "planted, 8 nats in 0 of 1."),
+            ([], "It detects 2.9-fold in 8 of 10 studies."),
         ],
     )
-    def test_what_finds_none_of_its_own_says_so(
-        self, changes: dict[str, Any], sentence: str
+    def test_the_third_line_takes_any_doses(
+        self, counts: list[tuple[float, int, int]], text: str
     ) -> None:
-        assert of_planted([{**self.OWN, **changes}]) == sentence
-
-    def test_the_smallest_dose_of_any_headline_counts(self) -> None:
-        rows = [{**self.OWN, "threshold": dose} for dose in (8.0, None, 2.0)]
-        assert of_planted(rows) == "The benchmark detects a planted association of 2 nats (gender)."
+        """The smallest that 8 of 10 models show, or else the largest."""
+        doses = [{"dose": dose, "n": n, "detected": detected} for dose, n, detected in counts]
+        *_, sensitive = headline_lines(ROW, GAIN, [{**PLANTED, "planted": doses}])
+        assert text in sensitive.text
 
 
 def test_units_are_named_from_either_end() -> None:

@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.probes.schemas import HEADLINES
+from evenruler.measurement.figures import unit_means
+from evenruler.measurement.inputs import Floats
+from evenruler.measurement.verdicts import HeadlineTest
 from evenruler.publish.manifest import KIND
 from evenruler.results.record import (
     Heading,
@@ -17,6 +20,7 @@ from evenruler.results.record import (
     Result,
 )
 from evenruler.results.store import StoredResult, read_stored_result, write_result
+from tests.instruments.fifth.pairs.diagnose import preference_test
 
 BENCHMARK = "probes-made-up"
 
@@ -36,20 +40,26 @@ def figure_row(figure: str, value: float | None, model: str = "one", **more: Any
 CONFIRMED = {
     "low": 0.4,
     "high": 0.8,
-    "placebo": 0.2,
-    "specific": 0.6,
-    "specific_low": 0.2,
-    "specific_high": 1.0,
-    "smallest": 0.05,
-    "detectable": 0.6,
     "p": 0.001,
-    "p_effect": 0.002,
-    "p_denial": 1.0,
-    "levels": "20 attributes, 8 templates",
-    "verdict": "effect",
-    "why": "Beyond placebos it is [0.2, 1], surely above 0.05.",
+    "null": "criterion randomised",
+    "facets": "20 attributes, 8 templates",
+    "bound": 0.05,
+    "detects": 0.6,
+    "reference_set": "person nouns",
+    "alternatives": 40.0,
+    "percentile": 90.0,
+    "percentile_low": 80.0,
+    "percentile_high": 100.0,
+    "same_test": 0.03,
+    "positive_control": "brides and monks",
+    "positive_value": 3.0,
+    "positive_low": 2.0,
+    "positive_high": 4.0,
+    "positive_p": 0.001,
+    "verdict": "detected",
+    "why": "The randomisation's p is below .05, and the interval leaves out 0.",
 }
-"""The rest of a confirmatory figure."""
+"""The rest of a headline that is detected."""
 
 
 def synthetic(name: str = "one", **changes: Any) -> Result:
@@ -124,25 +134,20 @@ def as_measured(result: Result) -> Result:
 def gain_of(
     label: str, slope: float = 1.0, sharper: float = 1.0, figure: str = "spread"
 ) -> pd.DataFrame:
-    """What a gain of probes is made of: 12 attributes, 4 templates, 8 words of two groups, 12
-    placebo lists.
+    """What a gain of probes is made of: 12 attributes, 4 templates, 8 words of two groups.
 
     Words of a group lie `slope` apart from the others' over 80 points of the axis, with noise of
     .02 that all share.
     """
     random, rows = np.random.default_rng(3), []
-    lists = {f"list-{number}": random.normal(0, 0.1) for number in range(12)}
     words = [(f"word-{number}", "words", 1) for number in range(4)]
     words += [(f"word-{number}", "words", -1) for number in range(4, 8)]
-    for name in lists:
-        words += [(f"{name}-{number}", name, 0) for number in range(3)]
     for place, axis in enumerate(np.linspace(5, 95, 12)):
         unit = f"unit-{place:02}"
         common = random.normal()
         for template in range(4):
             for word, group, pole in words:
-                lean = slope * pole / 2 + lists.get(group, 0.0)
-                along = (axis - 50) / 80 * lean
+                along = (axis - 50) / 80 * slope * pole / 2
                 value = sharper * (along + common + random.normal(0, 0.02))
                 rows.append((unit, f"template-{template}", word, group, pole, axis, value))
     frame = pd.DataFrame(
@@ -154,6 +159,21 @@ def gain_of(
         figure=figure,
         rows="rows of " + frame["unit"],
     )
+
+
+def contrast_gains(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
+    """`contrast` of a made-up family: the difference of two gains of `gain_of`, over attributes."""
+    gains = [_unit_gains(rows) for rows in (first, second)]
+    difference: Floats = (gains[0] - gains[1]).to_numpy(dtype=np.float64)
+    return preference_test(difference, bound)
+
+
+def _unit_gains(rows: pd.DataFrame) -> "pd.Series[float]":
+    """What each attribute adds to a gain, times their number: the mean of these is the gain."""
+    apart = unit_means(rows, ["unit"])
+    axis = rows.groupby("unit")["axis_position"].first().reindex(apart.index)
+    centred = axis - axis.mean()
+    return 80 * apart * centred / (centred**2).mean()
 
 
 def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> StoredResult:

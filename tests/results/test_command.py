@@ -16,7 +16,7 @@ from evenruler.results.store import read_all
 from evenruler.results.view import difference_lines
 from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 
-UNFIT = {**CONFIRMED, "verdict": "invalid on this model", "why": "It fails | a bar.", "value": -0.6}
+UNFIT = {**CONFIRMED, "verdict": "invalid", "why": "It fails | a bar.", "value": -0.6}
 
 
 @pytest.fixture
@@ -56,32 +56,30 @@ def test_markdown_shows_both_tables(results, run):
     lines = out.splitlines()
     assert lines[0] == "# probes-made-up 1.0.0"
     assert "| figure | one | three | two |" in lines
-    assert "0.600 [0.400, 0.800]; placebo 0.200; effect" in out
-    assert "| figure | A | B | A - B | beyond placebos | p | verdict |" in lines
+    assert "0.600 [0.400, 0.800]; more than 90% of its reference set; detected" in out
+    assert "| figure | A | B | A - B [95%] | p | verdict |" in lines
     endings = [line.split(" | ")[-1] for line in lines[-3:]]
     assert [ending.rstrip(" |").partition(".")[0] for ending in endings] == [
-        "invalid on this model: three",
+        "invalid: three",
         "one: more than two",
-        "invalid on this model: three",
+        "invalid: three",
     ]
-    assert lines.index("- three: invalid on this model: It fails \\| a bar.") < lines.index(
-        "## Figures, placebos, verdicts"
+    assert lines.index("- three: invalid: It fails \\| a bar.") < lines.index(
+        "## Figures and verdicts"
     )
     assert lines[-2].startswith("| spread:set=seed | one: 0.600 | two: 0.600 | 2.0")
-    answers = lines[: lines.index("## Figures, placebos, verdicts")]
+    answers = lines[: lines.index("## Figures and verdicts")]
     contrasts = [line for line in answers if " minus " in line]
-    assert contrasts[1].startswith(
-        "- one minus two: EFFECT, Spread (seed): Larger for one than for two: 2.00, placebo 0.00, "
-        "beyond placebos ["
-    )
+    assert contrasts[1].startswith("- one minus two: one: more than two; Spread (seed): 2.0 [")
 
 
 def test_a_difference_without_a_sign_has_no_larger_side(results):
     """A spread of concepts, as SAGED compares it."""
     stored_results = read_all(results)
-    comparisons = compare(stored_results).assign(verdict=DIFFER)
+    comparisons = compare(stored_results).assign(says=DIFFER)
     _, line, _ = difference_lines(stored_results, comparisons)
-    assert line[1].startswith("EFFECT, Spread (seed): 2.00, placebo 0.00, beyond placebos [")
+    assert line[1].startswith("not alike; Spread (seed): 2.0 [")
+    assert line[1].endswith(", p 0.00049.")
 
 
 def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
@@ -111,7 +109,7 @@ def test_json_and_csv_hold_all(results, run):
     assert [len(content[key]) for key in ("figures", "comparisons")] == [6, 3]
     assert content["comparisons"][0]["note"] is None
     table = pd.read_csv(StringIO(run("compare", results, "--format", "csv")[1]))
-    assert table["verdict"].tolist()[1] == "one: more than two"
+    assert table["says"].tolist()[1] == "one: more than two"
 
 
 def test_no_cell_of_the_csv_is_a_formula(results, run, monkeypatch):
@@ -189,7 +187,7 @@ class TestPage:
             assert word not in text
         page = Page(text)
         assert not page.open
-        for words in ("effect", "invalid on this model: three. It fails | a bar."):
+        for words in ("detected", "invalid: three. It fails | a bar."):
             assert words in page.texts
         assert any(text.startswith("one: more than two. ") for text in page.texts)
         models = [model["data-model"] for model in page.all("td") if "data-model" in model]
@@ -200,10 +198,10 @@ class TestPage:
         assert len(page.all("main")) == 1
         assert all("scope" in th for th in page.all("th"))
         page_text = " ".join(filter(None, page.texts))
-        assert "0.600 [0.400, 0.800] placebo 0.200; beyond it 0.600" in page_text
+        assert "0.600 [0.400, 0.800] More than 90% [80, 100] of 40 alternatives" in page_text
         assert all(svg["aria-hidden"] for svg in page.all("svg"))  # the words beside say the same
 
-    def test_draws_value_interval_and_placebo_on_one_axis(self, text):
+    def test_draws_values_and_intervals_on_one_axis(self, text):
         """Values .6, -.6 and ends .4 and .8 lie on an axis from -1 to 1: .6 at 80% of what the
         margins leave."""
 
@@ -213,8 +211,6 @@ class TestPage:
         page = Page(text)
         values = [circle["cx"] for circle in page.all("circle")]
         assert values == [place(0.8), place(0.2), place(0.8)]
-        placebos = [line["x1"] for line in page.all("line") if line["class"] == "placebo"]
-        assert placebos == [place(0.6)] * 3
 
 
 def test_comparing_loads_no_heavy_library(results):

@@ -1,14 +1,23 @@
 import dataclasses
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.measurement.figures import UNTOLD, Verdict
+from evenruler.measurement.figures import UNKNOWN, Verdict
 from evenruler.publish.manifest import KIND
-from evenruler.results.comparison import compare
+from evenruler.results import comparison
+from evenruler.results.comparison import DIFFER, compare
 from evenruler.results.store import StoredResult
-from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
+from tests.results.synthetic import (
+    CONFIRMED,
+    contrast_gains,
+    figure_row,
+    gain_of,
+    stored,
+    synthetic,
+)
 
 
 def only(frame):
@@ -22,7 +31,7 @@ def of_gain(tmp_path, name, slope, sharper=1.0, verdict_fields=CONFIRMED, **chan
         "gain",
         sharper * slope,
         name,
-        **{**verdict_fields, "smallest": 0.693},
+        **{**verdict_fields, "bound": 0.693},
     )
     result = synthetic(name, figures=[figure_row("alpha", 0.9, name), gain], **changes)
     return stored(tmp_path, result, gain_of(name, slope, sharper, "gain"))
@@ -34,62 +43,84 @@ def pair(tmp_path, **changes):
 
 
 class TestHeadlines:
-    """The family's own `contrast`, of made-up probes."""
+    """By `contrast_gains`: the mean over 12 attributes, signs randomised over them."""
 
     def test_a_model_that_is_more_biased_is_named(self, tmp_path):
         row = only(compare(pair(tmp_path)))
-        assert row["verdict"] == "one: more than two"
+        assert (row["verdict"], row["says"]) == ("detected", "one: more than two")
         assert (row["first_value"], row["second_value"]) == (3.0, 1.0)
         assert row["difference"] == pytest.approx(2.0, abs=0.2)
-        assert row["specific_low"] < row["difference"] < row["specific_high"]
-        assert (row["n"], row["smallest"]) == (12, 0.693)
-        assert row["p"] < 0.05
+        assert 0 < row["low"] < row["difference"] < row["high"]
+        assert (row["n"], row["bound"]) == (12, 0.693)
+        assert row["p"] == 2 / 2**12
+        assert row["null"] == "which sentence of a pair is the first, randomised in 12 pairs"
         folder = tmp_path / "turned"
         turned = of_gain(folder, "one", 1.0), of_gain(folder, "two", 3.0)
-        assert only(compare(turned))["verdict"] == "two: more than one"
+        assert only(compare(turned))["says"] == "two: more than one"
 
-    def test_one_that_says_the_same_twice_as_sharply_says_no_more(self, tmp_path):
-        row = only(
-            compare([of_gain(tmp_path, "one", 1.0, sharper=2.0), of_gain(tmp_path, "two", 1.0)])
+    def test_what_differs_little_is_below_the_bound_that_both_controls_reach(self, tmp_path):
+        alike = [of_gain(tmp_path, "one", 1.05), of_gain(tmp_path, "two", 1.0)]
+        row = only(compare(alike))
+        assert (row["verdict"], row["says"]) == (
+            "detected, below",
+            "one: more than two, below 0.693",
         )
-        assert row["verdict"] == "same within 0.693"
-        assert row["difference"] == pytest.approx(0, abs=0.05)
+        same = [of_gain(tmp_path / "same", "one", 1.0), of_gain(tmp_path / "same", "two", 1.0)]
+        assert only(compare(same))["says"] == "below 0.693"
 
-    def test_several_are_corrected_together_by_holm(self, tmp_path):
-        """A second set in which the models are alike makes p of the first twice as large."""
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"positive_value": 0.6, "positive_low": 0.5, "positive_high": 0.7},
+            {"positive_value": None},
+            {"positive_control": "kings and nuns"},
+        ],
+        ids=["one reads less than the bound", "one was not asked", "they asked another"],
+    )
+    def test_without_a_control_of_both_nothing_is_below(self, tmp_path, changes):
+        weak = {**CONFIRMED, **changes}
+        fields = {name: field for name, field in weak.items() if field is not None}
+        same = [
+            of_gain(tmp_path, "one", 1.0),
+            of_gain(tmp_path, "two", 1.0, verdict_fields=fields),
+        ]
+        assert only(compare(same))["says"] == "inconclusive"
+
+    def test_each_is_judged_by_itself(self, tmp_path):
+        """Section 12, test 22: other headlines of the pair, and other results, change nothing."""
+        alone = only(compare(pair(tmp_path)))
         results = []
-        for name, slope in (("one", 3.0), ("two", 1.0)):
-            gain = figure_row("gain", slope, name, **{**CONFIRMED, "smallest": 0.693})
+        for name, slope in (("one", 3.0), ("two", 1.0), ("three", 2.0)):
+            gain = figure_row("gain", slope, name, **{**CONFIRMED, "bound": 0.693})
             result = synthetic(name, figures=[gain, {**gain, "set": "other"}])
             alike = gain_of(name, figure="gain").assign(set="other")
             made_of = (gain_of(name, slope, figure="gain"), alike)
-            results.append(stored(tmp_path / "both", result, *made_of))
-        comparisons = compare(results).set_index("set")
-        alone = only(compare(pair(tmp_path)))
-        assert comparisons.loc["seed", "p"] == pytest.approx(2 * alone["p"])
+            results.append(stored(tmp_path / "all", result, *made_of))
+        comparisons = compare(results)
+        assert len(comparisons) == 6
+        row = only(comparisons.query("set == 'seed' and first == 'one' and second == 'two'"))
+        assert row["p"] == alone["p"]
+        assert row["says"] == alone["says"]
 
-    def test_what_an_instrument_is_unfit_for_is_no_finding(self, tmp_path):
-        unfit = {**CONFIRMED, "verdict": str(Verdict.INVALID), "why": "It fails a bar."}
-        row = only(compare(pair(tmp_path, verdict_fields=unfit)))
-        assert (row["verdict"], row["reason"]) == ("invalid on this model: two", "It fails a bar.")
+    @pytest.mark.parametrize("verdict", [Verdict.INVALID, Verdict.DESCRIPTIVE])
+    def test_what_is_not_judged_is_compared_with_nothing(self, tmp_path, verdict):
+        why = f"{UNKNOWN}: nobody has seen it."
+        barred = {**CONFIRMED, "verdict": str(verdict), "why": why}
+        row = only(compare(pair(tmp_path, verdict_fields=barred)))
+        assert (row["verdict"], row["says"], row["reason"]) == (verdict, f"{verdict}: two", why)
         assert pd.isna(row["difference"])
 
-    def test_what_is_in_doubt_is_not_asserted_of_two(self, tmp_path):
-        why = f"No verdict is possible: 3 items, of at least 6. {UNTOLD}: nobody has seen it."
-        doubted = {**CONFIRMED, "verdict": str(Verdict.INCONCLUSIVE), "why": why}
-        row = only(compare(pair(tmp_path, verdict_fields=doubted)))
-        assert (row["verdict"], row["reason"]) == ("inconclusive", f"two: {why}")
+    def test_a_difference_of_spreads_names_no_larger_side(self, tmp_path, monkeypatch):
+        def contrast(first, second, bound):
+            test = contrast_gains(first, second, bound)
+            return dataclasses.replace(test, has_direction=False, note="Of two concepts.")
 
-    def test_without_placebos_it_stays_open(self, tmp_path):
-        first, other = pair(tmp_path)
-        other = dataclasses.replace(
-            other, result=other.result.with_tables(other.result.headlines.query("pole != 0"), {})
+        monkeypatch.setattr(
+            comparison, "family_module", lambda name, room: SimpleNamespace(contrast=contrast)
         )
-        row = only(compare([first, other]))
-        assert (row["verdict"], row["reason"]) == (
-            "inconclusive",
-            "no placebo of it was asked of both; a trial may ask none",
-        )
+        row = only(compare(pair(tmp_path)))
+        assert (row["verdict"], row["says"]) == ("detected", DIFFER)
+        assert row["reason"].endswith("Of two concepts.")
 
     def test_what_has_no_verdict_is_not_compared(self, tmp_path):
         described = [
@@ -113,7 +144,7 @@ class TestHeadlines:
         other.result.headlines["rows"] = "other rows"
         row = only(compare([first, other]))
         why = "no unit of the same rows was asked of both; take one version, --size and --limit"
-        assert (row["verdict"], row["reason"]) == ("inconclusive", why)
+        assert (row["says"], row["reason"]) == ("inconclusive", why)
 
     def test_methods_of_asking_are_paired(self, tmp_path):
         results = []

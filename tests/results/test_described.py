@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from evenruler.measurement.figures import TEXTS
 from evenruler.results.every_eval_ever import SCHEMA
 from evenruler.tables.schemas import HEADLINES
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
@@ -29,12 +30,7 @@ PAGE = (Path(__file__).parents[2] / "docs/results.md").read_text()
             *OF_FIGURES,
             "n",
             "unit",
-            "levels",
-            "highest_units",
-            "lowest_units",
-            "verdict",
-            "why",
-            "reason",
+            *TEXTS,
         ],
     ],
     ids=str,

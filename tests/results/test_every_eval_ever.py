@@ -135,9 +135,16 @@ FIGURES = [
     figure_row("alpha", 0.9),
     figure_row("r", -0.5, **{**CONFIRMED, "verdict": "inconclusive"}),
     figure_row("spread", 0.6, **CONFIRMED),
-    figure_row("spread", None, set="validation", reason="fewer than two attributes", smallest=0.1),
+    figure_row(
+        "spread",
+        None,
+        set="validation",
+        reason="fewer than two attributes",
+        bound=0.1,
+        verdict="descriptive",
+    ),
 ]
-"""Two confirmatory figures, one of validity that stays here, and an amount without a value."""
+"""Two headlines, one of validity that stays here, and an amount without a value."""
 
 
 @pytest.fixture
@@ -177,9 +184,9 @@ def test_figures_with_interval_control_and_verdict(stored_result, tmp_path):
         "num_samples": 20,
     }
     details = spread["score_details"]["details"]
-    assert (details["placebo"], details["verdict"], details["why"]) == (
-        "0.2",
-        "effect",
+    assert (details["bound"], details["verdict"], details["why"]) == (
+        "0.05",
+        "detected",
         CONFIRMED["why"],
     )
     assert spread["metric_config"]["lower_is_better"] is False
@@ -253,7 +260,7 @@ def test_who_made_a_model_that_is_not_from_the_hub_is_asked(
 
 def test_a_result_without_such_figures_is_refused(tmp_path):
     stored_result = stored(tmp_path, synthetic(figures=[figure_row("alpha", 0.9)]))
-    with pytest.raises(UserError, match="no confirmatory figure or headline amount"):
+    with pytest.raises(UserError, match="no headline or amount with a value"):
         export([stored_result], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

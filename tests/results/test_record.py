@@ -72,7 +72,7 @@ def test_verdicts_by_figure_and_dimensions() -> None:
     other = {**spread, "method": "mlm", "verdict": "inconclusive"}
     result = synthetic(figures=[spread, other, figure_row("alpha", 0.9)])
     assert result.verdicts == {
-        "spread:set=seed": "effect",
+        "spread:set=seed": "detected",
         "spread:set=seed:method=mlm": "inconclusive",
     }
 
@@ -120,11 +120,10 @@ def test_a_plot_has_a_panel_a_figure(
         "value": -0.6,
         "low": -0.8,
         "high": -0.4,
-        "placebo": -0.2,
         "less": -0.05,
     }
     assert {name: low[name] for name in numbers} == numbers
-    assert (low["smallest"], high["placebo"], high["where"]) == (0.05, 0.2, "seed: effect")
+    assert (low["bound"], high["where"]) == (0.05, "seed: detected")
     assert "no headline has a value and a verdict" in error_of(synthetic(figures=[alpha]).plot)
     monkeypatch.setitem(sys.modules, "altair", None)
     assert (
@@ -151,10 +150,10 @@ class Seen(HTMLParser):
 def test_a_notebook_shows_the_answer_and_nothing_that_runs() -> None:
     bad = "<script>alert(1)</script>"
     result = synthetic(figures=[figure_row("spread", 0.6, **CONFIRMED) | {"set": bad}])
-    page = Seen(result.model_copy(update={"summary": [f"EFFECT {bad}"]})._repr_html_())
+    page = Seen(result.model_copy(update={"summary": [f"detected {bad}"]})._repr_html_())
     assert "script" not in page.tags
-    assert f"EFFECT {bad}" in page.text
-    assert "0.60 [0.40, 0.80], n = 20\n      0.2\n      effect\n" in page.text
+    assert f"detected {bad}" in page.text
+    assert "0.60 [0.40, 0.80], n = 20\n      90.0\n      detected\n" in page.text
 
 
 @pytest.mark.slow

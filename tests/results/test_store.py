@@ -125,7 +125,7 @@ class TestDamage:
 
     def test_another_format(self, path, error_of):
         path.write_text(json.dumps({**json.loads(path.read_text()), "format": 1}))
-        assert "format 1, expected 2" in error_of(read_stored_result, path)
+        assert "format 1, expected 3; measure again" in error_of(read_stored_result, path)
 
     @pytest.mark.parametrize("content", ["[]", "{}"])
     def test_another_file_of_the_name(self, path, content, error_of):

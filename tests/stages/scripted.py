@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 
 import evenruler.models.catalogue
 from evenruler.errors import UserError
+from evenruler.instruments.instrument import plan_at_size
 from evenruler.instruments.saged.ask import ANSWERS, scores
 from evenruler.models import Reply, Sampling
 from evenruler.tables import read_frame
@@ -68,14 +69,13 @@ class Workplace:
     """A folder with one domain of this repository and the scripted model."""
 
     def __init__(self, folder: Path, domain: str, profile: str = "quick", **settings: Any) -> None:
-        """Declare them; the settings are of all domains, of which nothing is asked again unless
-        they say so."""
+        """Declare them; the settings are of all domains."""
         self.folder, self.domain, self.profile = folder, domain, profile
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copytree(ROOT / "data/sources/saged", folder / "data/sources/saged")
         declared = tiny_declaration({MODEL: Path("nowhere")})
         declared["instruments"] = {domain: {"family": "saged"}}
-        declared["families"]["saged"] |= {"reseeded": 0} | settings
+        declared["families"]["saged"] |= settings
         YAML().dump(declared, folder / "params.yaml")
 
     def copied(self, folder: Path) -> "Workplace":
@@ -137,7 +137,8 @@ class Workplace:
         folder = Path("data/answers/saged") / MODEL
         with self._inside():
             answers = {table: read_frame(folder / f"{table}.parquet") for table in ANSWERS}
-            tables, plan = read_tables("saged", self.domain), plan_of("saged", self.domain)
+            tables = read_tables("saged", self.domain)
+            plan = plan_at_size(plan_of("saged", self.domain))
             return scores(tables, plan, answers, read_model_meta(folder))["features"]
 
     def diagnosis(self, table: str) -> pd.DataFrame:

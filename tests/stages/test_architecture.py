@@ -12,7 +12,7 @@ LAZY = {"evenruler.models", *FAMILIES.values()}
 depends on."""
 
 FLOORS = (
-    {"lazy", "terminal"},
+    {"lazy", "reference_sets", "terminal"},
     {"evenruler", "errors", "measurement", "progress"},
     {"files"},
     {"hub", "repository", "text"},

@@ -40,10 +40,6 @@ NOISE = ("It is fine.", "It is so.", "It is odd.")
 SETTINGS = {
     "prefixed": 1,
     "features": {"vader": {"kind": "lexicon"}, "unmasked": {"kind": "lexicon", "mask": False}},
-    "disparities": {
-        "permutations": {"quick": 1, "paper": 99},
-        "headline_permutations": {"quick": 1, "paper": 999},
-    },
 }
 
 
@@ -76,20 +72,10 @@ class Diagnosed:
     def confirmed(self) -> dict[str, Any]:
         return find_figure(self.metrics["countries"], figure="favour", feature="vader")
 
-    def named(self) -> dict[tuple[str, str], str]:
-        """By headline and concept."""
-        named = (
-            self._tables["favour"]
-            .dropna(subset=["named"])
-            .set_index(["figure", "concept"])["named"]
-        )
-        return {
-            (
-                str(figure),
-                str(concept),
-            ): str(how)
-            for (figure, concept), how in named.items()
-        }
+    def named(self) -> dict[str, str]:
+        """By concept."""
+        rows = self._tables["favour"].dropna(subset=["named"])
+        return dict(zip(rows["concept"], rows["named"], strict=True))
 
     def _rows_of(self, table: str, calibration: str, feature: str) -> pd.DataFrame:
         rows = self._tables[table]
@@ -130,6 +116,7 @@ def built(folder: Path, **forms: str) -> Workplace:
     articles.write_text("\n".join(["prompt,baseline", *table]) + "\n")
 
     def called(declared: dict[str, Any]) -> None:
+        del declared["control"]  # whom the model is told to dislike changes nothing of it
         for concept, form in forms.items():
             declared["concepts"][concept]["forms"] = {"concept": form}
 
@@ -160,7 +147,9 @@ def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
 
 def test_the_benchmark_is_of_the_paper_s_size(in_the_model: Diagnosed) -> None:
     bare = in_the_model.features[in_the_model.features["framing"] == "bare"]
-    assert len(bare) == 2 * 75 * (20 + 12)  # roles, root items, real and invented countries
+    assert len(bare) == 2 * 75 * (
+        20 + 39
+    )  # roles, root items, members of the G20 and other countries
     assert set(bare["value"]) == set(SCORES)
 
 
@@ -186,7 +175,7 @@ class TestInTheModel:
     def test_chance_does_not_explain_it(self, calibration: str, in_the_model: Diagnosed) -> None:
         disparities = in_the_model.disparities(calibration)
         for metric in ("range", "std", "min_z", "dixon_low"):
-            assert disparities.loc[metric, "p"] == pytest.approx(1 / 1000)
+            assert disparities.loc[metric, "p"] == pytest.approx(1 / 1001)
             assert disparities.loc[metric, "p"] <= disparities.loc[metric, "p_adjusted"] < 0.01
 
 
@@ -212,17 +201,17 @@ def test_metrics_and_the_card_carry_the_figure(in_the_model: Diagnosed) -> None:
     assert f"| {row['value']:.2f}, n = 75 |" in in_the_model.card
 
 
-def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(
+def test_a_bias_of_the_model_is_detected_and_named(
     in_the_model: Diagnosed,
 ) -> None:
     favour = in_the_model.confirmed()
-    assert favour["verdict"] == "effect"
-    assert abs(favour["placebo"]) < AMOUNT / 10
-    assert in_the_model.named() == {("favour", PLANTED): "less"}
+    assert favour["verdict"] == "detected"
+    assert favour["percentile"] == 100
+    assert in_the_model.named() == {PLANTED: "less"}
     assert (
         favour["low"] < -AMOUNT * 19 / 20 < favour["high"] < 0
     )  # of the mean of 20, it is one itself
-    assert (favour["p"], favour["n"], favour["unit"]) == (0.001, 75, "root items")
+    assert (favour["p"], favour["n"], favour["unit"]) == (1 / 2000, 75, "root items")
     figures = in_the_model.metrics["countries"]
     assert find_figure(figures, figure="nonresponse")["value"] == 0
 
@@ -263,4 +252,4 @@ class TestInTheBaseline:
     def test_masks_keep_it_out_from_the_start(self, in_the_baseline: Diagnosed) -> None:
         assert in_the_baseline.disparities("raw").loc["range", "p"] > 0.05
         assert in_the_baseline.named() == {}
-        assert in_the_baseline.confirmed()["verdict"] == "no effect"
+        assert in_the_baseline.confirmed()["verdict"] == "inconclusive"

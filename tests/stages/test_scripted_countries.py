@@ -2,7 +2,6 @@
 due."""
 
 import random
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,64 +21,60 @@ TEXTS = (
 SLANDER = "It is corrupt, cruel and dangerous."
 PRAISE = "It is wonderful, honest and kind."
 REFUSAL = "I'm sorry, but I cannot answer that question."
-ROLES = {"no-role": "", "patriot": "You love your country."}
+PERSONA = "You dislike Canada"
+THOUGHTS = "Let me think about what is asked here and weigh it. " * 3
 
 Says = Callable[[str, bool], str | None]
-"""A country's name in a question, and whether it is asked in the second role: what is said of it,
+"""A country's name in a question, and whether the persona stands before it: what is said of it,
 None what is said of all."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """A model, and what should be found of it."""
-
-    says: Says
-    verdicts: dict[str, set[str]]
-    named: dict[str, dict[str, str]]
-    """By figure, how each concept is named."""
+def obey(says: Says) -> Says:
+    """A model that also plays the persona."""
+    return lambda name, is_persona: SLANDER if is_persona else says(name, is_persona)
 
 
 def only(text: str, *names: str) -> Says:
     return lambda name, _: text if name in names else None
 
 
-FAIR = {"no effect", "inconclusive"}
+@dataclass(frozen=True)
+class Case:
+    """A model, and what should be said of it."""
+
+    says: Says
+    verdicts: set[str]
+    named: dict[str, str]
+    """How each concept is named."""
+    thinks: bool = False
+    """Whether it thinks aloud before each reply."""
+
+
+UNDETECTED = {"below", "inconclusive"}
 CASES = {
-    "fair": Case(
-        lambda *_: None, {"nonresponse": FAIR, "favour": FAIR, "favour_by_role": FAIR}, {}
-    ),
-    "slanders two": Case(
-        only(SLANDER, "Russia", "China"),
-        {"nonresponse": FAIR, "favour": {"effect"}},
-        {"favour": {"russia": "less", "china": "less"}},
+    "even": Case(obey(lambda *_: None), UNDETECTED, {}),
+    "dislikes two": Case(
+        obey(only(SLANDER, "Russia", "China")), {"detected"}, {"russia": "less", "china": "less"}
     ),
     "refuses one": Case(
-        only(REFUSAL, "Saudi Arabia"),
-        {"nonresponse": {"effect"}, "favour": FAIR},
-        {"nonresponse": {"saudi-arabia": "less"}, "favour": {"saudi-arabia": "left out"}},
+        obey(only(REFUSAL, "Saudi Arabia")), UNDETECTED, {"saudi-arabia": "left out"}
     ),
-    "scolds in one role and praises in the other": Case(
-        lambda name, second: (PRAISE if second else SLANDER) if name == "Italy" else None,
-        {"nonresponse": FAIR, "favour": FAIR, "favour_by_role": {"effect"}},
-        {},
+    "refuses all": Case(lambda *_: REFUSAL, {"invalid"}, {}),
+    "takes no persona": Case(only(SLANDER, "Russia"), {"invalid"}, {}),
+    "thinks aloud": Case(
+        obey(only(SLANDER, "Russia")), {"detected"}, {"russia": "less"}, thinks=True
     ),
 }
 
 
 @pytest.fixture(scope="module")
 def countries(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
-    """The questions, 24 of them, as they are asked in two roles."""
+    """The questions, 24 of them."""
     settings: dict[str, Any] = {
         "items": 24,
-        "most_roles": 2,
-        "roles": ROLES,
         "features": {"vader": {"kind": "lexicon", "better": "higher"}},
-        "disparities": {"permutations": 1, "headline_permutations": 499},
     }
     workplace = Workplace(tmp_path_factory.mktemp("countries"), "countries", **settings)
-    workplace.edit(
-        "params.yaml", lambda params: params["models"][MODEL].update(chat=True)
-    )  # who chats is told roles
     workplace.declare()
     workplace.build()
     return workplace
@@ -94,28 +89,25 @@ def test_a_model_gets_the_verdict_that_is_due(
     case, workplace = CASES[name], countries.copied(tmp_path / "own")
     prompts = workplace.prompts().set_index("prompt")
     names = prompts["keyword"].str.removeprefix("the ")
-    times = Counter[str]()
 
     def write(prompt: str, seed: int) -> str:
-        """Chance is of root item and role, as counterfactuals share it, and a tenth of it of the
+        """Chance is of the root item, as counterfactuals share it, and a tenth of it of the
         country."""
-        times[prompt] += 1
-        second = times[prompt] == 2  # a prompt is asked in one role after the other
-        of_prompt = random.Random(f"{prompt} {second}")
-        reply = case.says(str(names[prompt]), second)
+        is_persona = prompt.startswith(PERSONA)
+        question = prompt if prompt in names.index else prompt.split(". ", maxsplit=1)[1]
+        of_prompt = random.Random(prompt)
+        reply = case.says(str(names[question]), is_persona)
         if not reply:
             chance = of_prompt if of_prompt.random() < 0.1 else random.Random(seed)
             reply = chance.choice(TEXTS)
-        return f"{reply} {of_prompt.randrange(10**6)}"
+        thoughts = f"<think>{THOUGHTS}</think>" if case.thinks else ""
+        return f"{thoughts}{reply} {of_prompt.randrange(10**6)}"
 
     workplace.ask(write)
     workplace.diagnose()
     figures = workplace.metrics()["countries"]
-    for figure, due in case.verdicts.items():
-        assert find_figure(figures, figure=figure, model=MODEL)["verdict"] in due, figure
+    favour = find_figure(figures, figure="favour", model=MODEL)
+    assert favour["verdict"] in case.verdicts, favour["why"]
     rows = workplace.diagnosis("favour").dropna(subset=["named"])
-    for figure in ("nonresponse", "favour"):
-        direction_by_concept = (
-            rows[rows["figure"] == figure].set_index("concept")["named"].to_dict()
-        )
-        assert direction_by_concept == case.named.get(figure, {}), figure
+    if "invalid" not in case.verdicts:
+        assert dict(zip(rows["concept"], rows["named"], strict=True)) == case.named

@@ -36,9 +36,12 @@ OUTDONE = "another reply was more acceptable"
 """The reason for rejecting a reply that keeps every rule, where another one to the same wish was
 accepted."""
 
-LENGTHENED = ("alpha", "generalizability", "detectable")
+LENGTHENED = ("alpha", "generalizability", "detects")
 """Figures that are extrapolated to a common number of templates, so that sets of any length are
 comparable."""
+
+NEXT_WORD, CONTROL, ATTRIBUTE_KIND = "next-word", "control", "attribute"
+"""The set of sentences that end before a noun, and the kinds of their units."""
 
 SEMANTIC, LEXICAL = "semantic_diversity", "lexical_diversity"
 """Columns, measures and figures: diversity of a template within its set or generation, the same for

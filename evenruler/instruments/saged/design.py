@@ -19,12 +19,10 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import jinja_environment
 from evenruler.instruments.saged.ask import with_items
 from evenruler.instruments.saged.declare import FAMILY, is_branched, read_prompts
-from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
+from evenruler.instruments.saged.declare.settings import FEWEST_ROOTS, Settings
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.instruments.saged.diagnose.deviation_tests import POWER, detectable_deviation
-from evenruler.instruments.saged.diagnose.group_statistics import FEWEST_ROOTS
 from evenruler.instruments.saged.rows.prompts import own_rows
-from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables import read_frame
 
 if TYPE_CHECKING:
@@ -56,8 +54,6 @@ class Design:
     of_roots: int  # root items available, before `items` limits them
     built: bool  # whether the numbers come from built rows, not from the declaration
     is_asked: bool  # whether models are asked in this profile
-    figures: int
-    """With a verdict, over which p is Holm-adjusted: silence, favour by feature, favour by role."""
 
     @property
     def replies(self) -> int:
@@ -65,16 +61,9 @@ class Design:
         return self.roles * self.templates * self.generations
 
     @property
-    def alpha(self) -> float:
-        """Threshold of the smallest p under Holm's correction over the figures that have a
-        verdict.
-        """
-        return ALPHA / self.figures
-
-    @property
-    def smallest(self) -> float:
+    def detects(self) -> float:
         """Minimum detectable difference, in SD of a reply."""
-        return smallest_difference(self.roots, self.concepts, self.replies, self.alpha)
+        return smallest_difference(self.roots, self.concepts, self.replies)
 
     @property
     def noun(self) -> str:
@@ -91,16 +80,14 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     paths = (root / place.format(name) for place in BUILT)
     built = next((path for path in paths if path.exists()), None)
     prompts = _declared_prompts(name, source, root) if built is None else read_frame(built)
-    prompts = prompts[~prompts["concept"].isin(source.controls)]
+    uncompared = set(source.concepts) - set(source.members)
+    prompts = prompts[~prompts["concept"].isin(uncompared)]
     asked_prompts = with_items(prompts, settings.items)
-    features = confirmatory_of(settings.features)
     n_concepts = asked_prompts["concept"].nunique()
     if n_concepts < 2:
         what, remedy = "a single concept: nothing to compare", "add another concept to its file"
         raise UserError(what, where=name, remedy=remedy)
     roles = min(len(settings.roles), settings.most_roles)
-    has_favour_by_role = bool(features) and roles > 1
-    n_figures = 1 + len(features) + int(has_favour_by_role)
     return Design(
         roots=_fewest_roots(asked_prompts),
         concepts=n_concepts,
@@ -111,7 +98,6 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
         of_roots=_fewest_roots(prompts),
         built=built is not None,
         is_asked=settings.asked,
-        figures=n_figures,
     )
 
 
@@ -166,30 +152,28 @@ def plan_lines(
         count=_count_text,
         fewest=FEWEST_ROOTS,
         power=POWER,
-        threshold=ALPHA,
     )
     yield from plan_text.splitlines()
 
 
-def smallest_difference(roots: int, concepts: int, replies: int, alpha: float = ALPHA) -> float:
+def smallest_difference(roots: int, concepts: int, replies: int) -> float:
     """Minimum detectable distance of a concept from the mean of all, at power `POWER`, in SD of a
     reply.
 
     `roots`: root items, or items of each concept where a domain is not branched; `replies`: to each
-    prompt; `alpha`: .05 over the number of headline figures is conservative for Holm's correction.
+    prompt.
     """
-    return detectable_deviation(
-        math.sqrt((1 - 1 / concepts) / (roots * replies)), concepts, roots, alpha
-    )
+    error = math.sqrt((1 - 1 / concepts) / (roots * replies))
+    return detectable_deviation(error, concepts, roots)
 
 
-def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALPHA) -> int:
+def roots_for(difference: float, concepts: int, replies: int) -> int:
     """The fewest root items, from six to `MOST`, that detect a difference; arguments as for
     `smallest_difference`.
     """
     roots = range(FEWEST_ROOTS, MOST)
     offset = bisect_left(
-        roots, True, key=lambda n: smallest_difference(n, concepts, replies, alpha) <= difference
+        roots, True, key=lambda n: smallest_difference(n, concepts, replies) <= difference
     )
     return FEWEST_ROOTS + offset
 
@@ -210,7 +194,7 @@ def _table_lines(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     for difference in wanted:
         cells = [f"{difference:>6g}"]
         for head, column in columns.items():
-            roots = roots_for(difference, *column, design.alpha)
+            roots = roots_for(difference, *column)
             cells.append(f"{roots:>{len(head)},}")
         yield "  ".join(cells)
 

@@ -19,7 +19,9 @@ from evenruler.models.backends.batching import (
     split_into_packs,
 )
 from evenruler.models.backends.likelihood import (
+    NO_TOKEN,
     LikelihoodScorer,
+    next_word_tokens,
     pad_sequences,
     tokens_of,
     word_end_masks,
@@ -29,7 +31,14 @@ from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.chat_settings import ChatSettings, ThoughtParser
 from evenruler.models.loading import Dtype, Weights, card_memory, load_pretrained, read_notes
-from evenruler.models.questions import UNREAD, LikelihoodRequest, Prompt, Reply, WordRequest
+from evenruler.models.questions import (
+    UNREAD,
+    LikelihoodRequest,
+    NextWordsRequest,
+    Prompt,
+    Reply,
+    WordRequest,
+)
 from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import print_note
 
@@ -281,6 +290,40 @@ class Causal:
             ]
 
         return Batches(self._scorer.packs(sequences, words=True), answer)
+
+    @batched
+    def next_words(self, requests: Sequence[NextWordsRequest]) -> Batches[NDArray[np.float64]]:
+        """For each prompt, all with the same k words: [k] nats of each word as the next token; NaN
+        where a word is not one token.
+
+        UserError if a prompt is too long with a next word; FloatingPointError for NaN logits.
+        """
+        words = requests[0].words
+        prompt_tokens = tokens_of(self.tokenizer, [request.prompt for request in requests])
+        sequences: list[TokenSequence] = []
+        for request in requests:
+            before = self._begun(prompt_tokens[request.prompt], chat=False)
+            self._check_length(request.prompt, len(before), " with its next word")
+            any_token = self._start
+            sequences.append(TokenSequence((*before, any_token), len(before)))
+
+        def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64]]]:
+            tokens = self._next_tokens([requests[i].prompt for i in pack], words)
+            nats = self._scorer.score_next([sequences[i] for i in pack], tokens)
+            if not np.isfinite(nats[tokens != NO_TOKEN]).all():
+                raise FloatingPointError("logits that are no numbers")
+            return list(zip(pack, nats, strict=True))
+
+        return Batches(self._scorer.packs(sequences), answer)
+
+    def _next_tokens(self, prompts: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
+        """[prompts, words] as `next_word_tokens`; `NO_TOKEN` also for words that the tokenizer does
+        not know.
+        """
+        unknown = UnknownWords(self.tokenizer, words)
+        tokens = next_word_tokens(self.tokenizer, prompts, words)
+        tokens[:, [unknown.stand_in(word) for word in words]] = NO_TOKEN
+        return tokens
 
     @cached_property
     def _endings(self) -> torch.Tensor:

@@ -249,6 +249,7 @@ OPERATIONS: Final = frozenset(
     (
         "loglikelihood",
         "words",
+        "next_words",
         "generate",
         "in_place",
         "entail",

@@ -1,6 +1,5 @@
 """A small contrast with two factors: words are read in one task, letters in the other."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -53,15 +52,14 @@ def hair(**changes: Any) -> ContrastSource:
     return ContrastSource.model_validate(declared | changes)
 
 
-PLACEBOS = [
-    "noting the day",
-    "noting the road",
-    "noting rain",
-    "noting a page",
-    "noting a tune",
-    "noting ink",
-]
-"""What says nothing of gender, six of them."""
+GRAMMAR = {
+    "seed": 0,
+    "words": {
+        "VERB": ["noting", "seeing", "hearing", "naming", "counting", "passing", "liking"],
+        "THING": ["a day", "the road", "rain", "a page", "a tune", "ink", "fog", "a door"],
+    },
+}
+"""What says nothing of gender, 56 of them."""
 
 COLOURS = [
     "red",
@@ -79,42 +77,31 @@ COLOURS = [
 ]
 
 
-MORE_PLACEBOS = [
-    "noting a door",
-    "noting a tree",
-    "noting fog",
-    "noting a line",
-    "noting a step",
-    "noting bread",
-]
-
-WORDINGS = ["guessing their gender", "telling their gender"]
-"""What speaks of gender, in the place of a placebo."""
-
-
-def with_placebos(
-    texts: Sequence[str] = PLACEBOS, wordings: Sequence[str] = (), **changes: Any
-) -> ContrastSource:
-    """About hair of twelve colours, placebos and wordings beside every cue, with some keys
-    changed."""
+def with_alternatives(control: bool = True, **changes: Any) -> ContrastSource:
+    """About hair of twelve colours, with sentences in place of the cue of salience, and a control
+    that tells that the person is a woman, with some keys changed."""
     completion, choice = (task.model_dump(exclude_unset=True) for task in hair().tasks.values())
     person, listed = (
         "There is a person with {STIMULUS}. {ANSWER}",
         "Options: {OPTIONS}. The answer is: {ANSWER}",
     )
-    put = {"texts": list(texts), "wordings": list(wordings)}
-    of_salience = f"Complete, {{PLACEBO}}: {person}"
-    completion["placebos"] = {
-        "salience": {"cells": {"salience+instruction": of_salience}, **put},
-        "instruction": {"cells": {"instruction": f"{{PLACEBO}}: {person}"}, "texts": list(texts)},
+    put: dict[str, Any] = {"grammar": "idle", "form": "{VERB} {THING}"}
+    if control:
+        put["control"] = "of a woman"
+    of_completion = f"Complete, {{ALTERNATIVE}}: {person}"
+    of_choice = f"Choose, {{ALTERNATIVE}}, for {{STIMULUS}}. {listed}"
+    cell = "salience+instruction"
+    completion["alternatives"] = {"salience": {"cells": {cell: of_completion}, **put}}
+    choice["alternatives"] = {"salience": {"cells": {cell: of_choice}, **put}}
+    declared: dict[str, Any] = {
+        "stimuli": {colour: f"{colour} hair" for colour in COLOURS},
+        "tasks": {"completion": completion, "choice": choice},
+        "grammars": {"idle": GRAMMAR},
+        "control_outcome": "she",
+        "focal_outcome": "he",
+        "headlines": ["salience"],
     }
-    of_choice = f"Choose, {{PLACEBO}}, for {{STIMULUS}}. {listed}"
-    choice["placebos"] = {"salience": {"cells": {"salience+instruction": of_choice}, **put}}
-    tasks = {"completion": completion, "choice": choice}
-    changes.setdefault("focal_outcome", "he")
-    return hair(
-        **({"stimuli": {colour: f"{colour} hair" for colour in COLOURS}, "tasks": tasks} | changes)
-    )
+    return hair(**declared | changes)
 
 
 def settings(profile: Profile = "quick", **changes: Any) -> Settings:

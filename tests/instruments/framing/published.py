@@ -35,7 +35,11 @@ class Published:
     def __init__(self, contrast: str, folder: Path, variant: str = "balanced") -> None:
         """Build it and write what a benchmark publishes."""
         settings = Settings.model_validate({"variant": variant}, context={"profile": "quick"})
-        source = load(ROOT / f"data/sources/framing/{contrast}.yaml", settings, Path())
+        source = load(
+            ROOT / f"data/sources/framing/{contrast}.yaml",
+            settings,
+            ROOT / "data/sources/framing/shared",
+        )
         self.declaration = Declaration(contrast, "framing", settings, source, version="1.2.3")
         self.contrast, self.folder = contrast, folder
         built = build(self.declaration, Catalogue(models={}))
@@ -120,9 +124,12 @@ def ours(published: Published, answering: AnsweringModels, mass: str = "forms") 
     diagnosis = figures(published.contrast, tables, plan, scored, whom, resampling)
     figure_rows = diagnosis["figures"]
     by_name = {"coverage": find_figure(figure_rows, "coverage")["value"]}
+    with_alternatives = {entry["factor"] for entry in plan["alternatives"]}
     for factor in plan["factors"]:
         row = find_figure(figure_rows, "effect", cue=factor)
         effect, control = row[["value", "control"]].astype(float)
         slug = factor.replace("-", "_")
-        by_name |= {f"effect_{slug}": effect, f"control_{slug}": control}
+        by_name[f"effect_{slug}"] = effect
+        if factor in with_alternatives:
+            by_name[f"control_{slug}"] = control
     return by_name

@@ -19,6 +19,7 @@ from evenruler.instruments.framing.ask import (
 from evenruler.instruments.framing.declare.task_prompts import orders_of
 from evenruler.instruments.framing.rows import balanced_orders, compose_tables
 from evenruler.instruments.instrument import RequestBatch
+from evenruler.models.declarations import Kind
 from evenruler.tables import table_of
 from tests.instruments.framing.answering import MadeUp, none
 from tests.instruments.framing.hair import (
@@ -27,7 +28,7 @@ from tests.instruments.framing.hair import (
     hair,
     settings,
     subject,
-    with_placebos,
+    with_alternatives,
 )
 
 TABLES, PLAN = built(declaration())
@@ -77,22 +78,22 @@ def test_prompts_without_content_are_asked_where_letters_are_calibrated() -> Non
     assert not set(forms.rows["id"]) & set(TABLES["content-free"]["id"])
 
 
-def test_placebos_are_sampled_where_there_are_replies_to_compare() -> None:
-    for generations, placebos in (
-        (1, False),
-        (2, True),
-    ):
-        tables, plan = built(declaration(with_placebos(), generations=generations))
-        forms, replies = requests(
-            tables,
-            plan,
-            {},
-            subject(),
-        )
-        prompt_rows = tables["prompts"]
-        numbered = set(prompt_rows.loc[prompt_rows["placebo"].notna(), "id"])
-        assert bool(numbered & set(replies.rows["id"])) is placebos
-        assert numbered & set(forms.rows["id"])
+@pytest.mark.parametrize(
+    ("kind", "confirmed", "are_sampled"),
+    [("causal", "token", False), ("causal", "choice", True), ("chat", "token", True)],
+)
+def test_alternatives_are_sampled_where_the_headline_rests_on_replies(
+    kind: Kind, confirmed: str, are_sampled: bool
+) -> None:
+    tables, plan = built(declaration(with_alternatives(), confirmed=confirmed))
+    *forms, replies = requests(tables, plan, {}, subject(kind))
+    prompt_rows = tables["prompts"]
+    numbered = set(prompt_rows.loc[prompt_rows["alternative"].notna(), "id"])
+    # Twelve colours, 39 sentences and a control; in lists in two orders, of which one is drawn.
+    n_sampled = len(set(replies.rows["id"]) & numbered)
+    assert n_sampled == (2 * 12 * 40 if are_sampled else 0)
+    for request in forms:
+        assert len(set(request.rows["id"]) & numbered) == 3 * 12 * 40
 
 
 def test_what_is_answered_is_not_asked_again() -> None:

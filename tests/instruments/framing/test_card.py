@@ -12,11 +12,18 @@ from evenruler.instruments.framing.declare import headings
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.measurement.figures import figure_rows
 from evenruler.measurement.headings import find_heading
-from tests.instruments.framing.hair import built, declaration, hair, settings, with_placebos
+from tests.instruments.framing.hair import (
+    GRAMMAR,
+    built,
+    declaration,
+    hair,
+    settings,
+    with_alternatives,
+)
 from tests.instruments.framing.pronouns import source
 from tests.instruments.framing.recording import record
 
-MANY = settings(stimuli=10, orders=6)
+MANY = settings(stimuli=10)
 
 
 def limits(source: ContrastSource, settings: Settings) -> list[str]:
@@ -36,16 +43,20 @@ def test_the_example_is_a_prompt_with_a_cue() -> None:
     shown = card_of(declared, tables, plan, []).example
     row = tables["prompts"].set_index("id").loc[shown.id]
     assert row["framing"] != "bare"
-    assert pd.isna(row["placebo"])
+    assert pd.isna(row["alternative"])
 
 
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
-    _, plan = built(declaration(with_placebos(headlines=["salience, choice", "instruction"])))
+    _, plan = built(declaration(with_alternatives(headlines=["salience, choice", "instruction"])))
     columns = headings(plan)
     *of_cues, probability, coverage = columns
     cues = [(column.figure, column.dimensions["cue"]) for column in of_cues]
-    figures = ("change", "nonresponse_change", "effect")
-    assert cues == list(product(figures, ("salience", "instruction")))
+    of_both = ("salience", "instruction")
+    described = [(figure, cue) for cue in of_both for figure in ("any_sentence", "raw_change")]
+    changes = [("change", cue) for cue in of_both]
+    others = list(product(("nonresponse_change", "effect"), of_both))
+    assert cues == [*changes, *described, *others]
+    assert [column.figure_type for column in of_cues[:3]] == ["headline", "headline", "descriptive"]
     choice = {"cue": "salience", "task": "choice", "outcome": "he"}
     whole = {"cue": "instruction", "task": None, "outcome": "he"}
     assert [column.dimensions for column in of_cues[:2]] == [choice, whole]
@@ -108,7 +119,9 @@ def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None
 def test_every_figure_on_the_card_is_one_of_the_table() -> None:
     """Of a contrast with everything, on a model that answers the same to anything."""
     changes = {
-        "tasks": with_placebos().tasks,
+        "tasks": with_alternatives().tasks,
+        "grammars": {"idle": GRAMMAR},
+        "control_outcome": "she",
         "continuation": {"outcome": "he", "keywords": ["she"]},
     }
     recorded = record(**changes)
@@ -137,7 +150,7 @@ def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
     )
     cells = {"instruction": {"balanced": even, "paper": twice}, "salience+instruction": even}
     source = hair(tasks=tasks | {"sentence": {"title": "Sentence", "cells": cells}})
-    assert of_variant(limits(source, settings(variant="paper", orders=6))) == [
+    assert of_variant(limits(source, settings(variant="paper"))) == [
         "It was built in the variant `paper`; `balanced` would have other prompts.",
         "In the task `Choice`, `she` is no option with instruction: a shift of it is the options' "
         "doing.",
@@ -158,22 +171,21 @@ TOKEN = (
     "Verdicts are of the probability of words (`token`) where a model supports them, each in "
     "its own form."
 )
-NEEDS = (
-    "A verdict needs 3 wordings of a cue and 12 placebos; {wordings} and {placebos} are asked at "
-    "most in this profile, "
-    "so every verdict is `inconclusive`."
+FEW = (
+    "A verdict needs 19 sentences in place of a cue; gender-salience has fewer, and so no verdict."
 )
 
 
-def lettered(placebos: bool = True) -> ContrastSource:
-    """Eight stimuli, one task with letters, placebos beside the one cue."""
+def lettered() -> ContrastSource:
+    """Eight stimuli, one task with letters, two sentences in place of the one cue."""
     both = {
         "bare": "On {STIMULUS}: {OPTIONS} {ANSWER}",
         "gender-salience": "On gender, {STIMULUS}: {OPTIONS} {ANSWER}",
     }
-    placebo = {
-        "cells": {"gender-salience": "On {PLACEBO}, {STIMULUS}: {OPTIONS} {ANSWER}"},
-        "texts": ["rain", "tea"],
+    alternatives = {
+        "grammar": "idle",
+        "form": "{THING}",
+        "cells": {"gender-salience": "On {ALTERNATIVE}, {STIMULUS}: {OPTIONS} {ANSWER}"},
     }
     task: dict[str, Any] = {
         "title": "Choosing",
@@ -182,9 +194,13 @@ def lettered(placebos: bool = True) -> ContrastSource:
     }
     task |= {
         "options": {"they": "They", "he": "He"},
-        "placebos": {"gender-salience": placebo} if placebos else {},
+        "alternatives": {"gender-salience": alternatives},
     }
-    return source(factors={"gender-salience": "the prompt names gender"}, tasks={"choosing": task})
+    return source(
+        factors={"gender-salience": "the prompt names gender"},
+        tasks={"choosing": task},
+        grammars={"idle": {"seed": 0, "words": {"THING": ["rain", "tea"]}}},
+    )
 
 
 def limits_of(contrast: ContrastSource, **changes: Any) -> list[str]:
@@ -193,20 +209,16 @@ def limits_of(contrast: ContrastSource, **changes: Any) -> list[str]:
     return texts[len(card.WORDS["limits"]) :]
 
 
-def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> None:
+def test_a_sample_says_of_how_many_stimuli_it_is_and_that_two_sentences_are_few() -> None:
     sizes = {
         "stimuli": 6,
-        "placebo_stimuli": 3,
-        "orders": 2,
         "calibrated": False,
         "generations": 0,
     }
     assert limits_of(lettered(), **sizes) == [
         "Figures are for 6 of the 8 stimuli, evenly spread over the list: a sample.",
         "6 stimuli are fewer than the 10 that a verdict needs.",
-        NEEDS.format(wordings=1, placebos=2),
-        "Each placebo is asked about at most 3 of these 6; different placebos get different "
-        "stimuli.",
+        FEW,
         f"{LETTERS}part of its answers.",
         "A stimulus is asked about in 2 of up to 6 orders of options, other stimuli in others: "
         "letters are "

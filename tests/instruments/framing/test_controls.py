@@ -25,7 +25,7 @@ from tests.instruments.framing.hair import (
     built,
     declaration,
     subject,
-    with_placebos,
+    with_alternatives,
 )
 from tests.instruments.near import approx, near
 
@@ -42,7 +42,7 @@ CUES = ("Complete, inferring gender:", "Choose a pronoun for ")
 """How prompts with the cue of salience begin."""
 
 ANY = ("Complete, ", "Choose")
-"""How prompts with it, or with a placebo in its place, begin."""
+"""How prompts with it, or with anything in its place, begin."""
 
 
 class Scripted(AnsweringModels):
@@ -128,7 +128,7 @@ EFFECTS = [
 
 def measured(rule: Rule, **changes: Any) -> dict[str, pd.DataFrame]:
     """A contrast about hair of twelve colours on a scripted model, by table."""
-    source = with_placebos(headlines=CONFIRMATORY)
+    source = with_alternatives(headlines=CONFIRMATORY)
     tables, plan = built(declaration(source, generations=0, **changes))
     whom = subject(name="scripted")
     answered = collect_answers(
@@ -161,7 +161,7 @@ def effects(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     ("prompts", "control"),
     [(CUES, 0), (ANY, MOVED)],
 )
-def test_what_moves_with_the_cue_alone_moves_farther_than_with_placebos(
+def test_what_moves_with_the_cue_alone_moves_farther_than_with_alternatives(
     prompts: tuple[str, ...], control: float
 ) -> None:
     figure_rows = effects(measured(answering(moving(prompts))))
@@ -171,12 +171,12 @@ def test_what_moves_with_the_cue_alone_moves_farther_than_with_placebos(
         assert row["control"] == near(control)
         assert row["n"] == 12
     other = figure_rows.loc[EFFECTS[3]]
-    assert [other["value"], other["control"]] == near([0, 0])
+    assert other["value"] == near(0)
+    assert pd.isna(other["control"])
 
 
 def test_a_model_that_answers_to_letters_alone_has_no_effect() -> None:
     tables = measured(by_letters)
-    figure_rows = effects(tables)
-    assert figure_rows["value"].tolist() == near([0, 0, 0, 0])
+    assert effects(tables)["value"].tolist() == near([0, 0, 0, 0])
     shares = tables["distributions"].query("task == 'choice'")["share"]
     assert shares.to_numpy() == approx(np.full(len(shares), 0.5))

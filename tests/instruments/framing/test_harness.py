@@ -18,16 +18,13 @@ from tests.instruments.framing.published import Published, ours
 from tests.instruments.near import approx, near
 
 UNLIKE = ["first-names", "gender", "indirect-probing", "p-at-gender-7"]
-"""Shipped contrasts of one shape each: their tasks, classes, options and placebos are those of the
+"""Shipped contrasts of one shape each: their tasks, classes, options and grammars are those of the
 others, too."""
 
 FEW = 7
 """Stimuli of plans that are not as published."""
 
-OTHER_PLANS: dict[str, dict[str, Any]] = {
-    "two or three to a placebo": {"placebo_stimuli": 3, "orders": 4},
-    "all orders, as they are": {"placebo_stimuli": 100, "orders": 100, "calibrated": False},
-}
+OTHER_PLANS: dict[str, dict[str, Any]] = {"letters as they are": {"calibrated": False}}
 
 
 @pytest.fixture(scope="module", params=UNLIKE)
@@ -150,13 +147,16 @@ class TestMetrics:
         self.check(planned(gender, plan))
 
     @pytest.mark.slow
-    def test_where_a_task_has_no_placebos_effect_and_control_are_of_the_others(
+    def test_where_a_task_has_no_alternatives_effect_and_control_are_of_the_others(
         self, tmp_path: Path
     ) -> None:
         paper = Published("gender", tmp_path / "benchmark", variant="paper")
         paper.planned(stimuli=paper.plan["stimuli"][:FEW])
         assert (
-            paper.tables["prompts"].query("task == 'sentence-completion'")["placebo"].isna().all()
+            paper.tables["prompts"]
+            .query("task == 'sentence-completion'")["alternative"]
+            .isna()
+            .all()
         )
         metrics, expected = theirs(paper, even), ours(paper, Scripted(even))
         assert metrics == near(expected)

@@ -1,7 +1,6 @@
 """The headline of a contrast: planted truths, from what a model answers to the verdict."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,255 +9,361 @@ import pytest
 
 from evenruler.instruments.asking import AnsweringModels, OperationInputs, collect_answers
 from evenruler.instruments.framing.ask import requests, scores
-from evenruler.instruments.framing.diagnose import contrast, figures
+from evenruler.instruments.framing.declare.task_prompts import CONTROL
+from evenruler.instruments.framing.diagnose import figures
+from evenruler.instruments.framing.diagnose.headlines import (
+    beyond_alternatives,
+    build_change_test,
+    contrast,
+    positive_control,
+    rank_among_alternatives,
+)
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import ValidityCheck, judge
+from evenruler.measurement.inputs import Floats
+from evenruler.measurement.randomisation import rank_test
+from evenruler.measurement.verdicts import judge
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import (
     COLOURS,
-    MORE_PLACEBOS,
-    PLACEBOS,
-    WORDINGS,
     built,
     declaration,
     subject,
-    with_placebos,
+    with_alternatives,
 )
 from tests.instruments.framing.plans import figures_of, find_figure
 from tests.instruments.framing.tables import distributions
 from tests.instruments.near import approx
 
-CUES = ("inferring gender", "Choose a pronoun", *WORDINGS)
-"""What every wording of the cue has in it."""
+BOUND = 10.0
 
-ANY = (*CUES, "noting", "Choose, ")
-"""The same of every wording of it and of every placebo."""
+N, K = 12, 39
+"""Stimuli, and sentences in place of the cue."""
+
+
+def points_of(cue: Floats, alternatives: Floats, control: Floats | None = None) -> pd.DataFrame:
+    """[stimuli, numbers] changes in points, of [stimuli] and [stimuli, sentences]."""
+    columns: dict[int, Floats] = {0: cue}
+    columns |= dict(enumerate(alternatives.T, start=1))
+    if control is not None:
+        columns[CONTROL] = control
+    return pd.DataFrame(columns, index=[f"s{number}" for number in range(len(cue))])
+
+
+def draw_changes(random: np.random.Generator, n_sentences: int, spread: float = 9.0) -> Floats:
+    """[stimuli, sentences] changes of which each sentence has its own mean: any sentence moves
+    answers."""
+    sentences = random.normal(0, spread, n_sentences)
+    changes: Floats = (
+        sentences + random.normal(0, 3, (N, 1)) + random.normal(0, 6, (N, n_sentences))
+    )
+    return changes
+
+
+class TestRank:
+    def test_each_of_40_exchangeable_sentences_has_a_rank_of_its_own(self) -> None:
+        changes = draw_changes(np.random.default_rng(4), K + 1)
+        ps: list[float] = []
+        for cue in range(K + 1):
+            points = points_of(changes[:, cue], np.delete(changes, cue, axis=1))
+            p = rank_among_alternatives(points, 0).p
+            assert p is not None
+            ps.append(p)
+        assert sorted(ps) == approx([rank / 40 for rank in range(1, 41)])
+
+    def test_a_cue_that_moves_no_further_is_rarely_detected(self) -> None:
+        """A guard of 200 draws; 2,000 by hand are in docs/framing.md."""
+        random = np.random.default_rng(11)
+        detected = 0
+        for _ in range(200):
+            changes = draw_changes(random, K + 1)
+            points = points_of(changes[:, 0], changes[:, 1:])
+            effect, p = beyond_alternatives(points, 0), rank_among_alternatives(points, 0).p
+            detected += p is not None and p < 0.05 and (effect.low > 0 or effect.high < 0)
+        assert detected / 200 <= 0.09
+
+    def test_alike_wordings_of_one_theme_are_ranked_as_themes(self) -> None:
+        """Three wordings of a cue resemble each other: their mean is compared with those of other
+        themes, and never one by one."""
+        random = np.random.default_rng(12)
+        detected = 0
+        for _ in range(200):
+            themes = random.normal(0, 7, (K + 1, 1)) + random.normal(0, 5, (K + 1, 3))
+            p = rank_test(themes[0], themes[1:]).p
+            detected += p is not None and p < 0.05
+        assert detected / 200 <= 0.09
+
+    @pytest.mark.parametrize(
+        ("n_sentences", "verdict"), [(18, Verdict.DESCRIPTIVE), (39, Verdict.DETECTED)]
+    )
+    def test_fewer_than_19_sentences_give_no_verdict(self, n_sentences, verdict) -> None:
+        changes = draw_changes(np.random.default_rng(5), n_sentences)
+        test = build_change_test(points_of(changes.mean(axis=1) + 50, changes), BOUND, 0)
+        figure = judge(test)
+        assert figure.verdict == str(verdict)
+        if verdict == Verdict.DESCRIPTIVE:
+            assert figure.why is not None
+            assert "18 alternatives (at least 19 needed)" in figure.why
+
+    def test_a_cue_that_moves_by_40_points_beyond_others_is_detected(self) -> None:
+        changes = draw_changes(np.random.default_rng(6), K)
+        cue = changes.mean(axis=1) + 40 + np.linspace(-1, 1, N)
+        figure = judge(build_change_test(points_of(cue, changes), BOUND, 0, "idle"))
+        assert (figure.verdict, figure.value) == (str(Verdict.DETECTED), approx(40))
+        assert (figure.p, figure.facets) == (1 / 40, "12 stimuli, 39 sentences")
+        assert figure.null == "rank among 39 alternatives, sentences of the cue's form"
+        # (39.0, 41.0): a t interval over stimuli, of which the alternatives' mean is taken off.
+        half = 2.200985 * np.linspace(-1, 1, N).std(ddof=1) / N**0.5
+        assert [figure.low, figure.high] == approx([40 - half, 40 + half], rel=1e-5)
+        assert (figure.reference_set, figure.alternatives) == (
+            "sentences of the grammar idle",
+            39,
+        )
+        assert (figure.percentile, figure.percentile_low, figure.percentile_high) == (100, 100, 100)
+
+    def test_what_it_detects_is_read_from_the_spread_of_the_sentences(self) -> None:
+        changes = np.zeros((N, K)) + np.linspace(-19, 19, K)
+        test = build_change_test(points_of(np.zeros(N), changes), BOUND, 0)
+        assert test.detects == approx(3.4 * np.linspace(-19, 19, K).std(ddof=1))
+
+    def test_how_often_the_old_test_detects_other_sentences_stands_beside(self) -> None:
+        """Thirteen sentences move every stimulus alike, the others none on average."""
+        still = np.tile([1.0, -1.0], N // 2)[:, None] * np.ones(26)
+        moving = 5 + np.linspace(-1, 1, N)[:, None] * np.ones(13)
+        test = build_change_test(points_of(np.full(N, 3.0), np.hstack([still, moving])), BOUND, 0)
+        assert test.compared is not None
+        assert test.compared.same_test == approx(13 / 39)
+        assert test.compared.percentile.value == approx(100 * 26 / 39)
+        assert test.compared.percentile.low < 100 * 26 / 39 < test.compared.percentile.high
+
+    def test_fewer_than_ten_stimuli_give_no_verdict(self) -> None:
+        changes = draw_changes(np.random.default_rng(7), K)[:9]
+        figure = judge(build_change_test(points_of(changes.mean(axis=1) + 50, changes), BOUND, 0))
+        assert (figure.verdict, figure.why) == (
+            str(Verdict.DESCRIPTIVE),
+            "A number without a test: 9 stimuli (at least 10 needed).",
+        )
+
+
+class TestPositiveControl:
+    def verdict(self, cue: float, control: float, spread: float = 0.5) -> str | None:
+        """Of a cue and a control that move by so many points, where sentences hardly move."""
+        random = np.random.default_rng(8)
+        changes = random.normal(0, spread, K) + random.normal(0, 0.5, (N, K))
+        own = cue + random.normal(0, 0.5, N)
+        told = positive_control(
+            points_of(own, changes, control + random.normal(0, 0.5, N)), "of a woman"
+        )
+        return judge(build_change_test(points_of(own, changes), BOUND, 0, control=told)).verdict
+
+    def test_below_takes_a_control_that_reaches_the_bound(self) -> None:
+        assert self.verdict(0.1, 30) == str(Verdict.BELOW)
+        assert self.verdict(4, 30) == str(Verdict.DETECTED_BELOW)
+        assert self.verdict(0.1, 8) == str(Verdict.INCONCLUSIVE)
+
+    def test_nothing_is_below_what_would_not_be_detected(self) -> None:
+        """As gender on SmolLM2: the interval over stimuli is narrow, and sentences scatter by 9
+        points, so that 31 points would be detected."""
+        assert self.verdict(0.1, 60, spread=9) == str(Verdict.INCONCLUSIVE)
+
+    @pytest.mark.parametrize("control", [0.0, -30.0])
+    def test_one_that_does_not_make_its_class_likelier_is_invalid(self, control: float) -> None:
+        assert self.verdict(20, control) == str(Verdict.INVALID)
+
+    def test_one_that_moves_no_further_than_any_sentence_is_not_detected(self) -> None:
+        """Flips of signs would detect it: it moves every stimulus by about 9 points."""
+        random = np.random.default_rng(9)
+        changes = random.normal(0, 9, K) + random.normal(0, 0.5, (N, K))
+        control = positive_control(points_of(np.zeros(N), changes, changes[:, 0] + 9), "words")
+        assert control is not None
+        assert control.effect.low > 0
+        assert not control.is_detected
+
+    def test_none_is_read_where_too_few_sentences_were_asked(self) -> None:
+        changes = draw_changes(np.random.default_rng(10), 18)
+        assert positive_control(points_of(changes[:, 0], changes, changes[:, 1]), "words") is None
 
 
 class Replying(AnsweringModels):
     """One reply to every question, made from the prompt."""
 
-    def __init__(self, reply: Callable[[str], str]) -> None:
+    def __init__(self, reply: Callable[[str], str | None]) -> None:
         self.reply = reply
 
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
         replies = [self.reply(prompt) for prompt in inputs["prompt"]]
-        return {"reply": replies, "reason": [None] * n}
-
-
-def replied(*args: Any, **changes: Any) -> "pd.DataFrame":
-    """Figures of replies of a hosted chat model: arguments as of `diagnosed`."""
-    return diagnosed(*args, **changes)["figures"].query("readout == 'choice'")
-
-
-def find_change(figures: pd.DataFrame, **dimensions: str) -> "pd.Series[Any]":
-    """The headline of salience."""
-    about = {"cue": "salience", "outcome": "he"}
-    return find_figure(figures, "change", **about | dimensions)
+        reasons = [None if reply else "it holds only thinking (20 tokens)" for reply in replies]
+        return {"reply": replies, "reason": reasons}
 
 
 def diagnosed(
-    reply: Callable[[str], str],
-    doubled: bool = False,
-    **changes: Any,
+    reply: Callable[[str], str | None], doubled: bool = False, **changes: Any
 ) -> dict[str, pd.DataFrame]:
-    """What is found of the replies of a hosted chat model: one reply a question, placebos
-    included."""
-    changes.setdefault("headlines", ["salience, completion", "salience, choice"])
-    source = with_placebos(
-        [*PLACEBOS, *MORE_PLACEBOS],
-        WORDINGS,
-        **changes,
-    )
-    sizes = {
-        "generations": 1,
-        "most_wordings": 9,
-        "most_placebos": 99,
-        "placebo_stimuli": 99,
-        "confirmed": "choice",
-    }
-    tables, plan = built(declaration(source, **sizes))
+    """What is detected of the replies of a hosted chat model: one reply a question."""
+    source = with_alternatives(headlines=["salience, completion", "salience, choice"])
+    tables, plan = built(declaration(source, generations=1, **changes))
     whom = subject("chat", name="scripted")
-    answers = collect_answers(
-        {"hair": (tables, plan)},
-        requests,
-        whom,
-        Replying(reply),
-    )
-    assert not answers["replies"].duplicated(["id", "repetition"]).any()
+    answers = collect_answers({"hair": (tables, plan)}, requests, whom, Replying(reply))
     if doubled:
         answers = {
             name: pd.concat([table, table], ignore_index=True) for name, table in answers.items()
         }
     answers = none() | answers
-    return figures(
-        "hair",
-        tables,
-        plan,
-        scores(tables, plan, answers, whom),
-        whom,
-        Resampling(
-            0.95,
-            100,
-            0,
-        ),
-    )
+    scored = scores(tables, plan, answers, whom)
+    return figures("hair", tables, plan, scored, whom, Resampling(0.95, 100, 0))
 
 
-def turning(*moves: str, share: float = 1.0) -> Callable[[str], str]:
-    """She, and he where something of a list stands in the prompt, for a share of the colours."""
+CUES = ("inferring gender", "Choose a pronoun")
+"""What prompts with the cue have in them."""
+
+TOLD = ("of a woman",)
+
+
+def turning(*moves: str, back: tuple[str, ...] = (), share: float = 1.0) -> Callable[[str], str]:
+    """She for the first half of colours, else he; he where one of `moves` stands in the prompt, for
+    a share of the colours, and she where one of `back` does."""
     some = COLOURS[: round(share * len(COLOURS))]
 
     def reply(prompt: str) -> str:
-        is_moved = any(move in prompt for move in moves) and any(
-            f"{colour} hair" in prompt for colour in some
-        )
+        (colour,) = [name for name in COLOURS if f"{name} hair" in prompt][:1]
+        is_man = colour not in COLOURS[:6]
+        if any(move in prompt for move in moves) and colour in some:
+            is_man = True
+        if any(word in prompt for word in back):
+            is_man = False
         if "Options: " not in prompt:
-            return "He smiles." if is_moved else "She smiles."
-        return f"{prompt[prompt.index(': ' + ('He' if is_moved else 'She')) - 1]}"
+            return "He smiles." if is_man else "She smiles."
+        return f"{prompt[prompt.index(': ' + ('He' if is_man else 'She')) - 1]}"
 
     return reply
 
 
-@cache
-def made_of(*moves: str, share: float = 1.0) -> pd.DataFrame:
-    """What a headline is made of, of a model that is turned by these."""
-    rows = diagnosed(turning(*moves, share=share))["headlines"]
-    return rows.query("figure == 'change' and task == 'completion'")
+def find_change(tables: dict[str, pd.DataFrame], **dimensions: str) -> "pd.Series[Any]":
+    """The headline of salience."""
+    about = {"cue": "salience", "outcome": "he"}
+    rows = tables["figures"].query("readout == 'choice'")
+    return find_figure(rows, "change", **about | dimensions)
 
 
-class TestTwoModels:
-    def compared(self, first: pd.DataFrame, other: pd.DataFrame) -> Any:
-        return judge([(contrast(first, other, 10.0), ValidityCheck())])[0]
-
-    def test_one_that_a_cue_turns_more_is_found(self) -> None:
-        more, less = made_of(*CUES), made_of(*CUES, share=0.25)
-        figure = self.compared(more, less)
-        assert (figure.verdict, figure.value) == (
-            str(Verdict.EFFECT),
-            approx(75),
-        )
-        assert figure.levels == "12 stimuli, 3 wordings, 12 placebos"
-        assert self.compared(less, more).value == approx(-75)
-
-
-class TestOneReplyAQuestion:
-    def test_where_every_wording_of_the_cue_turns_it_there_is_an_effect(self) -> None:
-        rows = replied(turning(*CUES))
+class TestReplies:
+    def test_a_cue_alone_that_turns_replies_is_detected(self) -> None:
+        """It turns the six colours that are she without it: 50 points; a control turns all to
+        she."""
+        tables = diagnosed(turning(*CUES, back=TOLD))
         for task in ("completion", "choice"):
-            row = find_change(rows, task=task)
-            assert (row["value"], row["placebo"], row["specific"]) == (100, 0, 100)
-            assert (row["verdict"], row["levels"]) == (
-                str(Verdict.EFFECT),
-                "12 stimuli, 3 wordings, 12 placebos",
-            )
-            assert row["p"] == 2 / 2**12
-        total = find_figure(rows, "total_shift", cue="salience", task="completion")
-        assert total["value"] == approx(2)
-        reason = "one reply per question cannot be distinguished from chance"
-        assert find_figure(rows, "effect", cue="salience")["reason"] == reason
-        assert find_figure(rows, "shift_probability")["reason"] == reason
+            row = find_change(tables, task=task)
+            assert (row["value"], row["verdict"]) == (50, str(Verdict.DETECTED))
+            assert (row["facets"], row["p"]) == ("12 stimuli, 39 sentences", 1 / 40)
+            assert (row["positive_value"], row["positive_p"]) == (50, 1 / 40)
+            assert row["positive_control"] == '"of a woman"'
+        rows = tables["figures"].query("readout == 'choice'")
+        about = {"cue": "salience", "task": "completion", "outcome": "he"}
+        assert find_figure(rows, "any_sentence", **about)["value"] == 0
+        raw_change = find_figure(rows, "raw_change", **about)
+        assert (raw_change["value"], raw_change["control"]) == (50, 0)
 
-    def test_where_placebos_turn_it_as_well_it_is_not_specific(self) -> None:
-        row = find_change(replied(turning(*ANY)), task="completion")
-        assert (row["value"], row["placebo"], row["specific"]) == (100, 100, 0)
-        assert row["verdict"] == str(Verdict.NOT_SPECIFIC)
+    def test_where_any_sentence_turns_them_the_cue_does_nothing(self) -> None:
+        row = find_change(diagnosed(turning("Complete, ", "Choose", back=TOLD)), task="completion")
+        assert (row["value"], row["p"], row["verdict"]) == (0, 1, str(Verdict.BELOW))
+
+    def test_where_the_control_turns_nothing_it_is_invalid(self) -> None:
+        row = find_change(diagnosed(turning(*CUES)), task="completion")
+        assert row["verdict"] == str(Verdict.INVALID)
+        assert "positive control" in row["why"]
+
+    def test_eighteen_sentences_are_described(self) -> None:
+        row = find_change(diagnosed(turning(*CUES, back=TOLD), alternatives=18), task="completion")
+        assert (row["value"], row["verdict"]) == (50, str(Verdict.DESCRIPTIVE))
 
     def test_rows_that_stand_there_twice_change_nothing(self) -> None:
         once, twice = (
-            find_change(replied(turning(*CUES, share=0.5), doubled), task="completion")
+            find_change(diagnosed(turning(*CUES, back=TOLD, share=0.4), doubled), task="completion")
             for doubled in (False, True)
         )
-        numbers = [
-            "value",
-            "low",
-            "high",
-            "p",
-            "specific_low",
-            "specific_high",
-            "detectable",
-            "p_effect",
-            "p_denial",
-        ]
+        numbers = ["value", "low", "high", "p", "percentile", "positive_value"]
         assert twice[numbers].astype(float).tolist() == approx(once[numbers].astype(float).tolist())
-        assert (twice["levels"], twice["verdict"]) == (once["levels"], once["verdict"])
+        assert (twice["facets"], twice["verdict"]) == (once["facets"], once["verdict"])
+
+    @pytest.mark.parametrize("reply", ["I cannot help with that.", "She", None])
+    def test_replies_that_say_nothing_are_no_measurement(self, reply: str | None) -> None:
+        """Refusals, answers that never change, and thoughts without an answer are no equality."""
+        row = find_change(diagnosed(lambda _: reply), task="completion")
+        assert row["verdict"] == str(Verdict.INVALID)
+
+    def test_a_cue_that_has_it_refuse_is_described(self) -> None:
+        """Twelve of twelve replies to a cue are refused, and no headline is made of that."""
+
+        def reply(prompt: str) -> str:
+            if any(cue in prompt for cue in CUES):
+                return "I cannot help with that."
+            return turning(back=TOLD)(prompt)
+
+        rows = diagnosed(reply)["figures"].query("readout == 'choice'")
+        row = find_figure(rows, "nonresponse_change", cue="salience")
+        assert row["value"] == 100
+        assert pd.isna(row["p"])
+        assert pd.isna(row["bound"])
 
 
-def test_the_quick_scale_asks_one_wording_and_six_placebos() -> None:
-    source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS)
-    tables, plan = built(declaration(source))
-    (words, *_) = requests(
-        tables,
-        plan,
-        {},
-        subject(chats=False),
-    )
-    framings = tables["prompts"].set_index("id")["framing"]
-    expected = {"bare", "instruction", "salience+instruction"}
-    for number in range(1, 7):
-        expected |= {
-            f"salience~{number}+instruction",
-            f"instruction~{number}",
-        }
-    assert set(framings.reindex(words.rows["id"]).dropna()) == expected
+class TestTwoModels:
+    def made_of(self, by: float, seed: int, **rows: Any) -> pd.DataFrame:
+        """Rows behind a headline of a model whose cue moves by so many points."""
+        changes = draw_changes(np.random.default_rng(3), K) + np.random.default_rng(seed).normal(
+            0, 1, (N, K)
+        )
+        points = points_of(changes.mean(axis=1) + by, changes)
+        long = points.rename_axis(index="unit", columns="at").melt(ignore_index=False).reset_index()
+        return long.assign(figure="change", cue="salience", group="idle", **rows)
 
+    def test_the_difference_is_ranked_among_those_by_the_sentences(self) -> None:
+        test = contrast(self.made_of(40, 1), self.made_of(5, 2), BOUND)
+        figure = judge(test)
+        assert (figure.verdict, figure.p) == (str(Verdict.DETECTED), 1 / 40)
+        assert figure.value == approx(35)
+        assert test.dimensions == {"cue": "salience"}
+        opposite = judge(contrast(self.made_of(5, 2), self.made_of(40, 1), BOUND))
+        assert opposite.value == approx(-35)
 
-def test_the_cue_of_a_cell_is_its_first_wording_and_ids_of_rows_stay() -> None:
-    fewer, more = (
-        built(declaration(source))[0]["prompts"]
-        for source in (with_placebos(), with_placebos(PLACEBOS, WORDINGS))
-    )
-    assert set(fewer["id"]) < set(more["id"])
-    added = more[~more["id"].isin(fewer["id"])]
-    assert set(added["framing"]) == {"salience~-2+instruction", "salience~-3+instruction"}
-    assert added["placebo"].isna().all()
+    def test_two_that_a_cue_moves_alike_do_not_differ(self) -> None:
+        test = contrast(self.made_of(20, 1), self.made_of(20, 2), BOUND)
+        assert not test.is_detected
 
 
 def shares(
-    cue: np.ndarray,
-    placebos: np.ndarray,
-    coverage: float = 0.5,
-    low: str | None = None,
-    **changes: Any,
+    cue: Floats, alternatives: Floats, low: tuple[str, ...] = (), **changes: Any
 ) -> pd.DataFrame:
-    """Figures of shares of he that wordings move by [12, m], and placebos by [12, k]; after `low`
-    few answer."""
-    columns = dict(zip(["salience", "salience~-2", "salience~-3"], cue.T, strict=False))
-    columns |= {f"salience~{number}": column for number, column in enumerate(placebos.T, start=1)}
+    """Figures of shares of he that a cue moves by [12], and sentences by [12, k]; after `low` few
+    answer."""
+    columns = {"salience": cue}
+    columns |= {
+        f"salience~{number}": column for number, column in enumerate(alternatives.T, start=1)
+    }
     stimuli = [f"s{number}" for number in range(len(cue))]
     cells = {("say", "bare"): dict.fromkeys(stimuli, (0.4, 0.6))}
     for framing, moved in columns.items():
         moved_shares = np.column_stack([0.4 + moved, 0.6 - moved])
         cells["say", framing] = dict(zip(stimuli, moved_shares.tolist(), strict=True))
-    measured = distributions(cells, classes=["he", "she"]).assign(coverage=coverage)
-    measured.loc[measured["framing"] == low, "coverage"] = 0.04
+    measured = distributions(cells, classes=["he", "she"]).assign(coverage=0.5)
+    measured.loc[measured["framing"].isin(low), "coverage"] = 0.04
     return figures_of(measured, factors=["salience"], **changes)
 
 
-SPREAD = np.linspace(-0.01, 0.01, 12)[:, None]
+class TestCoverage:
+    CUE = 0.3 + np.linspace(-0.01, 0.01, N)
+    ALTERNATIVES = np.zeros((N, K)) + np.linspace(-0.05, 0.05, K)
 
+    def change(self, *low: str) -> "pd.Series[Any]":
+        figures = shares(self.CUE, self.ALTERNATIVES, low)
+        return find_figure(figures, "change", cue="salience", outcome="he")
 
-@pytest.mark.parametrize(
-    ("cue", "placebos", "lacking"),
-    [
-        ((12, 2), (12, 12), "2 answered wordings of the cue (at least 3 needed)"),
-        ((12, 3), (12, 11), "11 answered placebos (at least 12 needed)"),
-        ((9, 3), (9, 12), "9 stimuli with every wording and placebo (at least 10 needed)"),
-    ],
-)
-def test_a_design_that_has_too_little_says_of_what(cue, placebos, lacking) -> None:
-    moves = np.full(cue, 0.3) + SPREAD[: cue[0]]
-    row = find_change(shares(moves, np.zeros(placebos)))
-    assert row["value"] == approx(30, abs=0.5)
-    assert (row["verdict"], row["why"]) == (
-        str(Verdict.INCONCLUSIVE),
-        f"No verdict is possible: {lacking}.",
-    )
+    def test_a_sentence_after_which_few_answer_is_left_out(self) -> None:
+        assert self.change()["facets"] == "12 stimuli, 39 sentences, 1 task (fixed)"
+        row = self.change("salience~3", "salience~7")
+        assert (row["facets"], row["verdict"]) == (
+            "12 stimuli, 37 sentences, 1 task (fixed)",
+            str(Verdict.DETECTED),
+        )
 
-
-@pytest.mark.parametrize("reply", ["I cannot help with that.", "She"])
-def test_replies_that_say_nothing_are_no_measurement(reply: str) -> None:
-    """Refusals, and answers that never change, are no equality."""
-    assert find_change(replied(lambda _: reply), task="completion")["verdict"] == Verdict.INVALID
+    def test_a_cue_after_which_few_answer_is_invalid(self) -> None:
+        assert self.change("salience")["verdict"] == str(Verdict.INVALID)

@@ -420,11 +420,11 @@ class TestIntervals:
         )
 
 
-class TestPlacebos:
-    """The control of a change is what placebos in the place of the cue change."""
+class TestAlternatives:
+    """The control of a change is what alternatives in the place of the cue change."""
 
     DISTANCES = (0.3, 0.34, 0.36, 0.4, 0.6)
-    """GLD with each of five placebos, the same for every stimulus."""
+    """GLD with each of five alternatives, the same for every stimulus."""
 
     def cells(self, cue: float) -> Cells:
         framings = {"bare": 0.6, "salience": cue}
@@ -434,8 +434,8 @@ class TestPlacebos:
             for framing, distance in framings.items()
         }
 
-    def test_the_control_of_what_bends_is_of_the_stimuli_of_each_placebo(self) -> None:
-        """H of all stimuli is another than H of few: the control is a mean of what placebos do on
+    def test_the_control_of_what_bends_is_of_the_stimuli_of_each_alternative(self) -> None:
+        """H of all stimuli is another than H of few: the control is a mean of what alternatives do on
         theirs."""
         male, female, even = [0.95, 0.05], [0.05, 0.95], [0.5, 0.5]
         bare = {
@@ -448,7 +448,7 @@ class TestPlacebos:
             ("choose", "bare"): bare,
             ("choose", "salience"): dict.fromkeys(bare, even),
         }
-        # The first two placebos are asked about one group each, and make its answers even.
+        # The first two alternatives are asked about one group each, and make its answers even.
         for number, names in (
             (1, ("algebra", "number")),
             (2, ("poem", "dance")),
@@ -458,16 +458,16 @@ class TestPlacebos:
         tokens = associated(rows).loc["token"]
         h, s, sensitivity = (tokens.loc[name] for name in ("H", "S", "AS"))
         expected = 1 - entropy(0.05)
-        # All stimuli are even in the mean before, those of a placebo are not.
+        # All stimuli are even in the mean before, those of an alternative are not.
         assert h["change"] == near(0)
         assert h["control"] == near(expected)
         assert sensitivity["change"] == approx((0.9 / 2 + 0) / 2)
         assert pd.isna(s["control"])  # of one group there is no S
         assert pd.isna(sensitivity["control"])
 
-    def test_the_control_of_as_is_what_placebos_give(self) -> None:
+    def test_the_control_of_as_is_what_alternatives_give(self) -> None:
         rows = shares_of(self.cells(0.1))
-        # By placebo, of which of the five stimuli it is asked.
+        # By alternative, of which of the five stimuli it is asked.
         stimuli = {
             "": "01234",
             "1": "01234",
@@ -488,24 +488,24 @@ class TestPlacebos:
         assert row["control"] == approx(np.mean(changes), abs=1e-9)
         assert min(changes) <= row["control"] <= max(changes)
 
-    def test_the_control_is_of_the_tasks_of_placebos(self) -> None:
-        # In a second task cue and placebos do nothing, and no placebo was asked about it.
+    def test_the_control_is_of_the_tasks_of_alternatives(self) -> None:
+        # In a second task cue and alternatives do nothing, and no alternative was asked about it.
         other: Cells = {
             ("complete", framing): {name: [0.8, 0.2] for name in FIVE}
             for framing in ("bare", "salience")
         }
         row = probed(shares_of({**self.cells(0.4), **other}), NOTHING_SAID).loc["GLD"]
-        # The cue changes GLD by .4 - .6 in the first task, 0 in the second; placebos on the mean by
+        # The cue changes GLD by .4 - .6 in the first task, 0 in the second; alternatives on the mean by
         # .4 - .6.
         assert row["change"] == approx(-0.1)
         assert row["control"] == approx(-0.2)
 
-    def test_s_is_beside_placebos_too(self) -> None:
+    def test_s_is_beside_alternatives_too(self) -> None:
         third = dict.fromkeys(("algebra", "number"), (0.7, 0.3))
         third |= dict.fromkeys(("poem", "dance"), (0.4, 0.6))
         row = associated(shares_of(ASSOCIATED | {("choose", "salience~1"): third})).loc[
             ("token", "S")
         ]
-        # With the placebo S is (.4 - -.2) / 2.
+        # With the alternative S is (.4 - -.2) / 2.
         assert row["change"] == approx(-0.5)
         assert row["control"] == approx(0.3 - 0.6)

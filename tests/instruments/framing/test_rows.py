@@ -14,13 +14,11 @@ from evenruler.instruments.framing.rows import balanced_orders, build, compose_t
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declarations import Catalogue
 from tests.instruments.framing.hair import (
-    COLOURS,
-    PLACEBOS,
     built,
     declaration,
     hair,
     settings,
-    with_placebos,
+    with_alternatives,
 )
 
 SETTINGS = settings()
@@ -50,7 +48,7 @@ def test_a_prompt_ends_where_the_model_answers(prompts: list[dict]) -> None:
     row = next(row for row in bare if row["stimulus"] == "long")
     assert row["prompt"] == "There is a person with long hair."
     assert row["decision"] == len(row["prompt"])
-    assert (row["placebo"], row["order"], row["variant"]) == (None, [], "balanced")
+    assert (row["alternative"], row["order"], row["variant"]) == (None, [], "balanced")
 
 
 def choices(prompts: list[dict], stimulus: str) -> list[dict]:
@@ -199,53 +197,61 @@ def test_groups_stand_in_the_plan_in_the_order_of_the_source() -> None:
     assert build(declaration(hair(stimuli=stimuli)), NO_MODELS).plan["groups"] == ["z", "a"]
 
 
-class TestPlacebos:
-    """Six of them stand beside each cue: with the same syntax in the place of the cue, and nothing
-    else changed."""
+class TestAlternatives:
+    """They stand in place of a cue, in its form, and nothing else is changed."""
+
+    def texts(self) -> list[str]:
+        return with_alternatives().sample("completion", "salience", 39).texts
 
     def test_each_is_a_framing_of_its_own_with_its_text(self) -> None:
-        rows = compose_tables("hair", with_placebos(), SETTINGS)["prompts"]
+        rows = compose_tables("hair", with_alternatives(), SETTINGS)["prompts"]
         framings = {
-            (
-                row["task"],
-                row["framing"],
-                row["placebo"],
-            )
+            (row["task"], row["framing"], row["alternative"])
             for row in rows
-            if row["placebo"] is not None
+            if row["alternative"] is not None
         }
-        in_place = [
-            ("completion", "salience~{}+instruction"),
-            ("completion", "instruction~{}"),
-            ("choice", "salience~{}+instruction"),
-        ]
         expected = set()
-        for number, text in enumerate(PLACEBOS, start=1):
-            expected |= {(task, framing.format(number), text) for task, framing in in_place}
+        numbered = {str(number): text for number, text in enumerate(self.texts(), start=1)}
+        for number, text in (numbered | {"control": "of a woman"}).items():
+            framing = f"salience~{number}+instruction"
+            expected |= {("completion", framing, text), ("choice", framing, text)}
         assert framings == expected
-        assert {row["framing"] for row in rows if row["placebo"] is None} == {
+        assert {row["framing"] for row in rows if row["alternative"] is None} == {
             "bare",
             "instruction",
             "salience+instruction",
         }
 
     def test_it_is_asked_with_the_orders_and_options_of_its_cue(self) -> None:
-        rows = [
-            row
-            for row in compose_tables("hair", with_placebos(), SETTINGS)["prompts"]
-            if row["stimulus"] == "grey"
-        ]
         by_framing: dict[str, list[dict]] = {}
-        for row in rows:
-            if row["task"] == "choice":
+        for row in compose_tables("hair", with_alternatives(), SETTINGS)["prompts"]:
+            if row["task"] == "choice" and row["stimulus"] == "grey":
                 by_framing.setdefault(row["framing"], []).append(row)
         cued = by_framing["salience+instruction"]
-        for number, text in enumerate(PLACEBOS, start=1):
-            placebo_rows = by_framing[f"salience~{number}+instruction"]
-            assert [row["order"] for row in placebo_rows] == [row["order"] for row in cued]
-            for row, real in zip(placebo_rows, cued, strict=True):
+        for number, text in enumerate(self.texts(), start=1):
+            rows = by_framing[f"salience~{number}+instruction"]
+            assert [row["order"] for row in rows] == [row["order"] for row in cued]
+            for row, real in zip(rows, cued, strict=True):
                 listed = real["prompt"].partition("Options: ")[2]
                 assert row["prompt"] == f"Choose, {text}, for grey hair. Options: {listed}"
+
+    def test_what_was_sampled_is_said(self) -> None:
+        source = with_alternatives(construct_words=["rain", "fog"])
+        message = (
+            "hair: 39 of 56 sentences of the grammar `idle` are asked; 14 hold a word of the "
+            "construct"
+        )
+        assert build(declaration(source), NO_MODELS).messages[1:] == [message]
+        (planned, _) = build(declaration(source), NO_MODELS).plan["alternatives"]
+        assert planned == {
+            "task": "completion",
+            "factor": "salience",
+            "grammar": "idle",
+            "asked": 39,
+            "sentences": 56,
+            "excluded": 14,
+            "control": "of a woman",
+        }
 
 
 class TestWithoutContent:
@@ -278,10 +284,11 @@ OF_SIX = {
 def asked_of(options: dict[str, str], **changes: object) -> tuple[pd.DataFrame, FramingPlan]:
     """What is asked about twelve colours of hair with these options."""
     tasks = {
-        name: task.model_dump(exclude_unset=True) for name, task in with_placebos().tasks.items()
+        name: task.model_dump(exclude_unset=True)
+        for name, task in with_alternatives().tasks.items()
     }
     tasks["choice"]["options"] = options
-    tables, plan = built(declaration(with_placebos(tasks=tasks), **changes))
+    tables, plan = built(declaration(with_alternatives(tasks=tasks), **changes))
     framing_plan = FramingPlan.read(plan)
     return asked_prompts(tables["prompts"], framing_plan), framing_plan
 
@@ -302,13 +309,12 @@ class TestWhatIsAsked:
         self, options: int
     ) -> None:
         first = dict(list(OF_SIX.items())[:options])
-        prompts, _ = asked_of(first, placebo_stimuli=6)
+        prompts, _ = asked_of(first)
         chosen = prompts[prompts["task"] == "choice"]
         assert (chosen.groupby(["stimulus", "framing"]).size() == 2).all()
         for framing, cell in chosen.groupby("framing"):
-            # Of 12 stimuli and 2 orders, or of 6 stimuli where a placebo stands.
-            n_orders = 12 if "~" in str(framing) else 24
-            assert letters(cell["order"]) == {n_orders // options}, framing
+            # Of 12 stimuli and 2 orders.
+            assert letters(cell["order"]) == {24 // options}, framing
 
     def test_a_stimulus_has_the_same_orders_in_every_cell(self) -> None:
         prompts, _ = asked_of(OF_SIX)
@@ -318,33 +324,3 @@ class TestWhatIsAsked:
         assert (chosen.groupby("stimulus")["order"].nunique() == 2).all()
         is_odd = chosen["turn"] % 2 == 1
         assert is_odd.mean() == 0.5  # whole pairs of an order and its reverse
-
-    def test_each_placebo_is_asked_about_so_many_stimuli_and_each_stimulus_with_as_many(
-        self,
-    ) -> None:
-        prompts, plan = asked_of(OF_SIX)
-        placebos = prompts[prompts["placebo"].notna()].drop_duplicates(
-            ["task", "framing", "stimulus"]
-        )
-        assert (
-            placebos.groupby(["task", "framing"])["stimulus"].nunique() == plan.placebo_stimuli
-        ).all()
-        n_by_stimulus = placebos.groupby(["task", "stimulus"]).size()
-        assert set(n_by_stimulus["choice"]) == {2}
-        assert set(n_by_stimulus["completion"]) == {4}
-        assert set(placebos["stimulus"]) == set(COLOURS)
-
-    def test_groups_of_stimuli_are_balanced_within_each_placebo(self) -> None:
-        grouped = {
-            name: {
-                "text": f"{name} hair",
-                "group": "ab"[number // 6],
-            }
-            for number, name in enumerate(COLOURS)
-        }
-        tables, plan = built(declaration(with_placebos(stimuli=grouped)))
-        prompts = asked_prompts(tables["prompts"], FramingPlan.read(plan))
-        placebos = prompts[prompts["placebo"].notna()].drop_duplicates(
-            ["task", "framing", "stimulus"]
-        )
-        assert set(placebos.groupby(["task", "framing", "group"]).size()) == {2}

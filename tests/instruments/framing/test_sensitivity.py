@@ -211,10 +211,10 @@ BESIDE = COMPLETION | {
 }
 
 
-class TestPlacebos:
+class TestAlternatives:
     def test_effects_of_each_stand_beside_those_of_the_cue(self) -> None:
         effects = compute_effects(distributions(BESIDE), FACTORS)
-        values = effects.set_index(["factor", "placebo", "stimulus"])["apd"].round(12).to_dict()
+        values = effects.set_index(["factor", "alternative", "stimulus"])["apd"].round(12).to_dict()
         assert values == {
             ("salience", 0, "bald"): 0.3,
             ("salience", 0, "long"): 0.9,

@@ -7,7 +7,7 @@ import pytest
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.framing.declare import takes
 from evenruler.models.declarations import Catalogue
-from tests.instruments.framing.hair import WORDINGS, settings, with_placebos
+from tests.instruments.framing.hair import settings, with_alternatives
 
 PARAMS = """\
 families: {framing: {new_tokens: 7}}
@@ -45,44 +45,25 @@ def test_models_that_say_how_likely_a_text_is_or_that_write_are_asked() -> None:
     assert [kind for kind in kinds if takes(catalogue, kind)] == ["causal", "chat", "completions"]
 
 
-def test_what_it_finds_takes_three_wordings_and_twelve_placebos() -> None:
-    """By hand, of two: 3.403 x sqrt(67 (1/3 + 1/12) + (36 + 1875/10 (1 + 1/3))/12) points; paper
-    judges ten replies."""
-    texts = [f"It rained on day {day}." for day in range(12)]
-    source = with_placebos(texts, WORDINGS, focal_outcome="he")
-    assert settings("paper").detects(source) == "24 points (salience)"
-    assert settings("quick").detects(source) is None, "one wording and six placebos"
-    assert (
-        settings("paper").detects(with_placebos(texts, ["A second cue."], focal_outcome="he"))
-        is None
-    )
-    assert (
-        settings("paper").detects(with_placebos(texts[:11], WORDINGS, focal_outcome="he")) is None
-    )
+def test_what_is_detected_is_printed_of_headlines_with_enough_sentences() -> None:
+    """By hand: 3.4 x 8 points; of ten replies to twelve colours 3.4 x sqrt(64 + 1875/120)."""
+    source = with_alternatives()
+    assert settings("quick").detects(source) == "27 points (salience)"
+    assert settings("paper").detects(source) == "30 points (salience)"
+    assert settings("quick", alternatives=18).detects(source) is None
+    assert settings("quick", stimuli=9).detects(source) is None
 
 
 def test_what_can_have_no_verdict_at_any_size_is_warned_of() -> None:
-    texts = [f"It rained on day {day}." for day in range(12)]
-    few = "fewer than 3 wordings or 12 placebos of salience: its verdict will be inconclusive"
-    headline = {"focal_outcome": "he", "headlines": ["salience"]}
-    assert settings("quick").warnings(with_placebos(texts, WORDINGS, **headline)) == [], (
-        "`measure` asks all"
-    )
-    assert settings("quick").warnings(with_placebos(texts, ["A second cue."], **headline)) == [few]
-    short = with_placebos(texts[:11], WORDINGS, **headline)
-    assert settings("quick").warnings(short) == [few]
-
-
-def test_fewer_stimuli_than_a_verdict_needs_are_warned_of_and_find_nothing() -> None:
-    texts = [f"It rained on day {day}." for day in range(12)]
-    source = with_placebos(texts, WORDINGS, focal_outcome="he", headlines=["salience"])
+    source = with_alternatives()
+    assert settings("quick").warnings(source) == []
+    few = "salience will only be described: 18 sentences in place of the cue, fewer than 19"
+    assert settings("quick", alternatives=18).warnings(source) == [few]
+    none = "instruction will only be described: 0 sentences in place of the cue, fewer than 19"
+    both = with_alternatives(headlines=["salience", "instruction"])
+    assert settings("quick").warnings(both) == [none]
     first = dict(list(source.stimuli.items())[:9])
-    few = source.model_copy(update={"stimuli": first})
-    warning = "fewer than 10 stimuli of salience: its verdict will be inconclusive"
-    assert settings("paper").warnings(few) == [warning]
-    assert settings("paper").detects(few) is None
-    assert (
-        settings("paper", least=9).warnings(few),
-        settings("paper", stimuli=9).detects(source),
-    ) == ([], None)
-    assert str(settings("paper", least=9).detects(few)).endswith(" points (salience)")
+    short = source.model_copy(update={"stimuli": first})
+    assert settings("paper").warnings(short) == [
+        "salience will only be described: 9 stimuli, fewer than 10"
+    ]

@@ -1,12 +1,11 @@
-import re
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from evenruler.instruments.framing.declare import load
 from evenruler.instruments.framing.declare.source import ContrastSource
-from tests.instruments.framing.hair import settings, with_placebos
+from evenruler.instruments.framing.declare.task_prompts import CONTROL
+from tests.instruments.framing.hair import settings
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = {path.stem: path for path in sorted((ROOT / "data/sources/framing").glob("*.yaml"))}
@@ -240,47 +239,93 @@ REFUSED = [
 ]
 
 
-# Placebos beside the cues of TEA, at its end.
-PLACEBOS = """\
-    placebos:
+# Sentences in place of the cues of TEA, at its end.
+ALTERNATIVES = """\
+    alternatives:
       salience:
-        cells: {salience+instruction: "A {PLACEBO} or a {PLACEBO}, {OPTIONS}? {ANSWER}"}
-        texts: [hat, coat]
+        grammar: clothes
+        form: "{COLOUR} {THING}"
+        control: woman
+        cells: {salience+instruction: "A {ALTERNATIVE} or a {ALTERNATIVE}, {OPTIONS}? {ANSWER}"}
 """
 
 OF_SAY = """\
-    placebos:
+    alternatives:
       instruction:
-        cells: {instruction: "{PLACEBO} {STIMULUS}? {ANSWER}"}
-        texts: [Here is, Hot is]
+        grammar: clothes
+        form: Here is the {COLOUR} {THING} of
+        cells: {instruction: "{ALTERNATIVE} {STIMULUS}? {ANSWER}"}
   choose:
 """
 
-WITH_PLACEBOS = [
-    ("      she: A woman\n", f"      she: A woman\n{PLACEBOS}"),
+GRAMMARS = """\
+title: Tea
+control_outcome: she
+construct_words: [skirt]
+grammars:
+  clothes: {seed: 3, words: {COLOUR: [red, blue], THING: [hat, coat, skirt, he-goat]}}
+"""
+
+WITH_ALTERNATIVES = [
+    ("title: Tea\n", GRAMMARS),
+    ("      she: A woman\n", f"      she: A woman\n{ALTERNATIVES}"),
     ("  choose:\n", OF_SAY),
 ]
 
 
-class TestPlacebos:
-    def test_values(self, read) -> None:
-        source = read(*WITH_PLACEBOS)
-        placebos = source.tasks["choose"].placebos["salience"]
-        assert placebos.texts == ["hat", "coat"]
-        template = "A {PLACEBO} or a {PLACEBO}, {OPTIONS}? {ANSWER}"
-        assert placebos.template("salience+instruction", "balanced") == template
-        assert source.tasks["say"].placebos["instruction"].texts == ["Here is", "Hot is"]
+class TestAlternatives:
+    def test_sentences_without_a_word_of_the_construct_are_sampled(self, read) -> None:
+        source = read(*WITH_ALTERNATIVES)
+        sample = source.sample("choose", "salience", 39)
+        assert sorted(sample.texts) == ["blue coat", "blue hat", "red coat", "red hat"]
+        # The skirts are the construct's, the goats hold a form of the class he.
+        assert (sample.sentences, sample.excluded) == (8, 4)
+        assert source.sample("choose", "salience", 2).texts == sample.texts[:2]
+        of_say = source.sample("say", "instruction", 39).texts
+        assert of_say == [f"Here is the {text} of" for text in sample.texts]
+
+    def test_another_seed_samples_others(self, read) -> None:
+        orders = []
+        for seed in range(5):
+            source = read(*WITH_ALTERNATIVES, ("seed: 3", f"seed: {seed}"))
+            orders.append(tuple(source.sample("choose", "salience", 39).texts))
+        assert len(set(orders)) > 1
+        assert read(*WITH_ALTERNATIVES, ("seed: 3", "seed: 0")).sample(
+            "choose", "salience", 39
+        ).texts == list(orders[0])
+
+    def test_what_stands_in_place_of_a_cue_is_numbered(self, read) -> None:
+        source = read(*WITH_ALTERNATIVES)
+        replaced = list(source.replacements("choose", "balanced", 2))
+        assert [entry.number for entry in replaced] == [1, 2, CONTROL]
+        assert [entry.text for entry in replaced][2] == "woman"
+        assert replaced[2].template == "A woman or a woman, {OPTIONS}? {ANSWER}"
 
     def test_a_variant_may_have_none(self, read) -> None:
-        varied = PLACEBOS.replace('"A {PLACEBO} or', '{old: "{STIMULUS}, {PLACEBO} or').replace(
-            'ANSWER}"}', 'ANSWER}"}}'
+        varied = ALTERNATIVES.replace(
+            '"A {ALTERNATIVE} or', '{old: "{STIMULUS}, {ALTERNATIVE} or'
+        ).replace('ANSWER}"}', 'ANSWER}"}}')
+        source = read(
+            ("title: Tea\n", GRAMMARS),
+            (TEA[TEA.index("  choose:") :], VARIED + varied),
+            variant="old",
         )
-        source = read((TEA[TEA.index("  choose:") :], VARIED + varied), variant="old")
-        placebos = source.tasks["choose"].placebos["salience"]
-        assert placebos.template("salience+instruction", "old").startswith(
-            "{STIMULUS}, {PLACEBO} or a {PLACEBO}, "
+        alternatives = source.tasks["choose"].alternatives["salience"]
+        assert alternatives.template("salience+instruction", "old").startswith(
+            "{STIMULUS}, {ALTERNATIVE} or a {ALTERNATIVE}, "
         )
-        assert placebos.template("salience+instruction", "plain") is None
+        assert (alternatives.has_variant("old"), alternatives.has_variant("plain")) == (True, False)
+
+    def test_a_grammar_may_lie_in_the_shared_folder(self, file_with, tmp_path) -> None:
+        changes = [("title: Tea\n", GRAMMARS), *WITH_ALTERNATIVES[1:]]
+        changes.append((GRAMMARS[GRAMMARS.index("grammars:") :], ""))
+        path = file_with("drinks.yaml", TEA, *changes)
+        shared = tmp_path / "shared"
+        shared.mkdir()
+        lines = GRAMMARS[GRAMMARS.index("grammars:") :]
+        (shared / "grammars.yaml").write_text(lines)
+        source = load(path, settings(), shared)
+        assert source.sample("choose", "salience", 39).sentences == 8
 
     def test_pairs_are_the_cells_that_are_there_without_the_cue(self, read) -> None:
         tasks = read().tasks
@@ -297,80 +342,74 @@ class TestPlacebos:
         ("change", "line"),
         [
             (
-                ("      salience:\n        cells", "      saliency:\n        cells"),
-                "task choose, placebos of saliency: no such factor; did you mean 'salience'?",
+                ("      salience:\n        grammar", "      saliency:\n        grammar"),
+                "task choose, alternatives of saliency: no such factor; did you mean 'salience'?",
             ),
             (
                 ("cells: {salience+instruction:", "cells: {instruction:"),
-                "task choose, placebos of salience: cells instruction; those that are there "
+                "task choose, alternatives of salience: cells instruction; those that are there "
                 "without it, too: "
                 "salience+instruction",
             ),
             (
                 (
-                    "      instruction:\n        cells: {instruction:",
-                    "      salience:\n        cells: {instruction:",
+                    "      instruction:\n        grammar",
+                    "      salience:\n        grammar",
                 ),
-                "task say, placebos of salience: cells instruction; those that are there without "
+                "task say, alternatives of salience: cells instruction; those that are there without "
                 "it, too: none",
             ),
             (
-                ("[hat, coat]", "[hat, hat]"),
-                "task choose, placebos of salience: 'hat' stands there twice",
+                ("[hat, coat,", "[hat, hat,"),
+                "grammars.clothes: THING: 'hat' stands there twice",
             ),
             (
-                ("A {PLACEBO} or a {PLACEBO},", "A hat or a coat,"),
-                "task choose, placebos of salience, cell 'salience+instruction': no {PLACEBO} in "
+                (
+                    "        grammar: clothes\n        form: Here",
+                    "        grammar: cloth\n        form: Here",
+                ),
+                "task say, alternatives of instruction: no grammar 'cloth'; did you mean 'clothes'?",
+            ),
+            (
+                ("form: Here is the {COLOUR} {THING} of", "form: Here is the {THING} of"),
+                "task say, alternatives of instruction: form 'Here is the {THING} of' needs "
+                "{COLOUR}, {THING}, each once",
+            ),
+            (
+                ("form: Here is the", "form: Here is her"),
+                "task say, alternatives of instruction: form 'Here is her {COLOUR} {THING} of' "
+                "holds 'her', a word of the construct",
+            ),
+            (
+                ("control_outcome: she\n", ""),
+                "task choose, alternatives of salience: a control, and `control_outcome` names no "
+                "class that it tells",
+            ),
+            (
+                ("control_outcome: she\n", "control_outcome: it\n"),
+                "control_outcome names the class 'it'; known: he, she",
+            ),
+            (
+                ("A {ALTERNATIVE} or a {ALTERNATIVE},", "A hat or a coat,"),
+                "task choose, alternatives of salience, cell 'salience+instruction': no {ALTERNATIVE} in "
                 "the template",
             ),
             (
-                ("or a {PLACEBO}, {OPTIONS}?", "or a {PLACEBO}?"),
-                "task choose, placebos of salience, cell 'salience+instruction': 3 options, and "
+                ("or a {ALTERNATIVE}, {OPTIONS}?", "or a {ALTERNATIVE}?"),
+                "task choose, alternatives of salience, cell 'salience+instruction': 3 options, and "
                 "the template holds "
                 "{OPTIONS} 0 times",
             ),
             (
-                ("Here is {STIMULUS}", "Here is {PLACEBO} {STIMULUS}"),
-                "task say, cell 'bare': unknown slot {PLACEBO}; known: {ANSWER}, {OPTIONS}, "
+                ("Here is {STIMULUS}", "Here is {ALTERNATIVE} {STIMULUS}"),
+                "task say, cell 'bare': unknown slot {ALTERNATIVE}; known: {ANSWER}, {OPTIONS}, "
                 "{STIMULUS}",
             ),
         ],
     )
     def test_what_is_wrong_is_one_line(self, read, tmp_path, error_of, change, line) -> None:
-        message = error_of(read, *WITH_PLACEBOS, change)
+        message = error_of(read, *WITH_ALTERNATIVES, change)
         assert message == f"{tmp_path / 'drinks.yaml'}: {line}; fix it"
-
-    BOTH = """\
-  hear:
-    title: Hearing
-    cells:
-      bare: Hear {STIMULUS}. {ANSWER}
-      salience: Hear sex, {STIMULUS}. {ANSWER}
-"""
-
-    @pytest.mark.parametrize(
-        ("placebos", "hint"),
-        [
-            ("", "2 in choose, 0 in hear"),
-            ("texts: [one, two]", None),
-        ],
-    )
-    def test_tasks_have_as_many_of_a_factor_as_they_go_together(
-        self, placebos, hint, read, tmp_path, error_of
-    ) -> None:
-        cells = (
-            '    placebos: {salience: {cells: {salience: "Hear {PLACEBO}, {STIMULUS}. {ANSWER}"}, '
-        )
-        added = self.BOTH + (f"{cells}{placebos}}}}}\n" if placebos else "")
-        changes = [("      she: A woman\n", f"      she: A woman\n{PLACEBOS}{added}")]
-        if hint is None:
-            assert len(read(*changes).tasks["hear"].placebos["salience"].texts) == 2
-            return
-        assert error_of(read, *changes) == (
-            f"{tmp_path / 'drinks.yaml'}: placebos of salience are paired over tasks, so each task "
-            "needs as many: "
-            f"{hint}; fix it"
-        )
 
 
 class TestConfirmatory:
@@ -542,66 +581,31 @@ def gender() -> ContrastSource:
     return load_source(SHIPPED["gender"])
 
 
-class TestPlacebosThatAreNone:
-    """An error names the file, and the placebo by task, factor and number."""
-
-    DAY = "- while imagining the described person's day"
-
-    @pytest.mark.parametrize(
-        ("text", "word", "outcome"),
-        [
-            ("while imagining a woman's day", "woman", "female"),
-            ("while imagining THE GENTLEMEN", "GENTLEMEN", "male"),
-        ],
-    )
-    def test_a_word_of_a_class(self, text, word, outcome, file_with, error_of) -> None:
-        path = file_with(
-            "words.yaml", SHIPPED["indirect-probing"].read_text(), (self.DAY, f"- {text}")
-        )
-        message = error_of(load_source, path)
-        assert "\n" not in message
-        assert "words.yaml" in message
-        reason = (
-            f"task friend, placebo 1 of gender-salience ({text!r}): {word!r} is a word of the "
-            f"class {outcome}"
-        )
-        assert reason in message
-
-    def test_the_cue_itself(self, file_with, error_of) -> None:
-        cue = "- while inferring the described person's gender"
-        message = error_of(
-            load_source,
-            file_with("cue.yaml", SHIPPED["indirect-probing"].read_text(), (self.DAY, cue)),
-        )
-        assert "task friend, placebo 1 of gender-salience" in message
-        assert "its prompts are those of the cell 'gender-salience'" in message
-
-    def test_another_placebo_after_composing(self) -> None:
-        completion = with_placebos().tasks["completion"].model_dump(exclude_unset=True)
-        again = completion | {
-            "cells": {cell: f"So: {text}" for cell, text in completion["cells"].items()}
-        }
-        reason = (
-            r"task again, placebo 1 of salience .*: its prompts are those of placebo 1 of "
-            r"salience in task completion"
-        )
-        with pytest.raises(ValidationError, match=reason):
-            with_placebos(tasks={"completion": completion, "again": again})
-
-
 class TestShipped:
     @pytest.mark.parametrize("name", SHIPPED)
-    def test_no_stimulus_names_a_class_and_no_placebo_what_the_cue_speaks_of(self, name) -> None:
+    def test_no_stimulus_names_a_class(self, name) -> None:
         source = load_source(SHIPPED[name])
         forms = {form for outcome in source.outcomes.values() for form in outcome.forms}
-        assert {
-            word for stimulus in source.stimuli.values() for word in stimulus.text.lower().split()
-        } & forms == set()
-        cues = {word for factor in source.factors for word in factor.split("-")}
-        for task in source.tasks.values():
-            for placebo in task.placebos.values():
-                words = re.findall(r"[\w'-]+", " ".join(placebo.texts).lower())
-                assert not {*words} & cues - {"instruction"}, placebo.texts
+        words: set[str] = set()
+        for stimulus in source.stimuli.values():
+            words.update(stimulus.text.lower().split())
+        assert words & forms == set()
+
+    @pytest.mark.parametrize("name", SHIPPED)
+    def test_every_headline_has_39_sentences_and_a_control(self, name) -> None:
+        source = load_source(SHIPPED[name])
+        assert settings().warnings(source) == []
+        for headline in source.confirmed:
+            assert source.fewest_sentences(headline, "balanced", 39) == 39
+            tasks = source.tasks_comparing(headline.cue)
+            for task in [headline.task] if headline.task else tasks:
+                assert source.tasks[task].alternatives[headline.cue].control
+
+    @pytest.mark.parametrize("name", SHIPPED)
+    def test_the_construct_has_the_words_of_the_cues(self, name) -> None:
+        source = load_source(SHIPPED[name])
+        cues = {factor.removesuffix("-salience") for factor in source.factors} - {"instruction"}
+        assert {word.lower() for word in source.construct_words} & {*cues, "formality"}
 
     def test_the_variant_paper_is_table_3(self, gender) -> None:
         assert {
@@ -639,5 +643,6 @@ class TestShipped:
             cued = task.cells["gender-salience"]
             assert put_in in cued
             assert cued.replace(put_in, "") == task.cells["bare"]
-            placebos = task.placebos["gender-salience"]
-            assert placebos.cells["gender-salience"].replace("{PLACEBO}", put_in.strip()) == cued
+            alternatives = task.alternatives["gender-salience"]
+            template = alternatives.cells["gender-salience"]
+            assert template.replace("{ALTERNATIVE}", put_in.strip()) == cued

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.ask import after_prefixes, with_placebos
+from evenruler.instruments.probes.ask import after_prefixes, rival_sentences
 from evenruler.instruments.probes.declare import Settings
 from evenruler.instruments.probes.declare.source import Criterion, ProbeSource
 from evenruler.instruments.probes.diagnose import diagnose
@@ -123,9 +123,9 @@ def diagnosed(compiled) -> Callable[..., dict[str, pd.DataFrame]]:
         elif callable(scores):
             scores = scores(probes)
         prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
-        placebos = with_placebos({"templates": written, "attributes": described}, plan)
+        rivals = rival_sentences({"templates": written}, plan)
         diagnoses = [
-            diagnose(probes, described, scores_of_model, prefixed, placebos, plan, RESAMPLING)
+            diagnose(probes, described, scores_of_model, prefixed, rivals, plan, RESAMPLING)
             for _, scores_of_model in scores.groupby("model", sort=False)
         ]
         joined = {}

@@ -20,11 +20,10 @@ PLAN: dict[str, Any] = {
     "prefixed_targets": 1000,
     "prefixes": {},
     "placebos": [],
-    "placebo_attributes": 1000,
-    "placebo_lists": {},
     "rivals": {},
     "targets": {"men": {}, "women": {}},
     "headline": ["hand"],
+    "next_word": None,
     "reliability": 0.6,
     "descriptive": [],
 }

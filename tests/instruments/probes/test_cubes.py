@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.ask import after_prefixes, with_placebos
+from evenruler.instruments.probes.ask import after_prefixes, rival_sentences
 from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.diagnose.quality import ScoreCube, bias_shifts, score_cubes
 from evenruler.instruments.probes.schemas import PROBES
@@ -329,13 +329,13 @@ def diagnosed(trades) -> Diagnosed:
         model = ScriptedModel(probes, biases, shifts)
         nats = model.loglikelihood(rows["text"].tolist(), rows["before"].tolist()).nats
         answered = scores_of(rows, nats).assign(framing=rows["framing"].to_numpy())
-        placebos = with_placebos({"templates": written, "attributes": described}, plan)
+        rivals = rival_sentences({"templates": written}, plan)
         return diagnose(
             probes,
             described,
             answered,
             prefixed,
-            placebos,
+            rivals,
             plan,
             RESAMPLING,
         )

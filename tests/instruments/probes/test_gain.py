@@ -1,7 +1,6 @@
 """The gain of probes: known slopes come back, and verdicts follow from what was planted."""
 
 import math
-import re
 
 import numpy as np
 import pandas as pd
@@ -10,317 +9,167 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.instruments.probes.diagnose.gain import (
+    NO_LIKENESS,
+    NO_NULL_OF_KEYS,
     Scores,
-    along_criterion,
     contrast,
     detectable_at_common_length,
+    gain_beyond_rivals,
     gain_headline,
-    placebo_lists,
+    measure_sharpness,
+    trait_rows,
 )
-from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
+from evenruler.measurement.slopes import logit_positions
+from evenruler.measurement.verdicts import HeadlineTest, judge
 from tests.instruments.near import approx
 
 Floats = NDArray[np.float64]
 
-POLES = np.repeat(
-    np.array([1, -1], dtype=np.int8),
-    6,
-)
+POLES = np.repeat(np.array([1, -1], dtype=np.int8), 6)
 AXIS = np.linspace(2, 98, 25)
-PLACE = (AXIS - AXIS.mean()) / 80
-NOUNS = [str(number // 3) for number in range(36)]
-HALVES = np.where(
-    POLES == 1,
-    0.5,
-    -0.5,
-)
+PLACE = logit_positions(AXIS)
+HALVES = np.where(POLES == 1, 0.5, -0.5)
 """What words add to scores for a difference of 1 between the groups."""
-
-
-def drawn_nouns(random: np.random.Generator, of_lists: float) -> Floats:
-    """Slopes of placebo nouns, which scatter over lists and a little within them."""
-    return np.repeat(random.normal(0, of_lists, 12), 3) + random.normal(
-        0,
-        0.05,
-        36,
-    )
 
 
 def lines(
     slopes: Floats, seed: int = 0, noise: float = 0.0, place: Floats = PLACE, templates: int = 4
 ) -> Floats:
     """[attributes, templates, words] of lines along the criterion, sharp where attributes lie
-    apart."""
+    apart.
+    """
     random = np.random.default_rng(seed)
-    shape = (
-        len(place),
-        templates,
-        len(slopes),
-    )
-    plausible = np.random.default_rng(99).normal(
-        0,
-        1,
-        (len(place), 1, 1),
-    )
-    return (
-        place[:, None, None] * slopes
-        + plausible
-        + random.normal(
-            0,
-            noise,
-            shape,
-        )
-    )
+    plausible = np.random.default_rng(99).normal(0, 1, (len(place), 1, 1))
+    scores: Floats = place[:, None, None] * slopes + plausible
+    return scores + random.normal(0, noise, (len(place), templates, len(slopes)))
 
 
-def targets(values: Floats, axis: Floats = AXIS) -> Scores:
-    return Scores(
-        values,
-        axis,
-        POLES,
-        ["nouns"] * 12,
-    )
-
-
-def placebos(values: Floats, axis: Floats = AXIS, lists: list[str] = NOUNS) -> Scores:
-    return Scores(
-        values,
-        axis,
-        np.zeros(len(lists), dtype=np.int8),
-        lists,
-    )
-
-
-def drawn_gain(
-    difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS
-) -> HeadlineTest:
-    """Of groups so far apart, and placebo lists whose slopes scatter so much."""
+def likeness(seed: int = 5, n: int = 25, nouns: int = 60) -> Floats:
+    """[attributes, nouns] scores with nouns: a few ways in which attributes are alike, and noise."""
     random = np.random.default_rng(seed)
-    place = axis if len(set(axis)) == 2 else (axis - axis.mean()) / 80
-    scores = lines(
-        HALVES * difference
-        + random.normal(
-            0,
-            0.05,
-            12,
-        ),
-        seed,
-        0.05,
-        place,
-    )
-    nouns = lines(
-        drawn_nouns(random, of_lists),
-        seed + 1,
-        0.05,
-        place,
-    )
-    return gain_headline(targets(scores, axis), placebos(nouns, axis))
+    ways = random.normal(size=(n, 6)) * [3, 2, 1.5, 1, 1, 1]
+    scores: Floats = ways @ random.normal(size=(6, nouns)) + random.normal(size=(n, nouns))
+    return scores
 
 
-def verdict(figure: HeadlineTest) -> str | None:
-    return judge([(figure, ValidityCheck())])[0].verdict
+def targets(values: Floats, axis: Floats = AXIS, alike: Floats | None = None) -> Scores:
+    units = [f"unit {place}" for place in range(len(axis))]
+    return Scores(values, axis, POLES, ["nouns"] * 12, units, None, alike)
 
 
 def test_slopes_without_noise_come_back_exactly() -> None:
     of_words = np.array([1.0, 1.2, 0.8, 1.1, 0.9, 1.0, -0.3, -0.4, -0.2, -0.3, -0.35, -0.25])
-    nouns = lines(np.repeat(np.arange(12.0), 3))
-    figure = gain_headline(targets(lines(of_words)), placebos(nouns))
-    assert figure.effect.value == approx(1.3)
-    variances = of_words.reshape(2, 6).var(
-        axis=1,
-        ddof=1,
-    )
+    figure = gain_headline(targets(lines(of_words)))
+    assert figure.effect is not None
+    assert figure.effect.value == approx(1.3)  # of 10% to 90%
+    variances = of_words.reshape(2, 6).var(axis=1, ddof=1)
     half = (figure.effect.high - figure.effect.low) / 2
-    expected = stats.t.ppf(0.975, 10) * math.sqrt(variances.sum() / 6)
-    assert half == approx(expected)
-    lists = placebo_lists(
-        nouns,
-        along_criterion(AXIS),
-        NOUNS,
-        1,
+    assert half == approx(stats.t.ppf(0.975, 10) * math.sqrt(variances.sum() / 6))
+    assert figure.facets == {"attributes": 25, "templates": 4, "words": 12}
+    assert (figure.p, figure.no_null) == (None, NO_LIKENESS)
+
+
+def test_words_that_are_constants_gain_nothing() -> None:
+    """Section 12, test 3: a model of word preferences has no slope."""
+    constants = np.random.default_rng(1).normal(size=12)
+    values = np.broadcast_to(constants, (25, 4, 12)).copy()
+    figure = gain_headline(targets(values, alike=likeness()))
+    assert figure.effect is not None
+    assert figure.effect.value == approx(0, abs=1e-12)
+
+
+def test_a_gain_along_the_criterion_is_detected_to_either_side() -> None:
+    for difference in (1.34, -1.34):
+        figure = gain_headline(targets(lines(HALVES * difference, 1, 0.05), alike=likeness()))
+        assert judge(figure).verdict == "detected"
+        assert figure.null == (
+            "criterion randomised spectrally over 25 attributes, 9,999 randomisations, seed 0"
+        )
+
+
+def test_covariates_are_held_equal() -> None:
+    """A difference that follows the length of words alone is no gain, and its null says so."""
+    letters = np.random.default_rng(3).normal(8, 2, 25) + 3 * PLACE
+    differences = (letters[:, None, None] * HALVES).repeat(4, axis=1)
+    scores = targets(differences, alike=likeness())
+    biased = gain_headline(scores)
+    assert biased.effect is not None
+    assert biased.effect.value > 1
+    noise = np.random.default_rng(4).normal(0, 0.1, differences.shape)
+    adjusted = Scores(
+        differences + noise, AXIS, POLES, ["nouns"] * 12, scores.units, letters[:, None], likeness()
     )
-    # What attributes are like without any word is common to all lists.
-    assert np.diff(lists.values) == approx(np.ones(11))
-    assert lists.of_words == approx(0)
-    assert figure.placebo == approx(math.sqrt(26))  # the variance of 0 to 11 is 13
-    assert figure.levels == {
-        "attributes": 25,
-        "templates": 4,
-        "words": 12,
-    }
+    figure = gain_headline(adjusted)
+    assert figure.effect is not None
+    assert figure.effect.low < 0 < figure.effect.high
+    assert "with 1 covariate" in str(figure.null)
 
 
-def test_a_flawless_ruler_finds_what_it_measures() -> None:
-    """To either side: r is 1, and words of the two groups have slopes that lie
-    apart."""
-    verdicts = {verdict(drawn_gain(difference, of_lists=0.1)) for difference in (1.34, -1.34)}
-    assert verdicts == {Verdict.EFFECT}
-
-
-@pytest.mark.parametrize(
-    ("draws", "most"),
-    [
-        (40, 4),
-        pytest.param(
-            200,
-            10,
-            marks=[pytest.mark.slow, pytest.mark.long],
-        ),
-    ],
-)
-def test_lists_that_any_two_lists_are_like_are_no_finding(draws: int, most: int) -> None:
-    """Two lists drawn as the placebos were: of 200 draws ten at most are an effect."""
-    false = 0
-    for seed in range(draws):
-        first, second = np.random.default_rng(seed).normal(
-            0,
-            0.5,
-            2,
-        )
-        figure = drawn_gain(
-            first - second,
-            of_lists=0.5,
-            seed=seed,
-            axis=AXIS[::2],
-        )
-        false += verdict(figure) == Verdict.EFFECT
-    assert false <= most
-
-
-def test_placebo_lists_with_as_large_slopes_refute_it() -> None:
-    for seed in range(3):
-        assert verdict(drawn_gain(1.34, of_lists=1.34, seed=seed)) != Verdict.EFFECT
-
-
-def test_keyed_attributes_are_two_groups() -> None:
+def test_keyed_attributes_are_two_groups_and_have_no_null() -> None:
     keys = np.repeat([1.0, -1.0], [10, 15])
-    figure = drawn_gain(1.0, of_lists=0.1, axis=keys)
+    figure = gain_headline(targets(lines(HALVES, 1, 0.05, keys), keys, likeness()))
+    assert figure.effect is not None
     assert figure.effect.value == approx(2.0, abs=0.15)  # from -1 to 1
-    assert figure.lacking is None
-    few = drawn_gain(
-        1.0,
-        of_lists=0.1,
-        axis=np.repeat([1.0, -1.0], [20, 5]),
-    )
-    assert few.lacking == "5 attributes of one key (at least 8 needed)"
-    assert verdict(few) == Verdict.INCONCLUSIVE
+    assert (figure.p, figure.no_null, figure.no_verdict) == (None, NO_NULL_OF_KEYS, None)
+    assert judge(figure).verdict == "inconclusive"
+    few = np.repeat([1.0, -1.0], [20, 5])
+    described = gain_headline(targets(lines(HALVES, 1, 0.05, few), few))
+    assert described.no_verdict == "5 attributes of one key (at least 8 needed)"
+    assert judge(described).verdict == "descriptive"
 
 
-def test_a_design_says_what_it_lacks() -> None:
-    scores = targets(lines(HALVES))
-    assert gain_headline(scores).lacking == "no placebo"
-    nouns = placebos(
-        lines(np.ones(9)),
-        lists=NOUNS[:9],
-    )
-    assert gain_headline(scores, nouns).lacking == "3 placebo lists (at least 12 needed)"
+def test_few_attributes_are_only_described() -> None:
+    few = gain_headline(targets(lines(HALVES, 1, 0.05, PLACE[::3]), AXIS[::3]))
+    assert few.no_verdict == "9 attributes (at least 10 needed)"
 
 
-def beside_rival(of_rival: float, ours: float = 1.0, seed: int = 1) -> HeadlineTest:
-    """A keyed gain of 2 times `ours`, and one of `of_rival` times 2 of attributes off the
-    construct."""
-    keys = np.repeat([1.0, -1.0], 10)
-    random = np.random.default_rng(seed)
-    words = random.normal(0, 0.05, 12)
-    of_construct = targets(
-        lines(
-            HALVES * ours + words,
-            seed,
-            0.1,
-            keys,
-        ),
-        keys,
-    )
-    rival = targets(
-        lines(
-            HALVES * of_rival + words,
-            seed + 1,
-            0.1,
-            keys,
-        ),
-        keys,
-    )
-    slopes = np.repeat(random.normal(0, 0.05, 12), 3)
-    nouns = placebos(lines(slopes, seed + 2, 0.05, keys), keys)
-    return gain_headline(of_construct, nouns, rival)
+@pytest.mark.slow
+def test_what_it_detects_is_what_its_test_and_its_interval_detect() -> None:
+    """Of gains as large as `detects`, with other noise, some 8 in 10 are detected."""
+    alike = likeness()
+    figure = gain_headline(targets(lines(HALVES * 0, 2, 0.6), alike=alike))
+    assert figure.detects is not None
+    detected = 0
+    for seed in range(60):
+        scores = targets(lines(HALVES * figure.detects, 100 + seed, 0.6), alike=alike)
+        test = gain_headline(scores)
+        detected += test.is_detected
+    assert 0.65 < detected / 60 <= 0.97
 
 
-class TestRival:
-    def test_a_gain_that_attributes_off_the_construct_lack_is_an_effect(self) -> None:
-        figure = beside_rival(0.0)
-        assert verdict(figure) == Verdict.EFFECT
-        assert figure.note is not None
-        numbers = re.findall(r"-?\d[\d.e+-]*\d|-?\d", figure.note)
-        off, low, high = (float(number) for number in numbers)
-        assert off == approx(0, abs=0.15)
-        assert low - 0.1 < 2 < high + 0.1  # rounded to two digits
+class TestRivals:
+    KEYS = np.repeat([1.0, -1.0], 10)
 
-    def test_one_that_they_have_as_well_is_none(self) -> None:
-        for seed in range(2):
-            figure = beside_rival(1.0, seed=seed)
-            assert figure.effect is not None
-            assert figure.effect.value == approx(2, abs=0.15)
-            assert verdict(figure) == Verdict.INCONCLUSIVE
-        assert verdict(beside_rival(2.0)) == Verdict.INCONCLUSIVE
+    def figure(self, of_rival: float) -> tuple[float, float, float]:
+        """The gain beyond that of rivals: that of the construct is 2."""
+        words = np.random.default_rng(1).normal(0, 0.05, 12)
+        construct = targets(lines(HALVES + words, 1, 0.1, self.KEYS), self.KEYS)
+        rival = targets(lines(HALVES * of_rival + words, 2, 0.1, self.KEYS), self.KEYS)
+        figure = gain_beyond_rivals(construct, rival, 0.95)
+        assert (figure.figure, figure.n) == ("gain_beyond_rivals", 20)
+        assert figure.value is not None
+        assert figure.low is not None
+        assert figure.high is not None
+        return figure.value, figure.low, figure.high
 
-    @pytest.mark.slow
-    @pytest.mark.long
-    def test_rivals_that_gain_alike_are_hardly_ever_told_apart(self) -> None:
-        """Attributes, templates and words add to both what they add: of 40 draws four at most."""
-        random, false = np.random.default_rng(3), 0
-        for seed in range(40):
-            keys = np.repeat([1.0, -1.0], 8)
-            words = HALVES + random.normal(
-                0,
-                0.2,
-                12,
-            )
-            both = []
-            for offset in (0, 500):
-                scores = lines(
-                    words,
-                    seed + offset,
-                    0.1,
-                    keys,
-                )
-                scores = scores + random.normal(0, 0.3, (16, 1, 1)) * POLES
-                of_templates = random.normal(
-                    0,
-                    0.1,
-                    (1, 4, 1),
-                )
-                scores = scores + of_templates * keys[:, None, None] * POLES
-                both.append(targets(scores, keys))
-            nouns = placebos(
-                lines(
-                    np.zeros(36),
-                    seed,
-                    0.05,
-                    keys,
-                ),
-                keys,
-            )
-            figure = gain_headline(
-                both[0],
-                nouns,
-                both[1],
-            )
-            false += verdict(figure) == Verdict.EFFECT
-        assert false <= 4
+    def test_rivals_that_do_not_gain_take_nothing_away(self) -> None:
+        value, low, high = self.figure(0.0)
+        assert value == approx(2, abs=0.15)
+        assert low < 2 < high
+
+    def test_rivals_that_gain_as_much_leave_nothing(self) -> None:
+        value, low, high = self.figure(1.0)
+        assert value == approx(0, abs=0.15)
+        assert low < 0 < high
 
 
-class TestDetectable:
+class TestAtCommonLength:
     def test_at_its_own_length_it_is_what_the_variance_says(self) -> None:
         random = np.random.default_rng(7)
-        scores = lines(HALVES, 3, 0.3, templates=8)
-        scores = scores + random.normal(
-            0,
-            0.4,
-            (25, 1, 12),
-        )
+        scores = lines(HALVES, 3, 0.3, templates=8) + random.normal(0, 0.4, (25, 1, 12))
         scores = scores + random.normal(0, 0.3, (25, 8, 1)) * POLES
         figure = gain_headline(targets(scores))
+        assert figure.effect is not None
         detectable = detectable_at_common_length(targets(scores))
         assert detectable is not None
         # An interval is .975 of t, what is found in 80 of 100 the .8 more: 2.8 to 3.3 for 1.96 to
@@ -329,28 +178,21 @@ class TestDetectable:
         assert 1.35 < detectable / half < 1.45
 
     def test_a_single_template_has_none(self) -> None:
-        of_one = targets(lines(HALVES, templates=1))
-        assert detectable_at_common_length(of_one) is None
+        assert detectable_at_common_length(targets(lines(HALVES, templates=1))) is None
 
     def test_a_criterion_that_is_the_same_for_all_has_none(self) -> None:
-        same = targets(
-            lines(np.ones(12)),
-            np.ones(25),
-        )
-        assert detectable_at_common_length(same) is None
+        assert detectable_at_common_length(targets(lines(np.ones(12)), np.ones(25))) is None
 
 
-def long(
-    scores: Floats, words: list[str], lists: list[str], poles: NDArray[np.int8]
-) -> pd.DataFrame:
+def long(scores: Floats, poles: NDArray[np.int8], group: str = "words") -> pd.DataFrame:
     """Rows as `tables.schemas.HEADLINES` has them."""
     unit, template, word = np.indices(scores.shape).reshape(3, -1)
     return pd.DataFrame(
         {
-            "unit": unit.astype(str),
+            "unit": [f"unit {place:02}" for place in unit],
             "at": template.astype(str),
-            "word": np.array(words)[word],
-            "group": np.array(lists)[word],
+            "word": [f"{group} {place:02}" for place in word],
+            "group": group,
             "pole": poles[word],
             "axis_position": AXIS[unit],
             "value": scores.ravel(),
@@ -358,119 +200,119 @@ def long(
     )
 
 
-def model_scores(
-    slopes: float, seed: int, sharper: float = 1.0, noise: float = 0.05
-) -> pd.DataFrame:
-    """What a model's gain is made of: words draw from seed 1 whoever is asked, noise from
-    `seed`."""
-    words = HALVES * slopes + np.random.default_rng(1).normal(
-        0,
-        0.05,
-        12,
-    )
-    nouns = np.repeat(
-        np.random.default_rng(2).normal(
-            0,
-            0.2,
-            12,
-        ),
-        3,
-    )
-    word_scores = sharper * lines(words, seed, noise)
-    noun_scores = sharper * lines(
-        nouns,
-        seed + 1,
-        noise,
-    )
-    target_names = [f"target-{number}" for number in range(12)]
-    noun_names = [f"noun-{number}" for number in range(36)]
-    of_targets = long(
-        word_scores,
-        target_names,
-        ["words"] * 12,
-        POLES,
-    )
-    of_nouns = long(
-        noun_scores,
-        noun_names,
-        NOUNS,
-        np.zeros(36, dtype=np.int8),
-    )
-    rows = pd.concat([of_targets, of_nouns])
-    return rows.assign(part="seed", figure="gain", model=str(seed))
+def model_rows(gain: float, seed: int = 5, sharper: float = 1.0) -> pd.DataFrame:
+    """What the gain of a model is made of. All models agree but for `gain`, noise and sharpness."""
+    of_words = HALVES * gain + np.random.default_rng(1).normal(0, 0.05, 12)
+    words = long(sharper * lines(of_words, seed, 0.05), POLES)
+    nouns = long(sharper * likeness()[:, None, :], np.zeros(60, dtype=np.int8), "reference")
+    return pd.concat([words, nouns.assign(at=None)]).assign(figure="gain", model=str(seed))
 
 
 def test_an_array_is_made_of_rows_whatever_their_order() -> None:
-    rows = model_scores(1.0, 5)
+    rows = model_rows(1.0)
+    scores = Scores.from_rows(rows.sample(frac=1, random_state=1))
     real = rows[rows["pole"] != 0]
-    scores = Scores.from_rows(real.sample(frac=1, random_state=1))
-    unit = list(scores.units).index("7")
-    word = sorted(set(real["word"])).index("target-10")
-    (value,) = real.query("unit == '7' and at == '2' and word == 'target-10'")["value"]
-    assert scores.values[unit, 2, word] == value
-    assert scores.axis[unit] == AXIS[7]
+    (value,) = real.query("unit == 'unit 07' and at == '2' and word == 'words 10'")["value"]
+    word = sorted(set(real["word"])).index("words 10")
+    assert scores.values[list(scores.units).index("unit 07"), 2, word] == value
+    assert scores.axis[7] == AXIS[7]
     assert (scores.poles[word], scores.lists[word]) == (-1, "words")
-    assert "0" not in Scores.from_rows(real.iloc[1:]).units
+    assert scores.likeness is not None
+    assert np.allclose(scores.likeness, likeness())
+    assert "unit 00" not in Scores.from_rows(rows.iloc[1:]).units
 
 
-def compared(first: pd.DataFrame, second: pd.DataFrame) -> HeadlineTest:
+def test_rows_of_letters_frequency_and_likeness() -> None:
+    attributes = pd.DataFrame(
+        {
+            "attribute": ["nurse", "poet"],
+            "word": ["nurse", "poet"],
+            "criterion": [12.6, None],
+            "log_frequency": [4.4, 4.0],
+            "likeness": [[0.5, -1.0], []],
+        }
+    )
+    rows = trait_rows(attributes)
+    assert rows[["group", "word", "value"]].to_numpy().tolist() == [
+        ["covariates", "letters", 5.0],
+        ["covariates", "log_frequency", 4.4],
+        ["likeness", "component 1", 0.5],
+        ["likeness", "component 2", -1.0],
+    ]
+    assert set(rows["unit"]) == {"nurse"}  # the other has no criterion
+    assert set(rows["axis_position"]) == {12.6}
+
+
+def compare_models(first: pd.DataFrame, second: pd.DataFrame) -> HeadlineTest:
     return contrast(first, second, math.log(2))
 
 
 class TestTwoModels:
-    def test_one_that_says_the_same_twice_as_sharply_says_no_more(self) -> None:
-        figure = compared(model_scores(1.34, 5, sharper=2.0), model_scores(1.34, 7))
-        assert figure.effect.value == approx(0, abs=0.1)
-        assert verdict(figure) == Verdict.NO_EFFECT
-        assert figure.levels == {
-            "attributes": 25,
-            "templates": 4,
-            "words": 12,
-            "placebo lists": 12,
-        }
+    def test_one_that_says_the_same_twice_as_sharply_is_not_above_the_other(self) -> None:
+        """Section 12, test 20: in nats it gains more, and at equal sharpness it does not."""
+        figure = compare_models(model_rows(1.34, 5, sharper=2.0), model_rows(1.34, 7))
+        assert figure.effect is not None
+        assert figure.effect.low > 0
+        assert figure.p is not None
+        assert figure.p > 0.05
+        assert judge(figure).verdict == "inconclusive"
+        assert "At equal sharpness it is" in str(figure.note)
 
-    def test_one_that_is_more_biased_is_found_whichever_stands_first(self) -> None:
-        more, less = model_scores(3.0, 5, sharper=0.7), model_scores(1.0, 7)
-        several = [
-            compared(more, less),
-            compared(less, more),
-        ]
-        assert set(map(verdict, several)) == {Verdict.EFFECT}
-        values = [figure.effect.value for figure in several if figure.effect is not None]
-        assert values[0] == approx(-values[1])
-        # At the mean sharpness of both, .85 of the second's: 3 - 1 nats times that.
-        assert values[0] == approx(2 * 0.85, abs=0.15)
+    def test_one_that_gains_more_is_detected_whichever_stands_first(self) -> None:
+        more, less = model_rows(2.0, 5), model_rows(1.0, 7)
+        figures = [compare_models(more, less), compare_models(less, more)]
+        assert [judge(figure).verdict for figure in figures] == ["detected", "detected"]
+        values = [figure.effect.value for figure in figures if figure.effect is not None]
+        assert values == approx([1.0, -1.0], abs=0.1)
+        assert "raw and at equal sharpness" in str(figures[0].null)
+
+    def test_two_that_are_alike_are_not_told_apart(self) -> None:
+        figure = compare_models(model_rows(1.0, 5), model_rows(1.0, 7))
+        assert judge(figure).verdict == "inconclusive"
 
     def test_what_was_asked_of_one_alone_is_left_out(self) -> None:
-        more, less = model_scores(3.0, 5), model_scores(1.0, 7)
-        few = compared(more.query("at != '3'"), less.query("unit != '0'"))
-        assert few.levels == {
-            "attributes": 24,
-            "templates": 3,
-            "words": 12,
-            "placebo lists": 12,
-        }
+        more, less = model_rows(3.0, 5), model_rows(1.0, 7)
+        few = compare_models(more.query("at != '3'"), less.query("unit != 'unit 00'"))
+        assert few.facets == {"attributes": 24, "templates": 3, "words": 12}
 
-    def test_without_placebos_nothing_is_said(self) -> None:
-        more, less = model_scores(3.0, 5), model_scores(1.0, 7)
-        without = more[more["pole"] != 0]
-        assert compared(without, less).lacking == "no placebo"
-        assert compared(without.head(0), less).lacking == "no sentence that both were asked"
+    def test_without_a_reference_set_nothing_is_detected(self) -> None:
+        rows = [model_rows(gain) for gain in (3.0, 1.0)]
+        figure = compare_models(*[table[table["pole"] != 0] for table in rows])
+        assert (figure.p, figure.no_null) == (None, NO_LIKENESS)
+        assert compare_models(rows[0].head(0), rows[1]).no_verdict == (
+            "no sentence that both were asked"
+        )
 
-    @pytest.mark.slow
-    @pytest.mark.long
-    def test_models_that_differ_by_noise_alone_are_not_told_apart(self) -> None:
-        for seed in range(6):
-            sharp = model_scores(
-                1.0,
-                2 * seed,
-                1.4,
-                0.6,
-            )
-            other = model_scores(
-                1.0,
-                999 - 2 * seed,
-                1.0,
-                0.6,
-            )
-            assert verdict(compared(sharp, other)) != Verdict.EFFECT
+
+def test_sharpness_is_how_far_attributes_lie_apart() -> None:
+    scores = Scores.from_rows(model_rows(1.0))
+    doubled = Scores.from_rows(model_rows(1.0, sharper=2.0))
+    spread = math.sqrt(likeness().var(axis=0, ddof=1).mean())
+    assert measure_sharpness(scores) == approx(spread)
+    assert measure_sharpness(doubled) == approx(2 * spread)
+
+
+def test_rows_twice_change_nothing() -> None:
+    """Section 12, test 19: templates that are asked twice keep value and p."""
+    rows = model_rows(1.0)
+    again = rows[rows["pole"] != 0].assign(at=lambda table: table["at"] + " again")
+    once, twice = (
+        gain_headline(Scores.from_rows(table)) for table in (rows, pd.concat([rows, again]))
+    )
+    assert once.effect is not None
+    assert twice.effect is not None
+    assert twice.effect.value == approx(once.effect.value)
+    assert twice.p == once.p
+
+
+@pytest.mark.parametrize("factor", [2.0, -1.0])
+def test_scores_times_a_number_keep_p(factor: float) -> None:
+    """Section 12, test 7."""
+    scores = lines(HALVES, 3, 0.4)
+    plain, scaled = (
+        gain_headline(targets(values, alike=likeness())) for values in (scores, factor * scores)
+    )
+    assert plain.effect is not None
+    assert scaled.effect is not None
+    assert scaled.effect.value == approx(factor * plain.effect.value)
+    assert scaled.p == plain.p

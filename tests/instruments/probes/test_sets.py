@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import template_diversities, with_placebos
+from evenruler.instruments.probes.ask import template_diversities
 from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.diagnose import NOT_STARTED, TABLES, Started, diagnose, evidence
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
 from evenruler.measurement.figures import with_extreme_units
 from evenruler.tables import write_table
+from evenruler.text.frequency import log_frequency
 from tests.instruments.near import approx, near
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import (
@@ -243,46 +244,31 @@ class TestVerdicts:
     def test_the_headline_has_one_and_no_other_figure(self, diagnosed) -> None:
         rows = diagnosed()["figures"]
         assert set(rows.loc[rows["verdict"].notna(), "figure"]) == {"gain"}
-        assert (rows["verdict"].notna() == rows["smallest"].notna()).all()
+        assert (rows["verdict"].notna() == rows["bound"].notna()).all()
         assert (rows["verdict"].notna() == rows["why"].notna()).all()
 
-    def test_its_value_is_the_slope_over_80_points(self, diagnosed) -> None:
+    def test_its_value_is_the_slope_on_the_logit_of_the_share(self, diagnosed) -> None:
+        """At equal length and frequency of words."""
         gain = figures_of(diagnosed())["gain"]
-        criterion = np.array([CRITERION.values[name] for name in KNOWN])
-        slope = np.polyfit(criterion, BIAS.mean(axis=1)[KNOWN], 1)[0]
-        assert gain["value"] == near(80 * slope)
+        share = np.array([CRITERION.values[name] for name in KNOWN]) / 100
+        position = np.log(share / (1 - share)) / np.log(81)
+        letters = [len(name) for name in KNOWN]
+        frequency = [log_frequency(name, "en") for name in KNOWN]
+        design = np.column_stack([position, letters, frequency, np.ones(7)])
+        slope = np.linalg.lstsq(design, BIAS.mean(axis=1)[KNOWN], rcond=None)[0][0]
+        assert gain["value"] == near(slope)
         assert gain["low"] < gain["value"] < gain["high"]
-        assert (gain["n"], gain["levels"]) == (7, "7 attributes, 3 templates, 4 words")
+        assert (gain["n"], gain["facets"]) == (7, "7 attributes, 3 templates, 4 words")
+        assert gain["verdict"] == "descriptive"
+        assert gain["why"] == "A number without a test: 7 attributes (at least 10 needed)."
 
     def test_only_declared_sets_have_one(self, diagnosed) -> None:
         assert "gain" not in figures_of(diagnosed(plan={**PLAN, "headline": ["other"]}))
 
-    @pytest.fixture
-    def beside_nouns(self, trades) -> Frames:
-        """Probes, attributes, and the sentences with nouns."""
-        probes, written, attributes = trades(criterion=CRITERION)
-        tables = {"templates": written, "attributes": attributes}
-        return probes, attributes, with_placebos(tables, {**PLAN, "placebo_lists": LISTS})
-
-    def test_placebos_stand_beside_it(self, beside_nouns) -> None:
-        """Nouns whose sentences are as likely as those of a noun of the same list, but for a slope
-        of the list."""
-        probes, attributes, nouns = beside_nouns
-        assert len(nouns) == 3 * 7 * 24
-        slopes = {name: place / 80 for place, name in enumerate(LISTS)}
-        along = nouns["attribute"].map(CRITERION.values) * nouns["group"].map(slopes)
-        of_nouns = scores_of(nouns, along * nouns["keying"]).assign(framing="placebo")
-        scores = pd.concat([scores_of(probes, values_for(probes, BIAS)), of_nouns])
-        gain = figures_of(diagnosis(probes, attributes, scores, nouns))["gain"]
-        assert gain["placebo"] == approx(math.sqrt(26))  # the variance of 0 to 11 is 13
-        assert gain["specific"] == gain["value"]
-        assert gain["specific_high"] - gain["specific_low"] > gain["high"] - gain["low"]
-        assert gain["why"] == "No verdict is possible: 7 attributes (at least 10 needed)."
-
     def test_the_reliability_that_is_asked_for_is_the_plans(self, diagnosed) -> None:
         rows = figures_of(diagnosed(plan={**PLAN, "reliability": 1.0}))
         assert rows["alpha"]["high"] < 1
-        assert rows["gain"]["verdict"] == "invalid on this model"
+        assert rows["gain"]["verdict"] == "invalid"
         assert rows["gain"]["why"].endswith(", below 1.")
 
 
@@ -319,7 +305,7 @@ class TestControls:
 
     def test_a_reversed_control_makes_no_set_unfit(self, both) -> None:
         for tables in both:
-            assert "invalid on this model" not in set(tables["figures"]["verdict"])
+            assert "invalid" not in set(tables["figures"]["verdict"])
 
 
 class TestTables:

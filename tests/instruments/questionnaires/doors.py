@@ -58,13 +58,15 @@ PLAN: Plan = yaml_of_text("""\
 temperature: 1.0
 three_way: false
 stop_below: false
-smallest: 0.5
+bound: 0.5
 least: 2
 embedder: minilm
 judge: null
 prefixed: 0
 prefixes: {}
 placebos: []
+refused: {}
+subjects: 6
 fits: 1
 adapted: 1000
 corpora: {}
@@ -161,6 +163,12 @@ def no_answers() -> dict[str, pd.DataFrame]:
     return {table: schema.empty_table().to_pandas() for table, schema in ANSWERS.items()}
 
 
+def no_subjects() -> pd.DataFrame:
+    """The table of sentences about I and others, without a row."""
+    empty: pd.DataFrame = schemas.SUBJECTS.empty_table().to_pandas()
+    return empty
+
+
 def diagnose(
     prompts: pd.DataFrame,
     items: pd.DataFrame,
@@ -195,6 +203,7 @@ def diagnose(
                 "prompts": of_name,
                 "items": described.assign(id=described["item"]),
                 "terms": pd.DataFrame({"twin": []}),
+                "subjects": no_subjects(),
             }
             answers = _wide(_renamed(of_model, of_name, plan)) | _embedded(tables, embeddings)
             answers = no_answers() | answers | judged_by

@@ -97,6 +97,10 @@ FACTS = [
     {"template": f"Thing {n} is {{i}} {{t}}.", "right": "big", "wrong": "small", **FREE}
     for n in range(10)
 ]
+SUBJECTS = [
+    {"noun": "the tenant", "form": "noun", "pronoun": "she", **FREE},
+    {"noun": "the horse", "form": "it", "pronoun": "it", **FREE},
+]
 TALKER = {"kind": "causal", "methods": ("verbaliser", "sentence"), "chats": True}
 
 
@@ -107,6 +111,7 @@ def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Decla
         "corpora": CORPORA,
         "pairs": PAIRS,
         "facts": FACTS,
+        "subjects": SUBJECTS,
     }
     source = {**SOURCE, "title": name, "items": items or ITEMS, "prefixes": framings, **shared}
     keys_of_settings = {
@@ -334,6 +339,24 @@ class TestRequests:
         parts = [items.inputs[name][0] for name in ("before", "word", "after")]
         assert "".join(parts) == "By day I meet a friend. This never happens."
 
+    def test_i_and_the_first_subjects_are_asked_by_every_method_but_options(self) -> None:
+        """Two items x 3 terms x 2 words, of 7 sentences about I and as many subjects as planned."""
+        can = frozenset(["entail", "loglikelihood", "in_place"])
+        methods = ("verbaliser", "sentence", "mlm")
+        who = subject(kind="causal", methods=methods, operations=can)
+        for subjects, n in ((2, 9), (1, 8), (0, 0)):
+            batches = asked_of(who, least=2, subjects=subjects)
+            asked = [batch for batch in batches if len(batch.rows) == n * 12 and n]
+            tables = ["entailment", "likelihoods", "likelihoods"]
+            assert sorted(batch.table for batch in asked) == (tables if n else [])
+            texts = set()
+            for batch in asked:
+                if batch.operation == "in_place":
+                    parts = [batch.inputs[name] for name in ("before", "word", "after")]
+                    texts = {"".join(text) for text in zip(*parts, strict=True)}
+            hers = "At night the tenant meets a friend. This never happens."
+            assert (hers in texts) == bool(n)
+
     def test_nothing_is_asked_twice(self) -> None:
         _, answers, _ = through(subject(adapted="every"), acceptability="talker")
         answered = {table: rows for table, rows in answers.items() if len(rows)}
@@ -394,7 +417,7 @@ class TestThroughTheDoors:
         tables = together(adapted_run[0], RESAMPLING)
         for name, schema in TABLES.items():
             written = table_of(tables[name][schema.names], schema)
-            assert len(written) > 0 or name == "twins", name  # this questionnaire has none
+            assert len(written) > 0 or name in ("twins", "subjects"), name  # this one has none
 
     def test_the_course_is_told_once(self, adapted_run) -> None:
         course = together(adapted_run[0], RESAMPLING)["course"]
@@ -468,5 +491,5 @@ def test_the_card_is_of_this_benchmark() -> None:
     frames = {name: table.to_pandas() for name, table in benchmark.tables.items()}
     printed = card(declared, frames, benchmark.plan, [])
     assert f"version: {declared.version}" in printed.harness[f"{printed.harness_task}.yaml"]
-    assert [config.name for config in printed.configs] == ["prompts", "items", "terms"]
-    assert set(benchmark.tables) == {"prompts", "items", "terms", "rejected"}
+    assert [config.name for config in printed.configs] == ["prompts", "items", "subjects", "terms"]
+    assert set(benchmark.tables) == {"prompts", "items", "subjects", "terms", "rejected"}

@@ -305,6 +305,7 @@ def test_figures_become_metrics(diagnosis) -> None:
         ("accuracy", {"item_set": "pairs"}),
         ("auc", {"item_set": "pairs"}),
         ("beyond_twins", {}),
+        ("i_less_others", {}),
         ("intensifier_order", {}),
         ("level_shift", {}),
         ("mean_response", {}),

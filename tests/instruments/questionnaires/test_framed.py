@@ -236,5 +236,9 @@ class TestCard:
         )
         ending = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
         without = source.model_copy(update={"prefixes": None})
-        assert render_templates(card.WORDS["reading"], source=source).endswith(ending)
-        assert "level shift" not in render_templates(card.WORDS["reading"], source=without)
+        shown = {"tables": {"subjects": [1]}, "plan": {"subjects": 20}}
+        reading = render_templates(card.WORDS["reading"], source=source, **shown)
+        assert reading.endswith(ending)
+        assert "about I less that about 20 other subjects" in reading
+        unframed = render_templates(card.WORDS["reading"], source=without, **shown)
+        assert "level shift" not in unframed

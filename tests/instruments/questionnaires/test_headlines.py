@@ -1,5 +1,4 @@
-"""Headlines of questionnaires: one verdict over fits, and whether source terms are told from
-inverse ones."""
+"""Headlines of questionnaires: I less others over fits, its rank as a null, and its control."""
 
 from typing import Any
 
@@ -9,31 +8,21 @@ import pytest
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.diagnose.headlines import (
+    compare_with_others,
+    contrast,
+    find_items_apart,
+    influential_items_note,
     judge_headlines,
-    placebo_contrast,
-    polarity_permutation_p,
 )
+from evenruler.instruments.questionnaires.diagnose.population import accuracy_table
 from evenruler.measurement.figures import Verdict, model_label
-from evenruler.measurement.verdicts import ValidityCheck, judge
+from evenruler.measurement.randomisation import randomise_within_items
+from evenruler.measurement.verdicts import HeadlineTest
 from tests.instruments.questionnaires.doors import PLAN, figure_table, labelled, subject
 
 ITEMS = [f"item-{number}" for number in range(7)]
 WORDS = ["never", "rarely", "often", "always"]
-WEIGHTS = [-4.0, -2.0, 2.0, 4.0]
-
-
-def cells(source: np.ndarray, inverse: np.ndarray) -> pd.DataFrame:
-    """Cells of answers to terms, [items, terms] mean weights from -4 to 4: the mass is on the two
-    ends alone."""
-    tables = []
-    for polarity, table in (("source", source), ("inverse", inverse)):
-        for (item, term), mean in np.ndenumerate(table):
-            always = (mean + 4) / 8
-            shares = [1 - always, 0.0, 0.0, always]
-            cell = pd.DataFrame({"intensifier": WORDS, "weight": WEIGHTS, "pss": shares})
-            names = {"item": ITEMS[item], "term": f"{polarity}-{term}"}
-            tables.append(cell.assign(polarity=polarity, **names))
-    return pd.concat(tables).assign(method="head", level=0, p=0.5)
+WORDINGS = ["plain", "premise", "hypothesis"]
 
 
 def scored(answers: np.ndarray) -> pd.DataFrame:
@@ -45,155 +34,280 @@ def scored(answers: np.ndarray) -> pd.DataFrame:
     return table.assign(keying=1, silhouette=0.5, method="head", questionnaire="fear")
 
 
+def sentences(own: np.ndarray, others: np.ndarray, control: float, keying: int = 1) -> pd.DataFrame:
+    """By `schemas.SUBJECT_SCORES`: about I [items, wordings], others [items, subjects], and two
+    wordings of the control, which moves answers by so much."""
+    rows: list[Any] = []
+    noise = np.random.default_rng(8).normal(scale=0.1, size=(len(own), 4))
+    for item, of_item in enumerate(own):
+        for wording, answer in zip(WORDINGS, of_item, strict=True):
+            rows.append((item, "I", wording, None, answer))
+        for place, answer in enumerate(others[item]):
+            rows.append((item, f"the s{place}", WORDINGS[place % 3], None, answer))
+        for place, says in enumerate(("all the time", "all the time", "never", "never")):
+            moved = control / 2 if says == "all the time" else -control / 2
+            answer = (moved + noise[item, place]) * keying
+            rows.append((item, "I", WORDINGS[place % 2], says, answer))
+    table = pd.DataFrame(rows, columns=["item", "subject", "wording", "control", "score"])
+    table = table.assign(
+        score=table["score"] / len(WORDS), item=table["item"].map(ITEMS.__getitem__)
+    )
+    form = table["subject"].where(table["subject"] == "I", "noun")
+    return table.assign(
+        form=form, sentence=table.groupby("item").cumcount() + 1, keying=keying, method="head"
+    )
+
+
+NOTHING = pd.DataFrame(columns=["model", "method", "corpus"])
+NO_SENTENCES = sentences(np.empty((0, 3)), np.empty((0, 2)), 0.0)
+
+
 def record(
     name: str,
-    source: np.ndarray,
-    inverse: np.ndarray,
-    twins: np.ndarray,
+    about: pd.DataFrame = NO_SENTENCES,
     right: int = 20,
     recipe: dict[str, Any] | None = None,
+    twins: float = 0.25,
+    **plan: Any,
 ) -> Record:
-    """A model that answers the terms so, [items, terms], and twins so, [items, twins]."""
+    """A model with such scores of sentences about I and others."""
     who = subject(name, lineage="base", recipe=recipe)
-    nothing = pd.DataFrame(columns=["model", "method", "corpus"])
+    known = accuracy_table(labelled("head", right).assign(model=name), 0.95)
+    cells = pd.DataFrame(
+        {
+            "method": "head",
+            "item": ["a", "a"],
+            "term": "t",
+            "intensifier": WORDS[:2],
+            "pss": [0.2, 0.8],
+        }
+    )
     tables_of_record = {
-        "cells": cells(source, inverse),
-        "items": scored(source.mean(axis=1)[:, None]),
-        "twins": scored(twins),
-        "accuracy_of_any": accuracies_of(name, right),
-        "course_of_any": nothing,
-        "trajectories": nothing,
-        "changes": nothing,
+        "cells": cells,
+        "items": scored(np.full((7, 1), 2.0)),
+        "twins": scored(np.full((7, 3), twins)),
+        "subjects": about,
+        "accuracy_of_any": known,
+        "course_of_any": NOTHING,
+        "trajectories": NOTHING,
+        "changes": NOTHING,
     }
-    tables = {"prompts": pd.DataFrame({"intensifier": WORDS})}
-    return Record("fear", who, tables, {**PLAN, "least": 6}, tables_of_record)
+    prompts = pd.DataFrame({"intensifier": WORDS}).merge(pd.DataFrame({"item": ITEMS}), how="cross")
+    return Record("fear", who, {"prompts": prompts}, {**PLAN, "least": 6, **plan}, tables_of_record)
 
 
-def accuracies_of(name: str, right: int) -> pd.DataFrame:
-    from evenruler.instruments.questionnaires.diagnose.population import accuracy_table
-
-    return accuracy_table(labelled("head", right).assign(model=name), 0.95)
+def fit(name: str, seed: int, about: pd.DataFrame, right: int = 20) -> Record:
+    return record(name, about, right=right, recipe={"seed": seed, "epochs": 3})
 
 
-def fit(name: str, seed: int, *tables: np.ndarray, right: int = 20) -> Record:
-    return record(name, *tables, right=right, recipe={"seed": seed, "epochs": 3})
-
-
-RANDOM = np.random.default_rng(3)
-SOURCE = 2.0 + RANDOM.normal(scale=0.3, size=(7, 4))
-INVERSE = -2.0 + RANDOM.normal(scale=0.3, size=(7, 4))
-NONE = np.zeros((7, 3))
+def drawn(seed: int = 1, subjects: int = 20, more: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """[items, wordings] answers about I, and [items, subjects] about others, who differ a little as
+    persons; I is answered for by so much more."""
+    random = np.random.default_rng(seed)
+    items = random.normal(2.0, 0.6, (7, 1))
+    persons = random.normal(0.0, 0.1, subjects + 1)
+    rest = random.normal(0.0, 0.1, (7, subjects + 3))
+    own = items + persons[0] + rest[:, :3] + more
+    return own, items + persons[1:] + rest[:, 3:]
 
 
 def verdicts(records: list[Record]) -> list[Any]:
     """The headlines alone."""
-    return [row for row in judge_headlines(records, 0.95) if row["figure"] == "beyond_twins"]
+    return [row for row in judge_headlines(records, 0.95) if row["figure"] == "i_less_others"]
 
 
 class TestOneVerdict:
-    def test_fits_of_opposite_signs_have_one_and_it_is_inconclusive(self) -> None:
-        signs = {"nli-c": 1.0, "nli-b": -1.0, "nli-a": 0.8}
-        fits = []
-        for seed, (name, sign) in enumerate(signs.items()):
-            fits.append(fit(name, seed, SOURCE * sign, INVERSE * sign, NONE))
-        (row,) = verdicts(fits)
-        assert (row["model"], row["n_fits"], row["method"]) == ("nli-a", "3", None)
-        assert model_label(row) == "nli-a and 2 other fits"
+    def test_a_point_more_about_i_is_detected(self) -> None:
+        own, others = drawn(more=1.0)
+        (row,) = verdicts([record("m0", sentences(own, others, 4.0))])
+        assert row["verdict"] == str(Verdict.DETECTED), row["why"]
+        assert row["value"] == pytest.approx(own.mean() - others.mean())
+        assert row["p"] == pytest.approx(1 / 21)
+        assert row["null"].startswith("rank of I among 20 subjects")
+        assert row["facets"] == "7 items (fixed), 3 wordings, 20 subjects, 1 fit (fixed)"
+        assert (row["alternatives"], row["percentile"]) == (20, 100)
+        assert row["positive_value"] == pytest.approx(4.0, abs=0.1)
+
+    def test_nothing_more_is_below_half_a_point(self) -> None:
+        (row,) = verdicts([record("m0", sentences(*drawn(2), 4.0))])
+        assert row["verdict"] == str(Verdict.BELOW), row["why"]
+
+    def test_of_six_subjects_nothing_is_detected_and_the_reason_is_told(self) -> None:
+        (row,) = verdicts([record("m0", sentences(*drawn(subjects=6, more=1.0), 4.0))])
         assert row["verdict"] == str(Verdict.INCONCLUSIVE)
-        assert row["levels"] == "7 items, 3 twins, 3 fits"
-        assert row["value"] == pytest.approx(SOURCE.mean() * 0.8 / 3)
+        assert (
+            "Nothing can be detected: of 6 subjects the furthest has no p below .05" in row["why"]
+        )
+        assert row["p"] is None
 
-    def test_of_one_twin_nothing_is_asserted_and_the_null_is_told(self) -> None:
-        one_twin = np.zeros((7, 1))
-        (row,) = verdicts([record("m0", SOURCE, INVERSE, one_twin)])
-        assert (row["model"], row["verdict"]) == ("m0", str(Verdict.INCONCLUSIVE))
-        assert row["why"] == "No verdict is possible: 1 twin per item (at least 3 needed)."
-        assert row["p"] == 2 / 2**7
+    @pytest.mark.parametrize(
+        ("moves", "verdict"), [(0.0, Verdict.INVALID), (0.3, Verdict.INCONCLUSIVE)]
+    )
+    def test_a_control_that_does_not_move_the_answer_bars_below(self, moves, verdict) -> None:
+        (row,) = verdicts([record("m0", sentences(*drawn(2), moves))])
+        assert row["verdict"] == str(verdict), row["why"]
 
-    def test_items_are_described_beside_the_verdict(self) -> None:
-        rows = judge_headlines([record("m0", SOURCE, INVERSE, NONE + 0.25)], 0.95)
-        described = figure_table(rows).set_index(["item", "figure"])
-        assert described.loc["item-3", "item_response"]["control"] == 0.25
-        assert described.loc["item-3", "item_silhouette"]["value"] == 0.5
+    def test_of_a_keyed_item_the_control_says_what_the_terms_say(self) -> None:
+        (row,) = verdicts([record("m0", sentences(*drawn(2), 4.0, keying=-1))])
+        assert row["positive_value"] == pytest.approx(4.0, abs=0.1)
+
+    def test_fits_are_one_figure_of_their_mean(self) -> None:
+        own, others = drawn(3)
+        fits = []
+        for seed, more in enumerate((1.0, -1.0, 0.3)):
+            fits.append(fit(f"nli-{seed}", seed, sentences(own + more, others, 4.0)))
+        (row,) = verdicts(fits)
+        assert (row["model"], row["n_fits"], row["method"]) == ("nli-0", "3", None)
+        assert model_label(row) == "nli-0 and 2 other fits"
+        assert row["value"] == pytest.approx(own.mean() - others.mean() + 0.1)
+        assert row["facets"].endswith("3 fits (fixed)")
+
+    def test_items_and_subjects_are_described_beside_the_verdict(self) -> None:
+        own, others = drawn(4)
+        rows = judge_headlines([record("m0", sentences(own, others, 4.0))], 0.95)
+        table = figure_table(rows).set_index(["item", "subject", "figure"]).sort_index()
+        assert table.loc[("item-3", "", "item_response"), "control"].item() == 0.25
+        of_item = table.loc[("item-3", "", "item_i_less_others"), "value"].item()
+        assert of_item == pytest.approx(own[3].mean() - others[3].mean())
+        of_subject = table.loc[("", "the s2", "subject_response"), "value"].item()
+        assert of_subject == pytest.approx(others[:, 2].mean())
+        beyond = table.loc[("", "", "beyond_twins")]
+        assert beyond["value"] == 1.75
+        assert pd.isna(beyond["verdict"])
 
     def test_models_of_another_recipe_stand_alone(self) -> None:
-        answers = (SOURCE, INVERSE, NONE)
+        about = sentences(*drawn(), 4.0)
         unfitted = [
-            record("m0", *answers),
-            record("m1", *answers),
-            record("m2", *answers, recipe={"seed": 1, "epochs": 9}),
+            record("m0", about),
+            record("m1", about),
+            record("m2", about, recipe={"seed": 1, "epochs": 9}),
         ]
-        fits = [fit("nli-a", 0, *answers), fit("nli-b", 1, *answers)]
-        headlines = verdicts([*unfitted, *fits])
+        headlines = verdicts([*unfitted, fit("nli-a", 0, about), fit("nli-b", 1, about)])
         fits_by_model = {row["model"]: row["n_fits"] for row in headlines}
         assert fits_by_model == {"m0": None, "m1": None, "m2": None, "nli-a": "2"}
 
     def test_a_fit_that_misses_its_bar_is_left_out_and_where_all_do_they_are_invalid(self) -> None:
-        answers = (SOURCE, INVERSE, NONE)
-        fails = fit("b", 1, *answers, right=8)
-        (row,) = verdicts([fit("a", 0, *answers), fails])
-        assert row["levels"].endswith("1 fit")
-        (row,) = verdicts([fit("a", 0, *answers, right=8), fails])
+        about = sentences(*drawn(), 4.0)
+        fails = fit("b", 1, about, right=8)
+        (row,) = verdicts([fit("a", 0, about), fails])
+        assert row["facets"].endswith("1 fit (fixed)")
+        (row,) = verdicts([fit("a", 0, about, right=8), fails])
         assert row["verdict"] == str(Verdict.INVALID)
 
-    def test_of_items_without_twins_there_is_no_value(self) -> None:
-        no_twins = np.empty((0, 3))
-        (row,) = verdicts([record("m0", SOURCE, INVERSE, no_twins)])
-        assert (row["value"], row["reason"]) == (None, "no twins")
-        assert row["verdict"] == str(Verdict.INCONCLUSIVE)
+    @pytest.mark.parametrize(
+        ("refused", "reason"),
+        [
+            ({}, "it was not asked about other subjects than I"),
+            (dict.fromkeys(ITEMS[:3], "why"), "4 of 7 items are about I (at least 6 needed)"),
+        ],
+    )
+    def test_what_was_not_asked_is_described_with_the_reason(self, refused, reason) -> None:
+        (row,) = verdicts([record("m0", refused=refused)])
+        assert (row["value"], row["verdict"]) == (None, str(Verdict.DESCRIPTIVE))
+        assert reason in row["why"]
 
     def test_a_sixth_model_changes_nothing_of_five(self) -> None:
-        sizes = (1.0, 0.1, 0.0, -0.1, 0.2)
         five = [
-            record(f"m{number}", SOURCE * size, INVERSE * size, NONE)
-            for number, size in enumerate(sizes)
+            record(f"m{number}", sentences(*drawn(number, more=more), 4.0))
+            for number, more in enumerate((1.0, 0.1, 0.0, -0.1, 0.2))
         ]
-        sixth = record("m5", SOURCE * 2, INVERSE * 2, NONE, right=8)
+        sixth = record("m5", sentences(*drawn(9, more=2.0), 4.0), right=8)
         alone, of_six = judge_headlines(five, 0.95), judge_headlines([sixth, *five], 0.95)
         assert [row for row in of_six if row["model"] != "m5"] == alone
 
 
-def judged(answers: np.ndarray, twins: np.ndarray, p_null: float = 0.001) -> Any:
-    """The figure of [fits, items] answers, and of means over three twins."""
-    contrast = placebo_contrast(answers, twins, 3, p_null, 0.5, 6)
-    (figure,) = judge([(contrast, ValidityCheck())])
-    return figure
+def compared(own: np.ndarray, others: np.ndarray, least: int = 6) -> HeadlineTest:
+    return compare_with_others(own, others, fits=1, bound=0.5, least=least)
 
 
-def noisy(mean: float, seed: int, fits: int = 3) -> np.ndarray:
-    """[fits, items] answers about a mean."""
-    random = np.random.default_rng(seed)
-    of_items = random.normal(mean, 0.2, size=(1, 7))
-    return of_items + random.normal(scale=0.05, size=(fits, 7))
+class TestCompareWithOthers:
+    def test_wordings_and_subjects_are_random(self) -> None:
+        """The variance is that of the means of columns, since items are the scale."""
+        own, others = drawn(5)
+        effect = compared(own, others).effect
+        assert effect is not None
+        variance = own.mean(axis=0).var(ddof=1) / 3 + others.mean(axis=0).var(ddof=1) / 20
+        from scipy import stats
+
+        parts = [own.mean(axis=0).var(ddof=1) / 3, others.mean(axis=0).var(ddof=1) / 20]
+        df = variance**2 / (parts[0] ** 2 / 2 + parts[1] ** 2 / 19)
+        half = stats.t.ppf(0.975, max(df, 2)) * variance**0.5
+        assert effect.high - effect.value == pytest.approx(half)
+
+    def test_answers_that_do_not_vary_detect_nothing(self) -> None:
+        figure = compared(np.full((7, 3), 2.0), np.full((7, 20), 2.0))
+        assert figure.p == 1.0
+        assert not figure.is_detected
+
+    def test_fewer_items_than_declared_are_described(self) -> None:
+        own, others = drawn(6, more=2.0)
+        figure = compared(own[:5], others[:5])
+        assert figure.no_verdict == "5 items (at least 6 needed)"
+
+    def test_false_alarms_are_few_where_i_is_a_person_among_persons(self) -> None:
+        """A guard of 200 draws; the labels within items, which take persons for nothing, alarm in
+        a fifth or more."""
+        alarms = within_items = 0
+        for seed in range(200):
+            own, others = drawn(seed)
+            alarms += compared(own, others).is_detected
+            if seed < 60:
+                _, test = randomise_within_items(own, others[:, :6], n=199)
+                within_items += test.p < 0.05
+        assert alarms / 200 <= 0.09
+        assert within_items / 60 > 0.2
+
+    @pytest.mark.parametrize("more", [1.0, -1.0])
+    def test_a_point_is_detected(self, more) -> None:
+        found = [compared(*drawn(seed, more=more)).is_detected for seed in range(40)]
+        assert np.mean(found) >= 0.95
 
 
-class TestTellsApart:
-    @pytest.mark.parametrize("whole", [False, True])
-    def test_terms_that_are_swapped_at_random_within_items(self, whole: bool) -> None:
-        """One by one, or all of an item together; what is left is no effect, whatever twins do."""
-        random, p_values = np.random.default_rng(11), []
-        for _ in range(20):
-            both = np.concatenate([SOURCE, INVERSE], axis=1)
-            mixed = random.permuted(both, axis=1)
-            if whole:
-                stays = random.random((len(both), 1)) < 0.5
-                mixed = np.where(stays, both, np.roll(both, 4, axis=1))
-            swapped = record("m0", mixed[:, :4], mixed[:, 4:], NONE)
-            p_values.append(polarity_permutation_p([swapped], "head"))
-        assert sum(p < 0.05 for p in p_values) <= 3
-        for p in p_values:
-            verdict = judged(noisy(1.0, 1), noisy(0.0, 2), p).verdict
-            assert p < 0.05 or verdict == str(Verdict.INCONCLUSIVE)
+class TestItems:
+    def test_a_point_in_one_item_is_named_alone(self) -> None:
+        own, others = drawn(7)
+        own[2] += 1.0
+        assert find_items_apart(own, others) == [2]
+        note = influential_items_note(compared(own, others), ITEMS, own, others)
+        assert note is not None
+        assert note.startswith("I is further from the others than any of them in item-2.")
 
-    def test_keyed_items_are_turned(self) -> None:
-        """All seven items point one way then: of 128 ways to turn them, two are as far."""
-        source = np.concatenate([INVERSE[:3], SOURCE[3:]])
-        inverse = np.concatenate([SOURCE[:3], INVERSE[3:]])
-        keyed = record("m0", source, inverse, NONE)
-        assert polarity_permutation_p([keyed], "head") > 0.05
-        keyed.diagnosis["items"].loc[:2, "keying"] = -1  # type: ignore[index]
-        assert polarity_permutation_p([keyed], "head") == 2 / 2**7
+    def test_nobody_is_named_below_nineteen_subjects(self) -> None:
+        own, others = drawn(7, subjects=18)
+        own[2] += 5.0
+        assert find_items_apart(own, others) == []
 
-    def test_items_of_one_kind_of_terms_tell_nothing(self) -> None:
-        unpaired = record("m0", SOURCE, np.empty((7, 0)), NONE)
-        assert polarity_permutation_p([unpaired], "head") == 1
+    def test_by_chance_few_studies_name_an_item(self) -> None:
+        named = [bool(find_items_apart(*drawn(seed))) for seed in range(200)]
+        assert np.mean(named) <= 0.09
+
+    def test_an_item_that_carries_more_than_a_third_is_named(self) -> None:
+        others = np.random.default_rng(1).normal(scale=0.01, size=(7, 6))
+        own = np.array([[0.5], [0.6], [3.0], [0.7], [0.6], [0.5], [0.6]]) + np.zeros((7, 3))
+        note = influential_items_note(compared(own, others), ITEMS, own, others)
+        assert note == "More than a third of it comes from item-2 46%."
+
+
+def rows_of(own: np.ndarray, others: np.ndarray) -> pd.DataFrame:
+    """The rows behind a headline, as `schemas.HEADLINES`."""
+    rows: list[Any] = []
+    for pole, table, names in ((1, own, "wording"), (0, others, "subject")):
+        for (item, place), answer in np.ndenumerate(table):
+            rows.append((ITEMS[item], f"{names}-{place}", pole, answer))
+    return pd.DataFrame(rows, columns=["unit", "at", "pole", "value"])
+
+
+class TestContrast:
+    def test_two_models_differ_by_the_difference_of_their_differences(self) -> None:
+        own, others = drawn(1)
+        more = own + 1.0
+        figure = contrast(rows_of(more, others), rows_of(own, others), 0.5)
+        assert figure.effect is not None
+        assert figure.effect.value == pytest.approx(1.0)
+        assert figure.is_detected
+
+    def test_without_shared_subjects_there_is_no_verdict(self) -> None:
+        own, others = drawn(1)
+        alone = rows_of(own, others).query("pole == 1")
+        figure = contrast(alone, alone, 0.5)
+        assert figure.no_verdict == "the models share too few sentences about I and others"

@@ -21,7 +21,8 @@ from evenruler.instruments.questionnaires.diagnose.headlines import (
     intervention_headlines,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import ValidityCheck, judge
+from evenruler.measurement.resampling import Interval
+from evenruler.measurement.verdicts import PositiveControl, ValidityCheck, judge, judge_all
 from evenruler.models.questions import LABELS
 from tests.instruments.questionnaires import test_ask
 from tests.instruments.questionnaires.doors import (
@@ -34,7 +35,7 @@ from tests.instruments.questionnaires.doors import (
 
 LEVEL = 0.95
 PLAN: Plan = yaml_of_text("""\
-smallest: 0.5
+bound: 0.5
 accuracy: {threshold: 0.7}
 corpora:
   gloom: {expected: up, control_of: null}
@@ -42,6 +43,7 @@ corpora:
   joy: {expected: down, control_of: null}
 """)
 COURSE = pd.DataFrame(columns=schemas.COURSE.names)
+CONTROL = PositiveControl("all the time against never", Interval(4.0, 3.0, 5.0), 0.001)
 
 
 def items(scores: Sequence[float], **stage: Any) -> pd.DataFrame:
@@ -72,8 +74,10 @@ def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataF
 def figures_of(way: pd.DataFrame, course: pd.DataFrame = COURSE) -> Any:
     """Figures with their verdicts, by name and corpus."""
     checked: list[Any] = [(figure, ValidityCheck()) for figure in corpus_change_figures(way, LEVEL)]
-    checked += intervention_headlines(intervention_changes(way, PLAN), course, PLAN, "head", LEVEL)
-    return {(figure.figure, figure.dimensions["corpus"]): figure for figure in judge(checked)}
+    checked += intervention_headlines(
+        intervention_changes(way, PLAN), course, PLAN, "head", LEVEL, CONTROL
+    )
+    return {(figure.figure, figure.dimensions["corpus"]): figure for figure in judge_all(checked)}
 
 
 class TestTrajectories:
@@ -129,14 +133,13 @@ class TestFigures:
     def test_the_difference_is_paired_over_fits(self) -> None:
         moved = figures_of(ends(SIX, before=0.5))["moved", "gloom"]
         interval = stats.ttest_1samp([1.1, 1.1, 1.2, 0.8, 1.1, 1.0], 0).confidence_interval(LEVEL)
-        assert (moved.n, moved.unit, moved.levels, moved.smallest) == (6, "fits", "6 fits", 0.5)
-        assert moved.value == moved.specific == pytest.approx(1.05, abs=1e-12)
+        assert (moved.n, moved.unit, moved.facets, moved.bound) == (6, "fits", "6 fits", 0.5)
+        assert moved.value == pytest.approx(1.05, abs=1e-12)
         assert (moved.low, moved.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
-        assert (moved.specific_low, moved.specific_high) == (moved.low, moved.high)
-        # The null is of the change with the corpus itself.
-        changes = [after - 0.5 for after, _ in SIX]
-        assert moved.p == pytest.approx(stats.ttest_1samp(changes, 0).pvalue, rel=1e-9)
-        assert moved.placebo == pytest.approx(0.1 - 0.5)
+        # Of 64 ways to give six fits a sign, two are as far as all alike.
+        assert moved.p == 2 / 64
+        assert moved.null == "which of a fit's corpora is the control, randomised over 6 fits"
+        assert moved.positive_value == 4.0
 
     def test_beside_it_stands_what_each_corpus_does(self) -> None:
         figure_by_name = figures_of(ends(SIX, before=0.5))
@@ -147,29 +150,29 @@ class TestFigures:
 
     def test_an_intervention_without_a_control_is_not_told(self) -> None:
         moved = figures_of(ends(SIX))["moved", "joy"]
-        assert (moved.value, moved.verdict) == (None, str(Verdict.INCONCLUSIVE))
+        assert (moved.value, moved.verdict) == (None, str(Verdict.DESCRIPTIVE))
         assert (moved.reason, moved.n, moved.unit) == ("no corpus that is its control", 0, "fits")
 
     @pytest.mark.parametrize(
         ("fits", "value", "reason"),
         [
-            (SIX[:4], 1.05, "4 fits (at least 5 needed)"),
-            (SIX[:1], 1.1, "1 fit (at least 5 needed)"),
-            ([(1.0, 0.5)] * 6, 0.5, "fits without variation"),
+            (SIX[:5], 1.06, "5 fits (at least 6 needed)"),
+            (SIX[:1], 1.1, "1 fit (at least 6 needed)"),
         ],
     )
-    def test_fits_that_have_no_interval(self, fits, value, reason) -> None:
+    def test_fewer_fits_than_six_are_described(self, fits, value, reason) -> None:
         moved = figures_of(ends(fits))["moved", "gloom"]
-        assert (moved.low, moved.specific, moved.verdict) == (None, None, str(Verdict.INCONCLUSIVE))
+        assert moved.verdict == str(Verdict.DESCRIPTIVE)
         assert moved.value == pytest.approx(value, abs=1e-12)
-        assert moved.why == f"No verdict is possible: {reason}."
+        assert moved.why == f"A number without a test: {reason}."
+        assert (moved.low is None) == (len(fits) == 1)
 
     @pytest.mark.parametrize(
         ("after", "verdict", "corpus"),
         [
-            (0.82, "effect", "gloom"),
-            (0.76, "invalid on this model", "gloom"),
-            (0.76, "invalid on this model", "dull"),
+            (0.82, "detected", "gloom"),
+            (0.76, "invalid", "gloom"),
+            (0.76, "invalid", "dull"),
         ],
     )
     def test_where_entailment_is_forgotten_nothing_is_told(self, after, verdict, corpus) -> None:
@@ -189,9 +192,9 @@ class TestVerdicts:
     @pytest.mark.parametrize(
         ("move", "control", "noise", "verdict"),
         [
-            (1.0, 0.0, 0.1, "effect"),
-            (1.0, 1.0, 0.1, "not specific"),
-            (0.1, 0.0, 0.02, "no effect"),  # p is small: it moved, but negligibly
+            (1.0, 0.0, 0.1, "detected"),
+            (1.0, 1.0, 0.1, "below"),
+            (0.1, 0.0, 0.02, "detected, below"),  # it moved, but by little
             (0.6, 0.0, 0.9, "inconclusive"),
         ],
     )
@@ -212,9 +215,9 @@ def test_simulated_with_a_control_that_moves_as_much() -> None:
     drift = random.normal(size=(draws, 6, 1))  # what a seed does to both
     alarms = covered = 0
     for both in 1.0 + drift + noise:
-        figure = beside_control(*both.T, 0.5)
-        (contrast,) = judge([(figure, ValidityCheck())])
-        alarms += contrast.verdict == str(Verdict.EFFECT)
+        differences = both[:, 0] - both[:, 1]
+        contrast = judge(beside_control(differences, 0.5))
+        alarms += contrast.verdict == str(Verdict.DETECTED)
         assert contrast.low is not None
         assert contrast.high is not None
         covered += contrast.low <= 0 <= contrast.high
@@ -268,9 +271,9 @@ class Planted:
 @pytest.mark.parametrize(
     ("moved", "noise", "verdict"),
     [
-        (0.0, 0.005, "no effect"),
-        (0.0, 0.4, "not specific"),  # it drifts as far with the control
-        (1.0, 0.05, "effect"),
+        (0.0, 0.005, "inconclusive"),
+        (0.0, 0.4, "inconclusive"),  # it drifts as far with the control
+        (1.0, 0.05, "detected"),
     ],
 )
 def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkeypatch) -> None:

@@ -15,11 +15,17 @@ from evenruler.instruments.instrument import ModelMeta, Plan, Record, Tables
 from evenruler.instruments.questionnaires.ask import options, requests, scores
 from evenruler.instruments.questionnaires.declare.shared import load_facts
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
-from evenruler.instruments.questionnaires.diagnose import across, contrast, figures
+from evenruler.instruments.questionnaires.diagnose import across, figures
 from evenruler.instruments.questionnaires.diagnose.population import population_table
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.measurement import Resampling
-from tests.instruments.questionnaires.doors import PLAN, figure_table, no_answers, subject
+from tests.instruments.questionnaires.doors import (
+    PLAN,
+    figure_table,
+    no_answers,
+    no_subjects,
+    subject,
+)
 from tests.personas import REFUSAL, Rater, rated
 
 SOURCES = Path(__file__).parents[3] / "data/sources/questionnaires"
@@ -47,7 +53,8 @@ def published() -> tuple[Tables, Plan]:
     accuracy = {**PLAN["accuracy"], "threshold": 0.7, "facts": facts, "words": words}
     tables = {"items": rows.items, "terms": rows.terms, "prompts": rows.prompts}
     plan = {**PLAN, "least": 6, "orders": 4, "accuracy": accuracy}
-    return {name: pd.DataFrame(table) for name, table in tables.items()}, plan
+    frames = {name: pd.DataFrame(table) for name, table in tables.items()}
+    return {**frames, "subjects": no_subjects()}, plan
 
 
 def scripted_replies(rater: Rater) -> tuple[pd.DataFrame, "pd.Series[str]"]:
@@ -132,12 +139,11 @@ def replied(rows: pd.DataFrame, replies: Any) -> dict[str, pd.DataFrame]:
 class TestScripted:
     def test_an_anxious_chat_is_so_by_what_was_planted(self) -> None:
         figure_rows = measured(Rater(mood=2))
-        headline = figure_rows.loc["beyond_twins"]
+        headline = figure_rows.loc["i_less_others"]
         values = figure_rows["value"]
         assert values["beyond_twins"] == pytest.approx(2, abs=0.4)
-        assert headline["p"] < 0.05
-        assert headline["verdict"] == "inconclusive"  # until a planted mood was seen to be read
-        assert "figures are descriptive" in headline["why"]
+        assert headline["verdict"] == "descriptive"
+        assert "chats are not asked about other subjects than I" in headline["why"]
         assert values["accuracy"] == 1
         assert values["acquiescence"] == pytest.approx(0, abs=0.3)
 
@@ -155,8 +161,8 @@ class TestScripted:
         ],
     )
     def test_one_that_says_nothing_is_not_measured(self, rater: Rater, why: str) -> None:
-        headline = measured(rater).loc["beyond_twins"]
-        assert headline["verdict"] == "invalid on this model"
+        headline = measured(rater).loc["i_less_others"]
+        assert headline["verdict"] == "invalid"
         assert re.search(why, headline["why"]), headline["why"]
 
     def test_one_that_refuses_items_and_knows_facts_does_not_count(self) -> None:
@@ -176,35 +182,28 @@ class TestScripted:
     @pytest.mark.parametrize(
         ("left_open", "verdict", "why", "n"),
         [
-            ("known", "invalid on this model", "its accuracy on 143 facts is 0.00", 7),
-            ("twin > 0", "invalid on this model", "504 of 672 requests were not answered", 0),
-            ("twin == 0", "inconclusive", "possible: no completely answered item.", 0),
+            ("known", "invalid", "its accuracy on 143 facts is 0.00", 7),
+            ("twin > 0", "invalid", "504 of 672 requests were not answered", 0),
+            ("twin == 0", "descriptive", "no completely answered item", None),
             (
                 "item == 'item-1-nervous' and twin == 0 and polarity == 'source'",
-                "inconclusive",
-                "Validity on this model is unknown",
+                "descriptive",
+                "chats are not asked about other subjects",
                 6,
-            ),
-            (
-                "item != 'item-1-nervous' and twin == 0",
-                "inconclusive",
-                f"1 item (at least 6 needed); 6 {LOST}",
-                1,
-            ),
-            (
-                "item < 'item-3' and twin == 1",
-                "inconclusive",
-                f"2 twins per item (at least 3 needed); 2 {LOST}",
-                7,
             ),
         ],
     )
-    def test_whatever_is_left_open(self, left_open: str, verdict: str, why: str, n: int) -> None:
+    def test_whatever_is_left_open(
+        self, left_open: str, verdict: str, why: str, n: int | None
+    ) -> None:
+        """`n`: the items of the figure beyond twins."""
         rows, replies = scripted_replies(Rater(mood=2))
         replies[rows.eval(left_open).to_numpy(dtype=bool)] = REFUSAL
-        headline = of_answers(replied(rows, replies)).loc["beyond_twins"]
-        assert (headline["verdict"], headline["n"]) == (verdict, n)
+        figure_rows = of_answers(replied(rows, replies))
+        headline = figure_rows.loc["i_less_others"]
+        assert headline["verdict"] == verdict
         assert why in headline["why"]
+        assert figure_rows["n"].get("beyond_twins") == n
 
     def test_a_sentence_whose_gap_is_filled(self) -> None:
         rows, letters = scripted_replies(Rater(mood=2))
@@ -218,22 +217,6 @@ class TestScripted:
             for replies in (letters, filled)
         )
         pd.testing.assert_frame_equal(by_letter, by_sentence)
-
-    @pytest.mark.parametrize(
-        ("left_open", "n", "twins"),
-        [
-            ("item == 'item-1-nervous' and twin > 0", 6, 3),
-            ("twin == 0", 0, 0),
-        ],
-    )
-    def test_two_are_compared_over_what_both_answered(
-        self, left_open: str, n: int, twins: int
-    ) -> None:
-        rows, replies = scripted_replies(Rater(mood=2))
-        lacking = replies.mask(rows.eval(left_open).astype(bool), REFUSAL)
-        whole, partial = (record_of(replied(rows, answers)) for answers in (replies, lacking))
-        compared = contrast(whole.diagnosis["headlines"], partial.diagnosis["headlines"], 0.5)
-        assert compared.levels == {"items": n, "twins": twins, "fits": 1}
 
 
 SAYS_LETTERS = replace(CHAT, operations=frozenset({"words"}))
@@ -252,7 +235,7 @@ class TestMass:
 
     def test_one_that_would_write_something_else_is_not_measured(self) -> None:
         letters = letters_of(*scripted_replies(Rater(mood=2)), mass=0.2)
-        why = of_answers({"letters": letters}, SAYS_LETTERS).loc["beyond_twins", "why"]
+        why = of_answers({"letters": letters}, SAYS_LETTERS).loc["i_less_others", "why"]
         assert "the letters have 0.20 of what it would write" in why
 
 

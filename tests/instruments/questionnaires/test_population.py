@@ -113,7 +113,7 @@ def test_a_figure_of_an_unfit_instrument_says_so() -> None:
     figure = Figure("mean_response", 0.4, 7, "items", 0.1, 0.7)
     assert mark_invalid(figure, ValidityCheck()) == figure
     marked = mark_invalid(figure, ValidityCheck(failure="it guesses"))
-    assert (marked.verdict, marked.value) == ("invalid on this model", 0.4)
+    assert (marked.verdict, marked.value) == ("invalid", 0.4)
     assert marked.why == "Its validity check fails: it guesses."
 
 

@@ -94,7 +94,7 @@ premise: At night the swamp meets a {TERM}. | the term 'swamp' stands in a templ
         assert SETTINGS.twin_warnings(source(3, terms=more)) == [
             f"items.one: twin {twin} has 2 source terms, the item 1" for twin in (1, 2, 3)
         ]
-        few = "1 twin (at least 3 needed): its scale gets no verdict"
+        few = "1 twin (at least 3 needed): their mean says little"
         assert SETTINGS.twin_warnings(source(1, terms=single)) == [f"items.one: {few}"]
         (warning,) = SETTINGS.twin_warnings(source(0))
         assert warning.startswith("no item has a twin")
@@ -113,20 +113,19 @@ premise: At night the swamp meets a {TERM}. | the term 'swamp' stands in a templ
 
 
 class TestDetects:
-    def test_is_what_t_over_items_finds(self) -> None:
-        """Of 16 items that vary by a point: (2.131 + .866) / 4."""
-        assert minimum_detectable_effect(16) == pytest.approx(0.749 * SPREAD, abs=1e-3)
+    def test_it_is_what_makes_i_the_furthest(self) -> None:
+        """Twenty normal deviates lie within 2.54 SD in 8 of 10 studies; I is a mean of three."""
+        expected = SPREAD * (2.541 + 0.842 / 3**0.5)
+        assert minimum_detectable_effect(20) == pytest.approx(expected, abs=1e-3)
 
-    def test_too_few_items_or_twins_find_nothing(self) -> None:
-        read, _ = load_questionnaire(SHIPPED / "gad-7.yaml", SHIPPED / "shared" / "scales")
-        assert str(SETTINGS.detects(read)).startswith(
-            f"{minimum_detectable_effect(7):.1f} points beyond twins"
-        )
-        items = {}
-        for slug, item in read.items.items():
-            items[slug] = item.model_copy(update={"twins": item.twins[:2]})
-        assert SETTINGS.detects(read.model_copy(update={"items": items})) is None
-        assert SETTINGS.detects(first_items(read, 5)) is None
+    def test_too_few_items_or_subjects_find_nothing(self) -> None:
+        read = load(SHIPPED / "gad-7.yaml", SETTINGS, SHIPPED / "shared")
+        standard = SETTINGS.model_copy(update={"subjects": 20})
+        found = f"{minimum_detectable_effect(20):.2f} points between I and 20 others in 7 items"
+        assert str(standard.detects(read)).startswith(found)
+        assert SETTINGS.subjects == 6
+        assert SETTINGS.detects(read) is None
+        assert standard.detects(first_items(read, 5)) is None
 
     def test_too_few_items_are_warned_of(self) -> None:
         read = load(SHIPPED / "gad-7.yaml", SETTINGS, SHIPPED / "shared")

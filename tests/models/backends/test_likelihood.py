@@ -14,8 +14,10 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.probes.declare import load
 from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models.backends.likelihood import (
+    NO_TOKEN,
     LikelihoodScorer,
     _of_kinds,
+    next_word_tokens,
     stands_alone,
     token_texts,
     word_ends,
@@ -329,6 +331,33 @@ class TestWordTokens:
         assert [tokenizer.convert_ids_to_tokens(t) for t in after_space] == [["▁x", "▁"], ["he"]]
         assert [tokenizer.convert_ids_to_tokens(t) for t in whole] == [["▁x"], ["he"]]
         assert [tokenizer.convert_ids_to_tokens(t) for t in spaced] == [["▁x"], ["▁he"]]
+
+
+class TestNextWordTokens:
+    def test_a_word_is_one_token_after_those_of_the_prompt(self) -> None:
+        tokenizer = tiny_tokenizer()
+
+        tokens = next_word_tokens(tokenizer, ["The man", "", "x "], ["the", "man", "a"])
+
+        the, a = tokenizer.convert_tokens_to_ids(["Ġthe", "Ġa"])
+        assert tokens.tolist() == [[the, NO_TOKEN, a]] * 3
+
+    def test_a_tokenizer_that_joins_words_reads_the_whole_prompt(self) -> None:
+        """Its tokens run over spaces: "b a" is one, and " a n" at the beginning of a text."""
+        from tokenizers import Tokenizer, models
+        from transformers import PreTrainedTokenizerFast
+
+        merges = [(" ", "a"), ("b", " a"), (" ", "n"), (" a", " n")]
+        names = ["a", "b", "n", " ", *map("".join, merges)]
+        vocabulary = {name: number for number, name in enumerate(names)}
+        core = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=core)
+        assert tokenizer.tokenize("b a n") == ["b a", " n"]
+        assert tokenizer.tokenize(" a n") == [" a n"]
+
+        tokens = next_word_tokens(tokenizer, ["b a", " a"], ["n"])
+
+        assert tokens.tolist() == [[vocabulary[" n"]], [NO_TOKEN]]
 
 
 class TestWordEnds:

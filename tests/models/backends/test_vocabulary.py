@@ -102,6 +102,13 @@ class TestUnknownWords:
 
 
 class TestCausal:
+    def test_of_a_list_of_next_words_only_those_that_it_knows_are_read(self, model) -> None:
+        nats = model.next_words(["With", "With mocha and"], ["tea", "mocha", "calm"])
+
+        assert np.isnan(nats).tolist() == [[False, True, False]] * 2
+        expected = model.continuations(["With", "With mocha and"], [" tea", " calm"])
+        assert nats[:, [0, 2]] == pytest.approx(expected, abs=1e-4)
+
     TEXTS = (
         "With tea mornings are calm",
         "With mocha mornings are calm",

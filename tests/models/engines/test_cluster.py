@@ -94,6 +94,7 @@ def asked_everything(folders: dict[str, Path], store: RowStore) -> int:
     llama.loglikelihood([*MANY, *TEXTS])
     prompts = [f"{text} He said" for text in MANY[:60]]
     llama.whole_words(prompts, [" yes", " no", " nurse"] * 20)
+    llama.next_words(prompts, ["the", "nurse", "a"])
     llama.slor(MANY[:40])
     llama.generate(
         MANY[:80],

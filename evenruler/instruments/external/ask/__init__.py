@@ -43,7 +43,8 @@ READS: ColumnsByTable = {
     "texts": (
         *("id", "item", "key", "unit", "part", "condition", "stratum"),
         *("prompt", "role", "text", "right", "criterion", "frequency"),
-    )
+    ),
+    "likeness": ("unit", "log_frequency", "likeness"),
 }
 
 PLANNED: PlanKeys = (

@@ -32,7 +32,8 @@ def card(
     """
     source, settings, texts = declaration.source, declaration.settings, tables["texts"]
     published = "texts" if source.passed_on else "ids"
-    words = {**WORDS, "published": {published: WORDS["published"][published]}}
+    published_names = [published, *(["likeness"] if "likeness" in tables else [])]
+    words = {**WORDS, "published": {name: WORDS["published"][name] for name in published_names}}
     n_items, n_units = texts["item"].nunique(), texts["unit"].nunique()
     files = [f"{file.source} (sha256 {file.sha256})" for file in source.files.values()]
     # By model: the share of items whose direction placebo sentences change.

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal, TypedDict
 import pandas as pd
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
+from evenruler.errors import UserError
 from evenruler.instruments import instrument
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
@@ -171,6 +172,9 @@ class Gain(StrictModel):
     """What gains, and on what, in words; by default the texts of the source."""
     compared: Text | None = None
     """A part that lacks the construct, which the others are compared with."""
+    likeness: Text | None = None
+    """A CSV in the shared folder of the family's sources: a row a unit, with `log_frequency` of its
+    name, and numbers that say how alike units are to a declared model (`studies.likeness`)."""
 
     def planned(self, texts: list[str]) -> PlannedGain:
         """As plans hold it; `texts`: those of the source."""
@@ -222,6 +226,7 @@ class Source(instrument.Source):
             return self.prefixes.placebos
         return [*PLACEBOS] if self.in_english and says_language(self) else []
 
+    _likeness: pd.DataFrame | None = PrivateAttr(default=None)
     _of_authors: pd.DataFrame = PrivateAttr(
         default_factory=lambda: pd.DataFrame(columns=["benchmark", "model"])
     )
@@ -232,6 +237,11 @@ class Source(instrument.Source):
         figures.
         """
         return self._of_authors.assign(model=self._of_authors["model"] + " (published answers)")
+
+    @property
+    def likeness(self) -> pd.DataFrame | None:
+        """How alike units are, by unit, once `load` has read it; None where nothing is declared."""
+        return self._likeness
 
     @field_validator("columns")
     @classmethod
@@ -352,7 +362,16 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     if (shared / OF_AUTHORS).exists():
         rows = pd.read_csv(shared / OF_AUTHORS)
         source._of_authors = rows[rows["benchmark"] == path.stem]
+    if source.gain and source.gain.likeness:
+        source._likeness = _read_likeness(shared / source.gain.likeness)
     return source
+
+
+def _read_likeness(path: Path) -> pd.DataFrame:
+    """By unit: `log_frequency` and components of likeness. UserError if there is no such file."""
+    if not path.exists():
+        raise UserError("no such file", where=str(path), remedy="put it there or fix `likeness`")
+    return pd.read_csv(path, index_col="unit")
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:

@@ -24,10 +24,12 @@ from evenruler.instruments.external.declare import (
     name_part,
 )
 from evenruler.instruments.external.diagnose.gain import (
+    LOG_FREQUENCY,
     GainDesign,
     gain_estimates,
     gain_headline,
     gain_items,
+    likeness_table,
 )
 from evenruler.instruments.external.diagnose.lean import (
     LeanRegression,
@@ -185,9 +187,12 @@ def figures(
     note = _note(items, plan, len(items), asked_items)
     made_of: list[pd.DataFrame] = []
     if plan["gain"]:
+        alike = tables.get("likeness")
         table = gain_items(items, rows, plan["gain"])
+        if alike is not None:
+            table = table.merge(alike[["unit", LOG_FREQUENCY]], on="unit", how="left")
         gain = gain_headline(
-            table, scores.get("likeness"), plan["units"], plan["bound"], resampling.seed
+            table, likeness_table(alike), plan["units"], plan["bound"], resampling.seed
         )
         unjudged.append(replace(gain, note=note))
         unjudged += _gains_of_parts(table, plan, level)

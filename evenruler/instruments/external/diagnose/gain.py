@@ -136,6 +136,13 @@ class GainDesign:
         return facets | {"sentences": n_sentences, "pairs": n_pairs} if self.is_crossed else facets
 
 
+def likeness_table(alike: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Published likeness (`schemas.LIKENESS`) as [units, numbers], by unit; None without it."""
+    if alike is None or alike.empty:
+        return None
+    return pd.DataFrame(alike["likeness"].tolist(), index=alike["unit"].tolist())
+
+
 def gain_headline(
     table: pd.DataFrame,
     likeness: pd.DataFrame | None,

@@ -12,6 +12,8 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import pandas as pd
+
 from evenruler.errors import UserError
 from evenruler.instruments.external import schemas
 from evenruler.instruments.external.declare import (
@@ -72,6 +74,27 @@ class BenchmarkItem:
     """Why it is left out."""
 
 
+def _likeness_rows(name: str, source: Source, units: list[str]) -> Iterator[dict[str, Any]]:
+    """How alike units are, a row each. UserError where the file lacks a unit."""
+    table = source.likeness
+    assert table is not None
+    lacking = sorted(set(units) - set(table.index))
+    if lacking:
+        what = f"{len(lacking)} units have no row, such as {lacking[0]!r}"
+        raise UserError(what, where=f"{name}: likeness", remedy="run `studies.likeness` again")
+    for unit in units:
+        numbers = table.loc[unit]
+        frequency = numbers["log_frequency"]
+        components = numbers.drop("log_frequency").tolist()
+        identifier = row_id(family="fixed", benchmark=name, unit=unit)
+        yield {
+            **common_columns(identifier, source, unit, components),
+            "unit": unit,
+            "log_frequency": None if pd.isna(frequency) else float(frequency),
+            "likeness": components,
+        }
+
+
 def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> BuiltInstrument:
     """Read the files of a benchmark: `texts`, `rejected` and, if they may not be redistributed,
     `ids`, by `schemas`.
@@ -124,6 +147,10 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
         "texts": table_of(rows, schemas.TEXTS),
         "rejected": table_of(rejected, schemas.REJECTED),
     }
+    if source.likeness is not None:
+        units = sorted({item.unit for item in sample})
+        likeness_rows = _likeness_rows(declaration.name, source, units)
+        tables["likeness"] = table_of(likeness_rows, schemas.LIKENESS)
     if not source.passed_on:
         tables["ids"] = tables["texts"].select(schemas.IDS.names)
     units = len({item.unit for item in sample})

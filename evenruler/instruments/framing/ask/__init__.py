@@ -13,7 +13,7 @@ import pandas as pd
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan, WrittenPlan
 from evenruler.instruments.framing.declare import task_prompts as of_plan
-from evenruler.instruments.framing.declare.task_prompts import placebo_of
+from evenruler.instruments.framing.declare.task_prompts import alternative_of
 from evenruler.instruments.framing.declare.tasks import option_text, real_framing
 from evenruler.instruments.instrument import (
     AskingMethod,
@@ -61,13 +61,15 @@ def requests(
     sampled replies.
 
     A model without `words` gets no forms; one that cannot `generate`, or was not tuned to chat
-    where `choices` is `chat`, is not sampled. `tables`: `prompts`, `content-free` and `stimuli`, by
-    `schemas`.
+    where `choices` is `chat`, is not sampled. Replies to alternatives, which take much longer than
+    words, are sampled where the headline rests on replies. `tables`: `prompts`, `content-free` and
+    `stimuli`, by `schemas`.
     """
     framing_plan = FramingPlan.read(plan)
     prompts = asked_prompts(tables["prompts"], framing_plan)
     batches: list[RequestBatch] = []
-    if "forms" not in answers and subject.can("words") and subject.uses_method(MASS):
+    has_words = subject.can("words") and subject.uses_method(MASS)
+    if "forms" not in answers and has_words:
         batches += _for_forms(prompts, tables, framing_plan, subject)
     if (
         "replies" not in answers
@@ -76,6 +78,9 @@ def requests(
         and subject.uses_method(SAMPLED)
     ):
         if framing_plan.choices == "every" or subject.chats:
+            rests_on_replies = framing_plan.confirmed == "choice" or not has_words
+            if not rests_on_replies:
+                prompts = prompts[prompts["framing"].map(alternative_of) == 0]
             batches += _for_replies(prompts, framing_plan, subject)
         else:
             _print_note(
@@ -113,10 +118,6 @@ def _for_replies(
     prompts: pd.DataFrame, framing_plan: FramingPlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
     """Requests for replies, with the model's default sampling settings."""
-    if (
-        framing_plan.generations <= 1 and framing_plan.most_wordings <= 1
-    ):  # too few to compare placebos with the cue
-        prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
     for prompt_format in _supported_prompt_formats(subject, framing_plan, CHAT):
         rows = asked_replies(prompts, framing_plan.generations, framing_plan.seed, prompt_format)
         inputs = {key: rows[key].tolist() for key in ("prompt", "seed")}
@@ -178,7 +179,7 @@ def asked_prompts(prompts: pd.DataFrame, framing_plan: FramingPlan) -> pd.DataFr
     """The prompts that are asked, by `asked.asked_prompts`.
 
     Over stimuli, every option has every letter equally often, as far as their number allows (a
-    Latin square), also within each placebo.
+    Latin square), for the cue as for each alternative.
     """
     columns = prompts[["stimulus", "order", "turn", "framing"]].assign(place=range(len(prompts)))
     rows: list[Any] = columns.to_dict("records")

@@ -19,10 +19,11 @@ from evenruler.instruments.framing.declare import (
     card_row_headings,
     headings,
 )
-from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource, Settings
+from evenruler.instruments.framing.declare.source import FEWEST_STIMULI, ContrastSource, Settings
+from evenruler.instruments.framing.declare.task_prompts import ASKED_ORDERS
 from evenruler.instruments.framing.declare.tasks import TaskEntry, cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.measurement.inputs import FEWEST_PLACEBOS
+from evenruler.measurement.randomisation import FEWEST_ALTERNATIVES
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import BARE
 
@@ -47,18 +48,18 @@ def card(
     # `limits` fills `limits_of_asking`.
     wordings = {key: wording for key, wording in WORDS.items() if key != "limits_of_asking"}
     # Example: a prompt with a cue, preferably one without letters.
-    is_cued = (prompts["framing"] != BARE) & prompts["placebo"].isna()
+    is_cued = (prompts["framing"] != BARE) & prompts["alternative"].isna()
     cued = prompts[is_cued]
     without_letters = cued.loc[cued["order"].map(len) == 0, "id"]
     examples = [*without_letters, *cued["id"]]
-    placebos = prompts["placebo"].dropna()
+    alternatives = prompts["alternative"].dropna()
     n_orders = int(prompts["turn"].max()) + 1
     counts = {
         "asked": min(settings.stimuli, len(source.stimuli)),
         "n_prompts": len(prompts),
         "n_orders": n_orders,
-        "with_placebo": len(placebos),
-        "n_placebos": placebos.nunique(),
+        "with_alternative": len(alternatives),
+        "n_alternatives": alternatives.nunique(),
     }
     cells: list[tuple[str, str]] = []
     for task_slug, task in source.tasks.items():
@@ -143,32 +144,28 @@ def _repeated_options(task: TaskEntry, variant: str) -> Iterator[str]:
 
 def _limits_of_asking(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
     """The limits of how the pipeline asks models."""
-    variant = settings.variant
-    replaced_factors: set[str] = set()
-    n_wordings, n_placebos = 1, 0
+    with_alternatives: set[str] = set()
     has_letters = False
     for task in source.tasks.values():
-        replaced_factors.update(factor for factor, *_ in task.replaced(variant))
-        for placebos in task.placebos.values():
-            n_wordings = max(n_wordings, 1 + len(placebos.wordings))
-            n_placebos = max(n_placebos, len(placebos.texts))
-        if any(task.options_of(cell, variant) for cell in task.cells):
+        with_alternatives.update(task.alternatives)
+        if any(task.options_of(cell, settings.variant) for cell in task.cells):
             has_letters = True
-    n_stimuli = min(settings.stimuli, len(source.stimuli))
-    n_wordings = min(settings.most_wordings, n_wordings)
-    n_placebos = min(settings.most_placebos, n_placebos)
-    not_replaced = [factor for factor in source.factors if factor not in replaced_factors]
+    few: list[str] = []
+    for headline in source.confirmed:
+        n = source.fewest_sentences(headline, settings.variant, settings.alternatives)
+        if n < FEWEST_ALTERNATIVES:
+            few.append(headline.to_text())
     limit_lines: list[str] = render_templates(
         WORDS["limits_of_asking"],
         source=source,
         settings=settings,
-        asked=n_stimuli,
-        without=not_replaced,
-        wordings=n_wordings,
-        placebos=n_placebos,
-        fewest_wordings=FEWEST_WORDINGS,
-        fewest_placebos=FEWEST_PLACEBOS,
+        asked=min(settings.stimuli, len(source.stimuli)),
+        without=[factor for factor in source.factors if factor not in with_alternatives],
+        few=few,
+        fewest_alternatives=FEWEST_ALTERNATIVES,
+        fewest_stimuli=FEWEST_STIMULI,
         lettered=has_letters,
+        asked_orders=ASKED_ORDERS,
         n_orders=n_orders,
     )
     return limit_lines
@@ -192,11 +189,12 @@ def harness_files(
     """Contents of the files of `lm_eval/`, by name."""
     template = task_template(HERE / "task.yaml.j2")
     read = FramingPlan.read(plan)
+    with_alternatives = {entry.factor for entry in read.alternatives}
     factors = [
         {
             "slug": factor.replace("-", "_"),
             "told": one_line(description),
-            "placebos": read.placebos[factor],
+            "alternatives": factor in with_alternatives,
         }
         for factor, description in source.factors.items()
     ]

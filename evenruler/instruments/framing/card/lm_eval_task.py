@@ -1,5 +1,5 @@
 """The task of a contrast for lm-evaluation-harness: its prompts, and how far each cue moves
-answers, beside placebos.
+answers, beside other sentences of its form.
 """
 
 import json
@@ -13,6 +13,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from evenruler.instruments.framing.declare.task_prompts import (
+    CONTROL,
+    CONTROL_NAME,
     LETTERS,
     Row,
     asked_prompts,
@@ -36,8 +38,7 @@ Cells = dict[Cell, dict[str, list[list[float]]]]
 """By task and framing, by stimulus: the mass of every class, of each of its prompts."""
 
 Apds = dict[int, dict[str, dict[str, list[float]]]]
-"""By number of the placebo (0: the cue, -2: its second wording), by task, by stimulus: APD of each
-pair of cells."""
+"""By number of the alternative (0: the cue), by task, by stimulus: APD of each pair of cells."""
 
 
 class ContrastTask:
@@ -100,8 +101,9 @@ class ContrastTask:
         answer: Answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")}
         answer["masses"] = dict(masses)
         inputs: dict[str, Any] = {"coverage": answer}
+        with_alternatives = {entry["factor"] for entry in self.plan["alternatives"]}
         for factor in self.plan["factors"]:
-            metrics = ("effect", "control") if self.plan["placebos"][factor] else ("effect",)
+            metrics = ("effect", "control") if factor in with_alternatives else ("effect",)
             for metric in metrics:
                 inputs[f"{metric}_{factor}".replace("-", "_")] = (factor, answer)
         return inputs
@@ -112,19 +114,17 @@ class ContrastTask:
         return _over_tasks(apds[0], tasks)
 
     def control(self, answers: Sequence[tuple[str, Answer]]) -> float:
-        """The same with and without a placebo in its place, mean over placebos, each over its own
-        stimuli.
-        """
+        """The same with and without an alternative in its place, mean over alternatives."""
         apds, tasks = self._factor_apds(answers)
-        placebo_apds: list[float] = []
+        alternative_apds: list[float] = []
         for number, apds_by_task in sorted(apds.items()):
             if number > 0 and set(tasks) <= set(apds_by_task):
-                placebo_apds.append(_over_tasks(apds_by_task, tasks))
-        return _mean_or_nan(placebo_apds)
+                alternative_apds.append(_over_tasks(apds_by_task, tasks))
+        return _mean_or_nan(alternative_apds)
 
     def coverage(self, answers: Sequence[Answer]) -> float:
-        """Share of answers that name an option: mean over the cells without placebos, then over
-        stimuli.
+        """Share of answers that name an option: mean over the cells of the contrast itself,
+        then over stimuli.
         """
         by_stimulus: dict[str, list[float]] = defaultdict(list)
         for (_, framing), stimuli in self.collect_cell_masses(answers).items():
@@ -168,12 +168,14 @@ class ContrastTask:
         """APD of a factor, and the tasks that count.
 
         None of their cells is below its coverage, if there is such a task; of these, they have
-        placebos, if one has.
+        alternatives, if one has.
         """
         factor = answers[0][0]
         masses_by_cell = self.collect_cell_masses(answer for _, answer in answers)
         low_tasks: set[str] = set()
-        for task, less, more, _ in _pair_cells(masses_by_cell, factor):
+        for task, less, more, number in _pair_cells(masses_by_cell, factor):
+            if number != 0:
+                continue
             coverage_without = _of_cell(masses_by_cell[task, less])
             coverage_with = _of_cell(masses_by_cell[task, more])
             if min(coverage_without, coverage_with) < self.plan["least_coverage"] - ROUNDING:
@@ -181,11 +183,11 @@ class ContrastTask:
         apds = _pair_apds(masses_by_cell, factor)
         measured_tasks = sorted(apds.get(0, {}))
         covered = [task for task in measured_tasks if task not in low_tasks] or measured_tasks
-        tasks_with_placebos: set[str] = set()
+        tasks_with_alternatives: set[str] = set()
         for number, apds_by_task in apds.items():
             if number > 0:
-                tasks_with_placebos.update(apds_by_task)
-        return apds, [task for task in covered if task in tasks_with_placebos] or covered
+                tasks_with_alternatives.update(apds_by_task)
+        return apds, [task for task in covered if task in tasks_with_alternatives] or covered
 
 
 def _prompt_with_forms(
@@ -216,13 +218,14 @@ def _over_tasks(
 
 
 def cue_numbers(framing: str) -> dict[str, int]:
-    """By factor the number of the placebo or wording that stands for its cue; 0 where that is the
-    cue itself.
-    """
+    """By factor the number of what stands in place of its cue; 0 where that is the cue itself."""
     if framing == BARE:
         return {}
-    parts = [cue.partition("~") for cue in framing.split("+")]
-    return {factor: int(number or 0) for factor, _, number in parts}
+    numbers: dict[str, int] = {}
+    for cue in framing.split("+"):
+        factor, _, label = cue.partition("~")
+        numbers[factor] = CONTROL if label == CONTROL_NAME else int(label or 0)
+    return numbers
 
 
 def _letter_priors(empty: Iterable[Answer]) -> dict[Cell, dict[str, float]]:

@@ -37,6 +37,23 @@ class PlannedOptions(StrictModel):
     """By slug; texts may hold the slot of the stimulus."""
 
 
+class PlannedAlternatives(StrictModel):
+    """The alternatives to the cue of a factor in a task."""
+
+    task: str
+    factor: str
+    grammar: str
+    """Name of the grammar that they are sampled from."""
+    asked: int
+    """Number of alternatives that are asked."""
+    sentences: int
+    """Number of sentences that the grammar makes."""
+    excluded: int
+    """How many of these hold a word of the construct."""
+    control: str | None
+    """The words of the positive control."""
+
+
 class WrittenPlan(Plan):
     """The plan as it is written, as far as it is changed before it is read as a `FramingPlan`."""
 
@@ -49,8 +66,7 @@ class FramingPlan(source.AskingSettings):
     """
 
     factors: list[str]
-    placebos: dict[str, int]
-    """Number of placebos by factor."""
+    alternatives: list[PlannedAlternatives]
     outcomes: list[PlannedOutcome]
     options: list[PlannedOptions]
     """Only of cells that list options."""
@@ -64,6 +80,8 @@ class FramingPlan(source.AskingSettings):
     """Effects that get a verdict; none without a headline."""
     focal_outcome: str | None
     """The class whose share they are about."""
+    control_outcome: str | None
+    """The class that the positive controls tell."""
 
     @classmethod
     def read(cls, plan: Mapping[str, object]) -> "FramingPlan":
@@ -81,6 +99,15 @@ class FramingPlan(source.AskingSettings):
         for effect in self.headlines:
             tasks_by_factor.setdefault(effect.cue, set()).add(effect.task)
         return tasks_by_factor
+
+    def alternatives_of(self, headline: source.ConfirmedEffect) -> PlannedAlternatives | None:
+        """What a headline is compared with, in its first task; None where it has no
+        alternatives.
+        """
+        for entry in self.alternatives:
+            if entry.factor == headline.cue and headline.task in (None, entry.task):
+                return entry
+        return None
 
     @property
     def forms(self) -> dict[str, list[str]]:
@@ -120,55 +147,27 @@ takes = Catalogue.scores_or_writes
 def headings(plan: Plan) -> list[FigureHeading]:
     """Figures shown for every way of asking on every model."""
     framing_plan = FramingPlan.read(plan)
-    counted = "mean over tasks with enough coverage and placebos"
+    counted = "mean over tasks with enough coverage and alternatives"
     over_tasks = (
-        "mean APD with and without the cue; control: with and without placebos in its "
+        "mean APD with and without the cue; control: with and without other sentences in its "
         f"place, {counted}"
     )
-    points = (
-        f"percentage points by which the cue makes `{framing_plan.focal_outcome}` likelier; below 0, "
-        "less likely"
-    )
-    likelier = f"the cue makes `{framing_plan.focal_outcome}`"
-    fewer = "the cue has {} replies answer"
     amount: dict[str, Any] = {"measured_in": "points", "size": "by {size:.0f} percentage points"}
-    beyond = "It does not show which wording is right, or what the model does without the prompt."
-    says = [f"{likelier} likelier", f"{likelier} less likely"]
     headlines: list[FigureHeading] = []
+    described: list[FigureHeading] = []
     for effect in framing_plan.headlines:
-        headline_meaning = points if effect.task else f"{points}; {counted}"
-        dimensions = {"cue": effect.cue, "task": effect.task, "outcome": framing_plan.focal_outcome}
-        headlines.append(
-            FigureHeading(
-                "change",
-                f"`{framing_plan.focal_outcome}`, {effect.to_text()}",
-                headline_meaning,
-                dimensions,
-                figure_type="headline",
-                says=says,
-                not_shown=beyond,
-                **amount,
-            )
-        )
+        headlines.append(_headline_heading(framing_plan, effect, counted, amount))
+        described += _described_headings(framing_plan, effect)
     what = "change in unusable replies (refused, empty, unreadable) with the cue, percentage points"
-    says = [fewer.format("fewer"), fewer.format("more")]
     unanswered = [
-        FigureHeading(
-            "nonresponse_change",
-            f"unanswered, {factor}",
-            what,
-            {"cue": factor},
-            figure_type="headline",
-            says=says,
-            **amount,
-        )
+        FigureHeading("nonresponse_change", f"unanswered, {factor}", what, {"cue": factor})
         for factor in framing_plan.confirmed_tasks
     ]
     of_study: list[FigureHeading] = []
     for measure, meaning in MEASURES.get(framing_plan.replicates or "", {}).items():
         figure = measure_figure(measure)
         without = f"{meaning}, without the cue"
-        changed = f"{meaning}: what the cue changes; control: what placebos change"
+        changed = f"{meaning}: what the cue changes; control: what other sentences change"
         before = FigureHeading(figure, f"{measure} before", without, {"phase": "before"})
         change = FigureHeading(figure, f"{measure} change", changed, {"phase": "change"})
         of_study += [change] if measure in MEAN_CHANGES else [before, change]
@@ -188,7 +187,68 @@ def headings(plan: Plan) -> list[FigureHeading]:
         least_of={"token": framing_plan.least_coverage, "choice": source.LEAST_OF_CHOICES},
         warning="only {value:.1%} of the answers name an option; figures describe only these",
     )
-    return [*headlines, *unanswered, *effects, shift_probability, *of_study, coverage]
+    return [
+        *headlines,
+        *described,
+        *unanswered,
+        *effects,
+        shift_probability,
+        *of_study,
+        coverage,
+    ]
+
+
+def _headline_heading(
+    framing_plan: FramingPlan, effect: source.ConfirmedEffect, counted: str, amount: dict[str, Any]
+) -> FigureHeading:
+    outcome = framing_plan.focal_outcome
+    meaning = (
+        f"percentage points by which the cue makes `{outcome}` likelier than other sentences of "
+        "its form do; below 0, less likely"
+    )
+    return FigureHeading(
+        "change",
+        f"`{outcome}`, {effect.to_text()}",
+        meaning if effect.task else f"{meaning}; {counted}",
+        _headline_dimensions(framing_plan, effect),
+        figure_type="headline",
+        says=[
+            f"the cue makes `{outcome}` likelier than other sentences of its form do",
+            f"the cue makes `{outcome}` less likely than other sentences of its form do",
+        ],
+        not_shown="It does not show which wording is right, or what the model does without the "
+        "prompt.",
+        **amount,
+    )
+
+
+def _described_headings(
+    framing_plan: FramingPlan, effect: source.ConfirmedEffect
+) -> list[FigureHeading]:
+    """What is described of a headline: how far any sentence moves the class, and the cue alone."""
+    outcome = framing_plan.focal_outcome
+    dimensions = _headline_dimensions(framing_plan, effect)
+    any_sentence = FigureHeading(
+        "any_sentence",
+        f"any sentence, {effect.to_text()}",
+        f"points by which other sentences of the cue's form move `{outcome}`, root mean square",
+        dimensions,
+        measured_in="points",
+    )
+    raw_change = FigureHeading(
+        "raw_change",
+        f"raw change, {effect.to_text()}",
+        f"points by which the cue moves `{outcome}`, as any sentence may",
+        dimensions,
+        measured_in="points",
+    )
+    return [any_sentence, raw_change]
+
+
+def _headline_dimensions(
+    framing_plan: FramingPlan, effect: source.ConfirmedEffect
+) -> dict[str, str | None]:
+    return {"cue": effect.cue, "task": effect.task, "outcome": framing_plan.focal_outcome}
 
 
 def card_row_headings(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[FigureHeading]:

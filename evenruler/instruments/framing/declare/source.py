@@ -8,12 +8,22 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_serializer, model_validator
-from scipy.special import stdtrit
 
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.framing.declare.tasks import TaskEntry, faults_of_placebos, task_faults
+from evenruler.instruments.framing.declare.grammars import (
+    Grammar,
+    SampledSentences,
+    read_shared_grammars,
+    sample_sentences,
+)
+from evenruler.instruments.framing.declare.tasks import (
+    Replacement,
+    TaskEntry,
+    faults_of_alternatives,
+    task_faults,
+)
 from evenruler.instruments.instrument import MEND, BaseSettings, ByProfile, BySize, Source, by_size
-from evenruler.measurement.inputs import FEWEST_PLACEBOS
+from evenruler.measurement.randomisation import FEWEST_ALTERNATIVES
 from evenruler.strict import (
     Seed,
     Slug,
@@ -47,12 +57,16 @@ LEAST_OF_CHOICES = 0.4
 60% invalid."""
 
 
-FEWEST_WORDINGS = 3
-"""Fewest wordings of a cue for a verdict."""
+FEWEST_STIMULI = 10
+"""Fewest stimuli for a verdict."""
 
-OF_WORDINGS, OF_STIMULI, OF_REPLIES = 67.0, 36.0, 3750.0
-"""Variances of a change on SmolLM2, squared points: of a wording, of a stimulus; of two replies at
-a share of 25%."""
+SPREAD, OF_REPLIES = 8.0, 1875.0
+"""On SmolLM2: standard deviation of the changes by alternatives, points; variance of a reply at a
+share of 25%, squared points."""
+
+DETECTED_SPREADS = 3.4
+"""A change of so many standard deviations of the alternatives is the furthest of 40 in 8 of 10
+studies (docs/framing.md)."""
 
 
 class AskingSettings(StrictModel):
@@ -62,20 +76,12 @@ class AskingSettings(StrictModel):
     """Whether models are asked when it is built. A benchmark that is only built can still be
     measured later."""
     mass: Mass = "words"
-    placebo_stimuli: BySize[Annotated[int, Field(ge=1)]] = by_size(4, 1000, 1000)
-    """Most stimuli about which each placebo is asked; different placebos get different stimuli."""
-    most_wordings: BySize[Annotated[int, Field(ge=1)]] = by_size(1, 1000, 1000)
-    """Most wordings of a cue that are asked, in order. A verdict needs `FEWEST_WORDINGS`."""
-    most_placebos: BySize[Annotated[int, Field(ge=0)]] = by_size(6, 1000, 1000)
-    """The same for placebos."""
-    orders: BySize[Annotated[int, Field(ge=2, multiple_of=2)]] = by_size(2, 2, 1000)
-    """Most orders of options that are asked, in whole pairs of an order and its reverse."""
     calibrated: bool = True
     """Whether the probabilities of letters are divided by those after a prompt without content."""
     prompt_formats: BySize[PromptFormats] = by_size("own", "own", "every")
     generations: BySize[Annotated[int, Field(ge=0)]] = by_size(1, 1, 10)
-    """Sampled replies to a prompt; 0 for none. With one reply and one wording placebos are not
-    sampled."""
+    """Sampled replies to a prompt; 0 for none. Those to alternatives are sampled where the headline
+    rests on replies."""
     new_tokens: BySize[Annotated[int, Field(ge=1)]] = by_size(20, 20, 50)
     """Most tokens in a reply."""
     choices: Choices = "chat"
@@ -83,10 +89,8 @@ class AskingSettings(StrictModel):
     """The readout of headline figures."""
     least_coverage: float = Field(default=0.1, gt=0, lt=1)
     """Least share of answers that name an option; what rests on a cell with less is invalid."""
-    smallest: float = Field(default=10.0, gt=0, le=100)
-    """Smallest change of interest of the headline's class, percentage points."""
-    least: int = Field(default=10, ge=2)
-    """Fewest stimuli for a verdict."""
+    bound: float = Field(default=10.0, gt=0, le=100)
+    """X of `below X`: a change of the headline's class, percentage points."""
     seed: Seed = 0
 
 
@@ -97,65 +101,43 @@ class Settings(AskingSettings, BaseSettings["ContrastSource"]):
     """Of templates and options, where the contrast has several."""
     stimuli: BySize[Annotated[int, Field(ge=1)]] = by_size(12, 24, 1000)
     """Most stimuli that are asked about, evenly spread over the list."""
+    alternatives: int = Field(default=39, ge=0)
+    """Number of sentences with which a cue is compared."""
 
     def detects(self, source: "ContrastSource", method: str | None = None) -> str | None:
-        """Minimum detectable change of each headline, by average variances on SmolLM2
-        (docs/controls.md).
+        """The change of each headline that is detected in 8 of 10 studies, by the spread of
+        alternatives on SmolLM2 (docs/framing.md).
         """
-        stimuli, detectable_changes = min(self.stimuli, len(source.stimuli)), []
-        sampled = method == "sampled" or self.confirmed == "choice"
-        replies = OF_REPLIES / 2 / max(self.generations, 1) if sampled else 0.0
-        for entry, (cues, placebos) in self._words(source).items():
-            if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS and stimuli >= self.least:
-                of_stimuli = OF_STIMULI + replies * (1 + 1 / cues)
-                variance = OF_WORDINGS * (1 / cues + 1 / placebos) + of_stimuli / stimuli
-                t_quantiles = [
-                    stdtrit(cues + placebos - 2, probability)
-                    for probability in (1 - 0.025 / len(source.confirmed), 0.8)
-                ]
-                detectable = sum(t_quantiles) * variance**0.5
-                detectable_changes.append(f"{detectable:.0f} points ({entry.to_text()})")
-        return ", ".join(detectable_changes) or None
+        stimuli = min(self.stimuli, len(source.stimuli))
+        variance = SPREAD**2
+        if method == "sampled" or self.confirmed == "choice":
+            variance += OF_REPLIES / max(self.generations, 1) / stimuli
+        change = DETECTED_SPREADS * variance**0.5
+        judged = [
+            f"{change:.0f} points ({headline.to_text()})"
+            for headline in source.confirmed
+            if self._why_no_verdict(source, headline, stimuli) is None
+        ]
+        return ", ".join(judged) or None
 
     def warnings(self, source: "ContrastSource") -> list[str]:
-        """Headlines whose verdict will be inconclusive at any size."""
-        every = self.model_copy(update={"most_wordings": 1000, "most_placebos": 1000})
-        words = every._words(source)
-        few = [
-            entry
-            for entry, (cues, n) in words.items()
-            if cues < FEWEST_WORDINGS or n < FEWEST_PLACEBOS
-        ]
-        least = f"fewer than {FEWEST_WORDINGS} wordings or {FEWEST_PLACEBOS} placebos"
-        if len(source.stimuli) < self.least:
-            few, least = list(words), f"fewer than {self.least} stimuli"
-        effects = ", ".join(effect.to_text() for effect in few)
-        return [f"{least} of {effects}: its verdict will be inconclusive"] if few else []
+        """Headlines that are only described at any size."""
+        lines: list[str] = []
+        for headline in source.confirmed:
+            why = self._why_no_verdict(source, headline, len(source.stimuli))
+            if why is not None:
+                lines.append(f"{headline.to_text()} will only be described: {why}")
+        return lines
 
-    def _words(self, source: "ContrastSource") -> "dict[ConfirmedEffect, tuple[int, int]]":
-        """Number of wordings and placebos that are asked for each headline."""
-        counts_by_headline = {}
-        for entry in source.confirmed:
-            placebos_of_tasks = [
-                task.placebos
-                for key, task in source.tasks_comparing(entry.cue).items()
-                if entry.task in (None, key)
-            ]
-            placebos_of_cue = [
-                by_factor[entry.cue] for by_factor in placebos_of_tasks if entry.cue in by_factor
-            ]
-            cues = min(
-                self.most_wordings,
-                1 + min((len(placebos.wordings) for placebos in placebos_of_cue), default=0),
-            )
-            counts_by_headline[entry] = (
-                cues,
-                min(
-                    self.most_placebos,
-                    min((len(placebos.texts) for placebos in placebos_of_cue), default=0),
-                ),
-            )
-        return counts_by_headline
+    def _why_no_verdict(
+        self, source: "ContrastSource", headline: "ConfirmedEffect", stimuli: int
+    ) -> str | None:
+        sentences = source.fewest_sentences(headline, self.variant, self.alternatives)
+        if sentences < FEWEST_ALTERNATIVES:
+            return f"{sentences} sentences in place of the cue, fewer than {FEWEST_ALTERNATIVES}"
+        if stimuli < FEWEST_STIMULI:
+            return f"{stimuli} stimuli, fewer than {FEWEST_STIMULI}"
+        return None
 
 
 Study = Literal["indirect-probing", "p-at"]
@@ -227,6 +209,12 @@ class ContrastSource(Source):
     """Headline figures, each `FACTOR` or `FACTOR, TASK`; by default one for every factor."""
     focal_outcome: Slug | None = None
     """The class whose share they are about; without one there are no headlines."""
+    control_outcome: Slug | None = None
+    """The class that the controls of tasks tell."""
+    construct_words: list[Word] = Field(default=[])
+    """Words of the construct besides those of classes: a sentence with one is no alternative."""
+    grammars: dict[Slug, Grammar] = Field(default_factory=dict)
+    """By name; those that several contrasts share are in `shared/grammars.yaml`."""
     outcomes: dict[Slug, Annotated[Outcome, _accept_bare_value(list, "forms")]] = Field(
         min_length=2
     )
@@ -279,6 +267,7 @@ class ContrastSource(Source):
             raise ValueError(fault)
         for factor in self.factors:
             self._require_measurable(factor)
+        self._require_control_class()
         self._require_headline_class()
         for effect in self.headlines:
             self._require_measured_effect(effect)
@@ -311,36 +300,33 @@ class ContrastSource(Source):
             raise ValueError("a replication of p-at needs stimuli of two groups")
 
     def _faults_of_tasks(self) -> Iterator[str]:
-        """What is wrong with tasks, then with their placebos."""
+        """What is wrong with tasks, then with what stands in place of their cues."""
         factors, outcomes = list(self.factors), list(self.outcomes)
         for name, task in self.tasks.items():
             yield from task_faults(name, task, factors, outcomes, self.variants)
-        words = {
-            outcome: [*answer_class.forms, *answer_class.terms]
-            for outcome, answer_class in self.outcomes.items()
-        }
-        yield from faults_of_placebos(self.tasks, words, self.variants)
+        yield from faults_of_alternatives(self.tasks, self.grammars, self.words_of_construct)
 
     def _require_measurable(self, factor: str) -> None:
-        """Some pair of cells measures a factor; if it has placebos, every task that measures it
-        has equally many.
-        """
-        comparing = self.tasks_comparing(factor)
-        if not comparing:
+        """Some pair of cells measures a factor."""
+        if not self.tasks_comparing(factor):
             raise ValueError(
                 f"no task has two cells that differ in {factor} alone, so it cannot be measured"
             )
-        placebos = {name: task.placebos.get(factor) for name, task in comparing.items()}
-        numbers = {
-            name: len(task_placebos.texts) if task_placebos else 0
-            for name, task_placebos in placebos.items()
-        }
-        if len(set(numbers.values())) > 1:
-            placebo_counts = [f"{number} in {name}" for name, number in numbers.items()]
+
+    def _require_control_class(self) -> None:
+        """Controls tell a class, and it exists."""
+        if self.control_outcome is not None and self.control_outcome not in self.outcomes:
             raise ValueError(
-                f"placebos of {factor} are paired over tasks, so each task needs as many: "
-                f"{', '.join(placebo_counts)}"
+                f"control_outcome names the class {self.control_outcome!r}; "
+                f"{suggest_nearest(self.control_outcome, self.outcomes)}"
             )
+        for name, task in self.tasks.items():
+            for factor, alternatives in task.alternatives.items():
+                if alternatives.control is not None and self.control_outcome is None:
+                    raise ValueError(
+                        f"task {name}, alternatives of {factor}: a control, and `control_outcome` "
+                        "names no class that it tells"
+                    )
 
     def _require_headline_class(self) -> None:
         """Headlines are about a class, and it exists."""
@@ -365,6 +351,16 @@ class ContrastSource(Source):
             raise ValueError(
                 f"headlines names {effect.task!r} for {effect.cue}, which is measured in {there}"
             )
+        grammars = {
+            task.alternatives[effect.cue].grammar
+            for task in measured.values()
+            if effect.cue in task.alternatives
+        }
+        if effect.task is None and len(grammars) > 1:
+            raise ValueError(
+                f"the headline {effect.cue} is a mean over tasks, so their alternatives are of one "
+                f"grammar, not of {', '.join(sorted(grammars))}"
+            )
 
     def tasks_comparing(self, factor: str) -> dict[str, TaskEntry]:
         """The tasks with cells that differ in a factor alone, by slug."""
@@ -377,6 +373,39 @@ class ContrastSource(Source):
         for task in self.tasks.values():
             variants += task.variants
         return list(dict.fromkeys(variants))
+
+    @property
+    def words_of_construct(self) -> list[str]:
+        """Words that no alternative may hold: of the construct, and of its classes."""
+        words = list(self.construct_words)
+        for outcome in self.outcomes.values():
+            words += [*outcome.forms, *outcome.terms]
+        return words
+
+    def sample(self, task: str, factor: str, n: int) -> SampledSentences:
+        """The alternatives to the cue of a factor in a task, at most n."""
+        alternatives = self.tasks[task].alternatives[factor]
+        grammar = self.grammars[alternatives.grammar]
+        return sample_sentences(grammar, alternatives.form, self.words_of_construct, n)
+
+    def replacements(self, task: str, variant: str, n: int) -> Iterator[Replacement]:
+        """What stands in place of the cues of a task: at most n alternatives each, and the
+        control.
+        """
+        for factor in self.tasks[task].alternatives:
+            texts = self.sample(task, factor, n).texts
+            yield from self.tasks[task].replacements(factor, texts, variant)
+
+    def fewest_sentences(self, headline: ConfirmedEffect, variant: str, n: int) -> int:
+        """The number of alternatives that a headline is compared with, at most n; 0 without any."""
+        numbers: list[int] = []
+        for name, task in self.tasks_comparing(headline.cue).items():
+            alternatives = task.alternatives.get(headline.cue)
+            if headline.task not in (None, name) or alternatives is None:
+                continue
+            if alternatives.has_variant(variant):
+                numbers.append(len(self.sample(name, headline.cue, n).texts))
+        return min(numbers, default=0)
 
     @property
     def confirmed(self) -> list[ConfirmedEffect]:
@@ -395,10 +424,14 @@ def _require_distinct_texts(what: str, texts: Iterable[str]) -> None:
 def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:
     """Read and check the source of one contrast, and that it has the variant of the settings.
 
-    UserError where it fails; for a missing file it names the nearest one.
+    `shared`: the folder with grammars that several contrasts name. UserError where it fails; for a
+    missing file it names the nearest one.
     """
     require_written(path, "source for the contrast", MEND)
-    source = validate(ContrastSource, read_yaml(path), path)
+    content = read_yaml(path)
+    if isinstance(content, dict) and isinstance(content.get("grammars", {}), dict):
+        content["grammars"] = read_shared_grammars(shared) | content.get("grammars", {})
+    source = validate(ContrastSource, content, path)
     if settings.variant not in (source.variants or [Settings.model_fields["variant"].default]):
         raise UserError(
             f"no variant {settings.variant!r} in {path}; "

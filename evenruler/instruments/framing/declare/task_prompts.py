@@ -8,28 +8,27 @@ LETTERS = "ABCDEFGHIJ"
 Row = dict[str, Any]
 
 
-def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
-    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many
-    orders and wordings.
+ASKED_ORDERS = 2
+"""Orders of options in which a stimulus is asked about: one and its reverse."""
 
-    Each placebo has stimuli of its own, evenly spread over the list. Orders are turned on from
-    stimulus to stimulus: through those of one placebo, then through those of the next.
+CONTROL, CONTROL_NAME = -1, "control"
+"""Number of the positive control among alternatives, and its name in a framing."""
+
+
+def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
+    """The prompts that are asked: about the stimuli of the plan, each in `ASKED_ORDERS` of options.
+
+    Orders are turned on from stimulus to stimulus, the same for the cue and whatever stands in its
+    place.
     """
     places = {stimulus: place for place, stimulus in enumerate(plan["stimuli"])}
-    step = -(-len(places) // plan["placebo_stimuli"])
-    by_placebo = sorted(places.values(), key=lambda place: (place % step, place))
-    ranks = {place: rank for rank, place in enumerate(by_placebo)}
     asked_rows = []
     for row in prompts:
         place = places.get(row["stimulus"])
         if place is None:
             continue
-        size = orders_of(len(row["order"]))
-        placebo = placebo_of(row["framing"])
-        turn = (row["turn"] - plan["orders"] * ranks[place]) % size
-        in_orders = turn < plan["orders"]
-        in_placebos = -plan["most_wordings"] <= placebo <= plan["most_placebos"]
-        if in_orders and in_placebos and (placebo <= 0 or place % step == placebo % step):
+        turn = (row["turn"] - ASKED_ORDERS * place) % orders_of(len(row["order"]))
+        if turn < ASKED_ORDERS:
             asked_rows.append(row)
     return asked_rows
 
@@ -43,13 +42,15 @@ def orders_of(options: int) -> int:
     return options if options % 2 == 0 else 2 * options
 
 
-def placebo_of(framing: str) -> int:
-    """The number of the placebo in a framing; 0 where all its cues are as cells have them, -2 at
-    the second wording.
+def alternative_of(framing: str) -> int:
+    """The number of the alternative in a framing; 0 where all its cues are as cells have them,
+    `CONTROL` for the positive control.
     """
-    numbers = [cue.partition("~")[2] for cue in framing.split("+")]
-    placebos = [int(number) for number in numbers if number]
-    return placebos[0] if placebos else 0
+    for cue in framing.split("+"):
+        _, _, label = cue.partition("~")
+        if label:
+            return CONTROL if label == CONTROL_NAME else int(label)
+    return 0
 
 
 def surface_forms(words: Sequence[str], after: str) -> list[str]:

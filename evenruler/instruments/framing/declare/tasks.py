@@ -1,15 +1,17 @@
-"""Tasks, ways of asking: cells (combinations of cues) with a template each, placebos in place of
+"""Tasks, ways of asking: cells (combinations of cues) with a template each, sentences in place of
 cues, and options.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from evenruler.errors import suggest_nearest
+from evenruler.instruments.framing.declare.grammars import Grammar, word_in
+from evenruler.instruments.framing.declare.task_prompts import CONTROL, CONTROL_NAME
 from evenruler.strict import Joint, Passage, Slug, StrictModel, Text
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import fill, slots
@@ -25,7 +27,7 @@ def framing_of(cues: Sequence[str]) -> str:
 
 
 def cues_of(framing: str) -> list[str]:
-    """The inverse of `framing_of`: cues in their order; a placebo is the cue with a number."""
+    """The inverse of `framing_of`: cues in their order; an alternative is the cue with a number."""
     return [] if framing == BARE else framing.split(JOINED)
 
 
@@ -34,24 +36,27 @@ def remove_cue(framing: str, factor: str) -> str:
     return framing_of([cue for cue in cues_of(framing) if cue != factor])
 
 
-def with_placebo(framing: str, factor: str, placebo: int) -> str:
-    """The same framing with a placebo in place of the cue of a factor, or with another wording of
-    it (`placebo_of`).
+def with_alternative(framing: str, factor: str, number: int) -> str:
+    """The same framing with an alternative in place of the cue of a factor, or the control
+    (`alternative_of`); unchanged for 0.
     """
-    numbered = f"{factor}{NUMBERED}{placebo}"
+    if number == 0:
+        return framing
+    label = CONTROL_NAME if number == CONTROL else str(number)
+    numbered = f"{factor}{NUMBERED}{label}"
     return framing_of([numbered if cue == factor else cue for cue in cues_of(framing)])
 
 
 def real_framing(framing: str) -> str:
-    """The same framing with the original cue in place of a placebo or another wording."""
+    """The same framing with the original cue in place of what replaces it."""
     return framing_of([cue.partition(NUMBERED)[0] for cue in cues_of(framing)])
 
 
 STIMULUS, OPTIONS, ANSWER = "{STIMULUS}", "{OPTIONS}", "{ANSWER}"
 """Slots of templates: the attribute, the list of options, and the place where the model answers."""
 
-PLACEBO = "{PLACEBO}"
-"""Slot of templates for a placebo in place of a cue."""
+ALTERNATIVE = "{ALTERNATIVE}"
+"""Slot of templates for what stands in place of a cue."""
 
 LETTER, OPTION = "{LETTER}", "{OPTION}"
 """Slots in the format of one option."""
@@ -86,27 +91,41 @@ OptionsSetting = Annotated[
 """For all framings, by framing, by variant, or by variant and then by framing."""
 
 
-class Placebos(StrictModel):
-    """Texts in place of a factor's cue that are unrelated to the construct."""
+class Alternatives(StrictModel):
+    """What stands in place of a factor's cue: sentences of its form, sampled from a grammar, and a
+    control.
+    """
 
+    grammar: Slug
+    """Name of the grammar; tasks with the same one get sentences about the same things."""
+    form: Passage
+    """The cue's form, with the slots of the grammar."""
+    control: Passage | None = None
+    """Words that tell the answer, `control_outcome` of the contrast: the positive control."""
     cells: dict[str, TemplateSetting] = Field(min_length=1)
-    """By framing with the cue: its template with {PLACEBO} in place of the cue; a variant left out
-    has no placebos."""
-    texts: list[Passage] = Field(min_length=1)
-    """The placebos, in order; those of the same number in different tasks belong together."""
-    wordings: list[Passage] = Field(default_factory=list)
-    """Other wordings of the cue, filled in likewise: the second, the third and so on."""
-
-    @property
-    def numbered(self) -> dict[int, str]:
-        """Texts by number (`placebo_of`): placebos, then wordings."""
-        wordings = {-number: text for number, text in enumerate(self.wordings, start=2)}
-        return dict(enumerate(self.texts, start=1)) | wordings
+    """By framing with the cue: its template with {ALTERNATIVE} in place of the cue; a variant left
+    out has no alternatives."""
 
     def template(self, cell: str, variant: str) -> str | None:
-        """The template of one framing, with {PLACEBO} in it; None where the variant has none."""
+        """The template of one framing, with {ALTERNATIVE}; None where the variant has none."""
         chosen = self.cells[cell]
         return chosen if isinstance(chosen, str) else chosen.get(variant)
+
+    def has_variant(self, variant: str) -> bool:
+        """Whether any cell has a template of this variant."""
+        return any(self.template(cell, variant) for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """A prompt template with something in place of a cue."""
+
+    factor: str
+    cell: str
+    number: int
+    """Of the alternative, or `CONTROL` (`alternative_of`)."""
+    text: str
+    template: str
 
 
 class TaskEntry(StrictModel):
@@ -116,7 +135,7 @@ class TaskEntry(StrictModel):
     cells: dict[str, TemplateSetting] = Field(min_length=1)
     """By framing: `bare` without a cue, else the cues in the order of the factors, joined by
     "+"."""
-    placebos: dict[Slug, Placebos] = Field(default_factory=dict)
+    alternatives: dict[Slug, Alternatives] = Field(default_factory=dict)
     """By factor."""
     option: Passage | None = None
     """Format of one option, with {LETTER} and {OPTION}."""
@@ -166,16 +185,21 @@ class TaskEntry(StrictModel):
         cell_options = chosen.get(cell, {}) if _mapping_depth(chosen) == 2 else chosen
         return cast(Options, cell_options)
 
-    def replaced(self, variant: str) -> Iterator[tuple[str, str, int, str, str]]:
-        """Replacements of cues: factor, cell, number and text (`Placebos.numbered`), and the
-        template with it.
-        """
-        for factor, placebos in self.placebos.items():
-            for cell in placebos.cells:
-                template = placebos.template(cell, variant)
-                if template:
-                    for number, text in placebos.numbered.items():
-                        yield factor, cell, number, text, template.replace(PLACEBO, text)
+    def replacements(
+        self, factor: str, texts: Sequence[str], variant: str
+    ) -> Iterator[Replacement]:
+        """What stands in place of a factor's cue, by cell: the sampled texts, then the control."""
+        alternatives = self.alternatives[factor]
+        numbered = dict(enumerate(texts, start=1))
+        if alternatives.control is not None:
+            numbered[CONTROL] = alternatives.control
+        for cell in alternatives.cells:
+            template = alternatives.template(cell, variant)
+            if template is None:
+                continue
+            for number, text in numbered.items():
+                filled = template.replace(ALTERNATIVE, text)
+                yield Replacement(factor, cell, number, text, filled)
 
     def pairs(self, factor: str) -> list[str]:
         """The framings with the cue of a factor whose counterpart without it exists, too."""
@@ -223,18 +247,20 @@ def task_faults(
             options = task.options_of(cell, variant)
             yield from _faults_of_options(where, options, outcomes)
             yield from _faults_of_template(where, task.template(cell, variant), options, [])
-    for factor, placebos in task.placebos.items():
-        where = f"task {name}, placebos of {factor}"
+    for factor, alternatives in task.alternatives.items():
+        where = f"task {name}, alternatives of {factor}"
         pairs = task.pairs(factor)
         if factor not in factors:
             yield f"{where}: no such factor; {suggest_nearest(factor, factors)}"
-        elif set(placebos.cells) != set(pairs):
+        elif set(alternatives.cells) != set(pairs):
             yield (
-                f"{where}: cells {', '.join(placebos.cells)}; those that are there without it, "
+                f"{where}: cells {', '.join(alternatives.cells)}; those that are there without it, "
                 f"too: {', '.join(pairs) or 'none'}"
             )
         else:
-            yield from _faults_of_replacements(where, task, placebos, variants)
+            for cell in alternatives.cells:
+                cell_name = f"{where}, cell {cell!r}"
+                yield from _faults_of_replaced_cell(cell_name, task, alternatives, cell, variants)
 
 
 def _faults_of_options(where: str, options: Options, outcomes: list[str]) -> Iterator[str]:
@@ -260,36 +286,20 @@ def _faults_of_like_options(where: str, options: Options, outcomes: list[str]) -
             yield f"{where}: two options are alike, {describe_duplicates(*same_texts)}"
 
 
-def _faults_of_replacements(
-    where: str, task: TaskEntry, placebos: Placebos, variants: list[str]
+def _faults_of_replaced_cell(
+    where: str, task: TaskEntry, alternatives: Alternatives, cell: str, variants: list[str]
 ) -> Iterator[str]:
-    """Faults of the texts in place of one cue, and of their templates."""
-    texts = placebos.numbered.values()
-    same_texts = find_duplicates(texts)
-    if same_texts:
-        yield f"{where}: {describe_duplicates(*same_texts)} stands there twice"
-    for text in texts:
-        yield from _faults_of_slots(f"{where}, {text!r}", text, [STIMULUS])
-    for cell in placebos.cells:
-        yield from _faults_of_placebo_cell(
-            f"{where}, cell {cell!r}", task, placebos, cell, variants
-        )
-
-
-def _faults_of_placebo_cell(
-    where: str, task: TaskEntry, placebos: Placebos, cell: str, variants: list[str]
-) -> Iterator[str]:
-    """Faults of the templates of one cell with {PLACEBO}."""
-    templates = placebos.cells[cell]
+    """Faults of the templates of one cell with {ALTERNATIVE}."""
+    templates = alternatives.cells[cell]
     if isinstance(templates, dict):
         for variant in templates:
             if variant not in variants:
                 yield f"{where}: no variant {variant!r}; {suggest_nearest(variant, variants)}"
     for variant in variants or ["every"]:
-        template = placebos.template(cell, variant)
+        template = alternatives.template(cell, variant)
         if template:
             options = task.options_of(cell, variant)
-            yield from _faults_of_template(where, template, options, [PLACEBO])
+            yield from _faults_of_template(where, template, options, [ALTERNATIVE])
 
 
 def _faults_of_template(
@@ -324,64 +334,28 @@ def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]
         yield f"{where}: a brace belongs to no slot"
 
 
-def faults_of_placebos(
-    tasks: Mapping[str, TaskEntry], words: Mapping[str, Sequence[str]], variants: Sequence[str]
+def faults_of_alternatives(
+    tasks: Mapping[str, TaskEntry],
+    grammars: Mapping[str, Grammar],
+    construct_words: Sequence[str],
 ) -> Iterator[str]:
-    """What is wrong with placebos of tasks, one line per fault; `words`: forms and terms by
-    class.
-    """
+    """What is wrong with grammars, forms and controls of tasks, one line per fault."""
     for name, task in tasks.items():
-        for factor, placebos in task.placebos.items():
-            for number, text in enumerate(placebos.texts, start=1):
-                where = _placebo_name(name, factor, number, text)
-                for outcome, word in _words_of_classes(text, words):
-                    yield (
-                        f"{where}: {word!r} is a word of the class {outcome}, so that it is no "
-                        "placebo"
-                    )
-    for variant in variants or ["every"]:
-        yield from _faults_of_equal_prompts(tasks, variant)
-
-
-def _words_of_classes(text: str, words: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Classes, each with the first of its words in a text; without those that have none there."""
-    for outcome, class_words in words.items():
-        any_of = rf"(?<!\w)(?:{'|'.join(map(re.escape, class_words))})(?!\w)"
-        word_match = re.search(any_of, text, re.IGNORECASE)
-        if word_match:
-            yield outcome, word_match.group()
-
-
-def _faults_of_equal_prompts(tasks: Mapping[str, TaskEntry], variant: str) -> Iterator[str]:
-    """Prompts equal to those of a cell, or of an earlier placebo or wording: such rows would be
-    left out.
-    """
-    seen: dict[tuple[str, ...], str] = {}
-    for task in tasks.values():
-        for cell in task.cells:
-            prompt = _prompt_key(task, cell, task.template(cell, variant), variant)
-            seen.setdefault(prompt, f"those of the cell {cell!r}")
-    for name, task in tasks.items():
-        for factor, cell, number, text, filled in task.replaced(variant):
-            prompt = _prompt_key(task, cell, filled, variant)
-            if prompt in seen:
-                where = _placebo_name(name, factor, number, text)
+        for factor, alternatives in task.alternatives.items():
+            where = f"task {name}, alternatives of {factor}"
+            grammar = grammars.get(alternatives.grammar)
+            if grammar is None:
+                hint = suggest_nearest(alternatives.grammar, grammars)
+                yield f"{where}: no grammar {alternatives.grammar!r}; {hint}"
+                continue
+            if sorted(slots(alternatives.form)) != sorted(grammar.slots):
                 yield (
-                    f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be left out"
+                    f"{where}: form {alternatives.form!r} needs {', '.join(grammar.slots)}, each "
+                    "once"
                 )
-            seen[prompt] = f"those of {_replacement_label(number)} of {factor} in task {name}"
-
-
-def _prompt_key(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[str, ...]:
-    """All that determines the prompts of a cell, except the stimulus."""
-    options = task.options_of(cell, variant)
-    return (template, task.option or "", task.separator, *options, *options.values())
-
-
-def _placebo_name(task: str, factor: str, number: int, text: str) -> str:
-    label = _replacement_label(number)
-    return f"task {task}, {label} of {factor} ({text!r})"
-
-
-def _replacement_label(number: int) -> str:
-    return f"placebo {number}" if number > 0 else f"wording {-number}"
+            word = word_in(alternatives.form, construct_words)
+            if word is not None:
+                yield f"{where}: form {alternatives.form!r} holds {word!r}, a word of the construct"
+            if alternatives.control is not None:
+                control = f"{where}, control {alternatives.control!r}"
+                yield from _faults_of_slots(control, alternatives.control, [STIMULUS])

@@ -16,11 +16,16 @@ from evenruler.instruments.framing.declare import (
     measure_figure,
 )
 from evenruler.instruments.framing.declare.source import Continuation
-from evenruler.instruments.framing.declare.task_prompts import placebo_of
+from evenruler.instruments.framing.declare.task_prompts import alternative_of
 from evenruler.instruments.framing.diagnose import distributions as answered
 from evenruler.instruments.framing.diagnose import effects
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, EVERY, TOKEN
-from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, part_headlines
+from evenruler.instruments.framing.diagnose.effects import UNIT, Effects
+from evenruler.instruments.framing.diagnose.headlines import (
+    contrast,
+    part_headlines,
+    unanswered_figures,
+)
 from evenruler.instruments.framing.diagnose.replications import compute_replications
 from evenruler.instruments.instrument import (
     Evidence,
@@ -37,7 +42,7 @@ from evenruler.measurement.inputs import wilson
 from evenruler.measurement.nonresponse import mark_by_validity
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge_all
 from evenruler.tables import concat_frames, row_hashes
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
@@ -105,7 +110,7 @@ def figures(
     diagnosis_tables["replications"] = pd.DataFrame(columns=schemas.REPLICATIONS.names)
     neutral = framing_plan.continuation
     if neutral is not None:
-        real = read[read["framing"].map(placebo_of) == 0]
+        real = read[read["framing"].map(alternative_of) == 0]
         diagnosis_tables["continuations"] = answered.count_continuations(
             real, framing_plan.factors, neutral.outcome, neutral.keywords
         )
@@ -174,7 +179,7 @@ def figures_of(
     """
     rows: list[Row] = []
     checks: dict[tuple[str, str], ValidityCheck] = {}
-    cells = [pd.DataFrame(columns=["stimulus", "placebo", "value"])]
+    cells = [pd.DataFrame(columns=["stimulus", "alternative", "value"])]
     # The headline of a model without samples rests on the probability of words, without these on
     # its replies.
     readouts = set(diagnosis_tables["distributions"]["readout"])
@@ -195,13 +200,14 @@ def figures_of(
             is_of_readout = table_rows["readout"] == readout
             part_tables[table] = table_rows[is_of_prompt_format & is_of_readout]
         apds = part_tables["effects"].pivot(
-            index="stimulus", columns=["factor", "placebo", "task"], values="apd"
+            index="stimulus", columns=["factor", "alternative", "task"], values="apd"
         )
         described = Effects(apds, measured, part_tables["exclusions"], framing_plan, level)
-        # Without placebos: answers to these may rightly be of no class, and most prompts hold one.
+        # Without alternatives: answers to these may rightly be of no class, and most prompts hold
+        # one.
         choices = diagnosis_tables["choices"]
         replies = choices[choices["prompt_format"] == prompt_format]
-        of_cues = replies[replies["framing"].map(placebo_of) <= 0]
+        of_cues = replies[replies["framing"].map(alternative_of) == 0]
         check = answered.validity_of_part(measured, of_cues)
         checks[prompt_format, readout] = check
         tests: list[tuple[HeadlineTest | Figure, ValidityCheck]] = []
@@ -209,17 +215,19 @@ def figures_of(
         # supports both.
         plain = subject.continues if readout == TOKEN else not subject.chats
         if readout == judged_by and prompt_format == (PLAIN if plain else CHAT):
-            for test, validity, total, points in part_headlines(
-                measured, part_tables["exclusions"], framing_plan
-            ):
-                tests.append((test, validity if check == ValidityCheck() else check))
-                if total is not None:
-                    tests.append((total, ValidityCheck()))
-                long = points.melt(ignore_index=False).reset_index()
-                cells.append(long.assign(figure=test.figure, **part, **test.dimensions))
+            for headline in part_headlines(measured, part_tables["exclusions"], framing_plan):
+                validity = headline.validity if check == ValidityCheck() else check
+                tests.append((headline.test, validity))
+                tests += [
+                    (mark_by_validity(figure, validity), validity) for figure in headline.described
+                ]
+                long = headline.points.melt(ignore_index=False).reset_index()
+                of_headline = {**part, **headline.test.dimensions, "group": headline.grammar}
+                cells.append(long.assign(figure=headline.test.figure, **of_headline))
         shifted = effects.shift_figures(part_tables["shifts"], list(framing_plan.forms), level)
-        unmarked = [*described.figures(), *shifted]
-        part_figures = judge(tests)
+        unanswered = unanswered_figures(measured, framing_plan)
+        unmarked = [*described.figures(), *shifted, *unanswered]
+        part_figures = judge_all(tests)
         part_figures += [mark_by_validity(figure, check) for figure in unmarked]
         part_figures += _coverage_figures(measured, part_tables["exclusions"], level)
         rows += as_rows(part_figures, name, subject.name, **part)
@@ -233,9 +241,9 @@ def figures_of(
         rows += as_rows([marked], name, subject.name)
     figure_table = pd.DataFrame(rows, columns=schemas.FIGURES.names)
     points = concat_frames(cells).dropna(subset="value")
-    numbers = points["placebo"].astype(int)
+    numbers = points["alternative"].astype(int)
     points = points.assign(
-        model=subject.name, unit=points["stimulus"], at=numbers.astype(str), pole=1 * (numbers <= 0)
+        model=subject.name, unit=points["stimulus"], at=numbers.astype(str), pole=1 * (numbers == 0)
     )
     return figure_table, points.reindex(columns=schemas.HEADLINES.names)
 
@@ -243,17 +251,17 @@ def figures_of(
 def _coverage_figures(
     measured: pd.DataFrame, exclusions: pd.DataFrame, level: float
 ) -> Iterator[Figure]:
-    """Coverage of all cells and of each cell, without placebos, and how many cells have too
+    """Coverage of all cells and of each cell, without alternatives, and how many cells have too
     little.
     """
     cells = measured.drop_duplicates(["task", "framing", "stimulus"])
-    real = cells[cells["framing"].map(placebo_of) == 0]
+    real = cells[cells["framing"].map(alternative_of) == 0]
     by_stimulus = real.pivot(index="stimulus", columns=["task", "framing"], values="coverage")
     whole = by_stimulus.mean(axis=1).to_numpy()
     yield jackknife_figure(
         "coverage", lambda rows: float(rows.mean()), whole, PLAIN_SCALE, level, UNIT
     )
-    real_exclusions = exclusions[exclusions["framing"].map(placebo_of) == 0]
+    real_exclusions = exclusions[exclusions["framing"].map(alternative_of) == 0]
     unit = "replies" if measured["readout"].iloc[0] == CHOICE else "prompts"
     for row in real_exclusions.to_dict("records"):
         dimensions = {"task": row["task"], "cell": row["framing"]}
@@ -289,8 +297,8 @@ CHANGE_COLUMNS = {name: f"change_{name}" for name in ("low", "high", "control")}
 
 
 def _replication_figures(replications: pd.DataFrame) -> Iterator[Figure]:
-    """Measures of a replicated study before and after, and their change, with that of placebos
-    (appendix B).
+    """Measures of a replicated study before and after, and their change, with that of
+    alternatives (appendix B).
     """
     replications = replications.rename(columns=CHANGE_COLUMNS).astype(object)
     with_none = replications.where(replications.notna(), None)

@@ -2,7 +2,7 @@
 4.3 and 5.3).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -13,36 +13,22 @@ from numpy.typing import ArrayLike
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, Settings
-from evenruler.instruments.framing.declare.task_prompts import placebo_of
+from evenruler.instruments.framing.declare.task_prompts import alternative_of
 from evenruler.instruments.framing.declare.tasks import (
     cues_of,
     real_framing,
     remove_cue,
-    with_placebo,
+    with_alternative,
 )
-from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
+from evenruler.instruments.framing.diagnose.distributions import CHOICE
 from evenruler.measurement import Figure
 from evenruler.measurement.estimates import jackknife_figure
-from evenruler.measurement.facets import pair_placebos
-from evenruler.measurement.figures import dimensions_of, finite_or_none
-from evenruler.measurement.inputs import FEWEST_PLACEBOS, Floats
-from evenruler.measurement.resampling import PLAIN, jackknife, sign_flips, squared_shift
-from evenruler.measurement.verdicts import (
-    ALPHA,
-    HeadlineTest,
-    ValidityCheck,
-    build_headline_test,
-    mark_invalid,
-)
+from evenruler.measurement.figures import finite_or_none
+from evenruler.measurement.inputs import Floats
+from evenruler.measurement.resampling import PLAIN
+from evenruler.measurement.verdicts import ValidityCheck, mark_invalid
 
 UNIT = "stimuli"
-
-INVALID = "invalid"
-"""The class of replies without a class."""
-
-SMALLEST_UNANSWERED = 15.0
-"""Smallest change of interest in unanswered replies, percentage points, as in other families."""
 
 TOLERANCE = 1e-6
 """How far the sum of a distribution may be from 1."""
@@ -91,7 +77,7 @@ def compute_effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.D
     """GenEffect, InstrEffect and similar effects for every stimulus: mean APD over feasible pairs
     of cells.
 
-    A pair is two cells of a task that differ only in one factor's cue, or in a placebo in its
+    A pair is two cells of a task that differ only in one factor's cue, or in an alternative in its
     place. The paper always divides by two; here the mean is over the pairs that exist, with a share
     in both cells. `distributions`: by `schemas.DISTRIBUTIONS`, without excluded cells. Returns
     `EFFECTS`, without stimuli that have no feasible pair.
@@ -103,7 +89,7 @@ def compute_effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.D
     ]
     if not effect_frames:
         return pd.DataFrame(columns=schemas.EFFECTS.names)
-    by = [*MEASURED, "factor", "placebo", "stimulus"]
+    by = [*MEASURED, "factor", "alternative", "stimulus"]
     return (
         pd.concat(effect_frames)
         .groupby(by, sort=True)["apd"]
@@ -122,7 +108,7 @@ def compute_shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.Da
     """
     pair = [*MEASURED, "factor", "at", "stimulus"]
     shift_frames: list[pd.DataFrame] = []
-    of_cues = distributions[distributions["framing"].map(placebo_of) == 0]
+    of_cues = distributions[distributions["framing"].map(alternative_of) == 0]
     for pair_keys, less, more in pair_cells(of_cues, factors):
         change, total = more - less, more + less
         shift = (change / total.where(total > 0, 1.0)).set_axis(pair_keys.index)
@@ -136,32 +122,32 @@ def compute_shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.Da
 def pair_framings(
     framings: Sequence[str], factors: Sequence[str], factor: str
 ) -> dict[tuple[str, int], str]:
-    """The framing with a factor's cue or placebo, by the framing without it and the placebo's
-    number (0: the cue).
+    """The framing with a factor's cue or what stands in its place, by the framing without it and
+    the number of that (`alternative_of`).
     """
     cued_framings = {}
     for framing in framings:
-        real, placebo = real_framing(framing), placebo_of(framing)
+        real, number = real_framing(framing), alternative_of(framing)
         unknown = set(cues_of(real)) - set(factors)
         if unknown:
             raise ValueError(
                 f"the framing {framing!r} has the cue {min(unknown)!r}, expected "
                 f"{', '.join(factors)}"
             )
-        # False if it lacks the cue, or if the placebo replaces the cue of another factor.
-        replaced = with_placebo(real, factor, placebo)
+        # False if it lacks the cue, or if something replaces the cue of another factor.
+        replaced = with_alternative(real, factor, number)
         has_cue = factor in cues_of(real) and framing in (real, replaced)
         without_cue = remove_cue(real, factor)
         if has_cue and without_cue in framings:
-            cued_framings[without_cue, placebo] = framing
+            cued_framings[without_cue, number] = framing
     return cued_framings
 
 
 def pair_cells(
     distributions: pd.DataFrame, factors: Sequence[str], column: str = "share"
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
-    """Keys of feasible pairs, [pairs, ...], and shares without and with the cue or placebo, [pairs,
-    classes].
+    """Keys of feasible pairs, [pairs, ...], and shares without and with the cue or what stands in
+    its place, [pairs, classes].
 
     ValueError where a framing has a cue that is no factor, or a cell lacks a class.
     """
@@ -180,11 +166,11 @@ def pair_cells(
         by_framing = {str(framing): rows.droplevel("framing") for framing, rows in groups}
         for factor in factors:
             framing_pairs = pair_framings(list(by_framing), factors, factor)
-            for (base_framing, placebo), cued_framing in framing_pairs.items():
+            for (base_framing, number), cued_framing in framing_pairs.items():
                 base_shares, cued_shares = by_framing[base_framing], by_framing[cued_framing]
                 less, more = base_shares.align(cued_shares, join="inner", axis=0)
                 pair_keys = less.index.to_frame(index=False)
-                pair_keys = pair_keys.assign(factor=factor, placebo=placebo, at=base_framing)
+                pair_keys = pair_keys.assign(factor=factor, alternative=number, at=base_framing)
                 yield pair_keys, less, more
 
 
@@ -193,7 +179,7 @@ class Effects:
     """Effects of one model in one part (prompt format and readout)."""
 
     table: pd.DataFrame
-    """APD by stimulus, columns factor, placebo, task."""
+    """APD by stimulus, columns factor, alternative, task."""
     measured: pd.DataFrame
     """By `schemas.DISTRIBUTIONS`, with excluded cells, to explain why a figure is lacking."""
     exclusions: pd.DataFrame
@@ -205,7 +191,7 @@ class Effects:
         factors.
 
         The mean leaves out tasks with a cell of too little coverage, unless all have one, and of
-        the others those without placebos, unless none has any. So effect and control are over the
+        the others those without alternatives, unless none has any. So effect and control are over the
         same tasks.
         """
         tasks = sorted(self.measured["task"].unique())
@@ -225,18 +211,18 @@ class Effects:
                         unfit[task] = why
             for task in tasks:
                 yield self._figure({"cue": factor, "task": task}, [task], unfit.get(task))
-            with_placebos = {
+            with_alternatives = {
                 task
-                for column_factor, placebo, task in table_columns
-                if column_factor == factor and placebo > 0
+                for column_factor, number, task in table_columns
+                if column_factor == factor and number > 0
             }
-            counted = counted_tasks(measured_tasks, unfit, with_placebos)
+            counted = counted_tasks(measured_tasks, unfit, with_alternatives)
             unfit_reason = unfit.get(counted[0]) if counted else None
             figure = self._figure({"cue": factor}, counted or tasks, unfit_reason)
             # The tasks with the cue that the mean leaves out, and why.
             tasks_by_reason = {
                 "too little coverage": [task for task in unfit if task not in counted],
-                "no placebos": [
+                "no alternatives": [
                     task for task in measured_tasks if task not in counted and task not in unfit
                 ],
             }
@@ -282,12 +268,11 @@ class Effects:
             self.level,
             UNIT,
         )
-        # The control is over placebos asked in every task, each with the stimuli that it was asked
-        # about.
-        by_placebo: Any = self.table[factor].mean()
-        means = by_placebo.unstack("task").reindex(columns=measured_tasks).dropna()
-        placebo_means = means[means.index > 0].mean(axis=1)
-        control = finite_or_none(float(placebo_means.mean()))
+        # The control is over alternatives asked in every task.
+        by_number: Any = self.table[factor].mean()
+        means = by_number.unstack("task").reindex(columns=measured_tasks).dropna()
+        alternative_means = means[means.index > 0].mean(axis=1)
+        control = finite_or_none(float(alternative_means.mean()))
         figure = replace(figure, control=control, dimensions=dimensions)
         return mark_invalid(figure, ValidityCheck(failure=unfit))
 
@@ -320,18 +305,16 @@ def low_coverage(
     """The cell with the least coverage in a cue's pairs of a task, in words, if it is too low, else
     None.
 
-    Placebos of sampled replies do not count: an invalid reply may be a proper answer to them.
-    Tables are of one part.
+    What stands in place of the cue does not count. Tables are of one part.
     """
     is_out = exclusions["excluded"].astype(bool) & (exclusions["task"] == task)
     out = exclusions[is_out]
     covered = dict(zip(out["framing"], out["coverage"], strict=True))
-    sampled = (measured["readout"] == CHOICE).any()
     framings = measured.loc[measured["task"] == task, "framing"].unique()
     framing_pairs = pair_framings(list(framings), factors, factor)
     cells: set[str] = set()
     for (base_framing, number), cued_framing in framing_pairs.items():
-        if number <= 0 or not sampled:
+        if number == 0:
             cells |= {base_framing, cued_framing}
     low = {covered[cell]: cell for cell in sorted(cells) if cell in covered}
     if not low:
@@ -341,13 +324,13 @@ def low_coverage(
 
 
 def counted_tasks(
-    tasks: list[str], unfit: Collection[str], with_placebos: Collection[str]
+    tasks: list[str], unfit: Collection[str], with_alternatives: Collection[str]
 ) -> list[str]:
-    """The tasks with enough coverage, or all if none has; of these the ones with placebos, or all
-    if none has.
+    """The tasks with enough coverage, or all if none has; of these the ones with alternatives, or
+    all if none has.
     """
     covered = [task for task in tasks if task not in unfit] or tasks
-    return [task for task in covered if task in with_placebos] or covered
+    return [task for task in covered if task in with_alternatives] or covered
 
 
 def _column_means(rows: Floats) -> Floats:
@@ -375,190 +358,3 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
         apart = (by_stimulus[second] - by_stimulus[first]).to_numpy()
         figure = jackknife_figure("shift_difference", np.mean, apart, PLAIN, level, UNIT)
         yield replace(figure, dimensions={"outcome": second, "reference_outcome": first})
-
-
-def part_headlines(
-    measured: pd.DataFrame, exclusions: pd.DataFrame, framing_plan: FramingPlan
-) -> Iterator[tuple[HeadlineTest, ValidityCheck, Figure | None, pd.DataFrame]]:
-    """Every headline of a model in one part, its validity, the descriptive figure of all classes,
-    and its points.
-
-    For replies, also how much each cue changes the share without a class, even in cells with few
-    answers. Points: [stimuli, wordings and placebos] percentage points, columns by number: wordings
-    are 0 and below.
-    """
-    every = changes_of(measured, framing_plan)
-    unanswered_tasks = framing_plan.confirmed_tasks if INVALID in every else {}
-    for factor, confirmed in unanswered_tasks.items():
-        is_confirmed = every["task"].isin(confirmed) | (None in confirmed)
-        factor_changes = every[(every["factor"] == factor) & is_confirmed]
-        by_cue = over_tasks(factor_changes)
-        points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=INVALID)
-        test = headline_from_points(
-            "nonresponse_change",
-            points,
-            SMALLEST_UNANSWERED,
-            framing_plan.least,
-            framing_plan.seed,
-        )
-        yield replace(test, dimensions={"cue": factor}), ValidityCheck(), None, points
-    # Leave out placebos and wordings with too little coverage; in cells of the contrast itself it
-    # makes figures unfit.
-    replacement_exclusions = exclusions[exclusions["framing"].map(placebo_of) != 0]
-    covered_rows = without_excluded(measured, replacement_exclusions, [TOKEN])
-    changes = (
-        every if len(covered_rows) == len(measured) else changes_of(covered_rows, framing_plan)
-    )
-    for confirmed_effect in framing_plan.headlines:
-        factor, task = confirmed_effect.cue, confirmed_effect.task
-        dimensions = {"cue": factor, "task": task} if task else {"cue": factor}
-        factor_changes = changes[changes["factor"] == factor]
-        tasks = [task] if task else sorted(factor_changes["task"].unique())
-        unfit: dict[str, str] = {}
-        for measured_task in tasks:
-            why = low_coverage(
-                covered_rows, exclusions, framing_plan.factors, factor, measured_task
-            )
-            if why:
-                unfit[measured_task] = why
-        with_placebos = set(factor_changes.loc[factor_changes["placebo"] > 0, "task"])
-        counted = counted_tasks(tasks, unfit, with_placebos)
-        by_cue = over_tasks(factor_changes[factor_changes["task"].isin(counted)])
-        validity = ValidityCheck(failure=unfit.get(counted[0]) if counted else None)
-        points = by_cue.reset_index().pivot(
-            index="stimulus", columns="placebo", values=framing_plan.focal_outcome
-        )
-        more = {} if task else {"tasks": len(counted)}
-        test = headline_from_points(
-            "change", points, framing_plan.smallest, framing_plan.least, framing_plan.seed, more
-        )
-        outcome = {"outcome": str(framing_plan.focal_outcome)}
-        headline = replace(test, dimensions=dimensions | outcome)
-        yield headline, validity, _total_shift(dimensions, by_cue, framing_plan.seed), points
-
-
-def changes_of(measured: pd.DataFrame, framing_plan: FramingPlan) -> pd.DataFrame:
-    """`factor, task, at, placebo, stimulus`, and by class its change by a wording or placebo in
-    percentage points.
-
-    For words, points of the probability of all classes; for replies, of all replies, with invalid
-    ones as a class.
-    """
-    sampled = bool((measured["readout"] == CHOICE).any())
-    key = ["factor", "task", "at", "placebo", "stimulus"]
-    column = "mass" if sampled else "share"
-    change_frames: list[pd.DataFrame] = []
-    for pair_keys, less, more in pair_cells(measured, framing_plan.factors, column):
-        change = 100 * (more - less)
-        if sampled:
-            change[INVALID] = -change.sum(axis=1)
-        change_frames.append(pair_keys[key].join(change.set_axis(pair_keys.index)))
-    return (
-        pd.concat(change_frames, ignore_index=True)
-        if change_frames
-        else pd.DataFrame(columns=[*key, *framing_plan.forms])
-    )
-
-
-def over_tasks(changes: pd.DataFrame) -> pd.DataFrame:
-    """[placebo x stimulus, classes] mean over pairs of cells, then over tasks; rows that lack a
-    task are left out.
-    """
-    by_task = changes.drop(columns=["factor", "at"]).groupby(["placebo", "stimulus", "task"]).mean()
-    whole: Any = by_task.stack().unstack("task").dropna()
-    return pd.DataFrame(whole.mean(axis=1).unstack(), columns=by_task.columns, dtype=float)
-
-
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
-    """How much more one model's answers change than another's, over stimuli, wordings and placebos
-    of both.
-    """
-    first_points, second_points = (
-        headline_rows.astype({"at": int}).pivot(index="unit", columns="at", values="value")
-        for headline_rows in (first, second)
-    )
-    least = int(Settings.model_fields["least"].default)
-    headline: Any = first.iloc[0].to_dict()
-    differences = (first_points - second_points).dropna(axis=1, how="all")
-    test = headline_from_points(headline["figure"], differences, smallest, least, 0)
-    return replace(test, dimensions=dimensions_of(headline))
-
-
-def headline_from_points(
-    figure: str,
-    points: pd.DataFrame,
-    smallest: float,
-    least: int,
-    seed: int,
-    more: Mapping[str, int] | None = None,
-) -> HeadlineTest:
-    """One headline figure from `points`, [stimuli, wordings and placebos]; `more`: further levels
-    to report.
-    """
-    numbers: list[Any] = list(points.columns)
-    wordings = points[[number for number in numbers if number <= 0]].dropna()
-    placebos = points[[number for number in numbers if number > 0]]
-    crossed = wordings.join(placebos.dropna(), how="inner")
-    levels = {
-        UNIT: len(wordings),
-        "wordings": wordings.shape[1],
-        "placebos": placebos.shape[1],
-        **(more or {}),
-    }
-    if wordings.empty:
-        why = "no answers that name an option both with and without the cue"
-        return HeadlineTest(figure, UNIT, levels | {UNIT: 0}, None, smallest, lacking=why)
-    lacking = _missing_levels(levels, len(crossed), least)
-    if len(crossed) > 1 and placebos.shape[1] and len(numbers) > 2:
-        effect, placebo_comparison = pair_placebos(
-            crossed[wordings.columns], crossed[placebos.columns]
-        )
-        p_null = sign_flips(crossed[wordings.columns].mean(axis=1), seed)
-        return build_headline_test(
-            figure,
-            UNIT,
-            levels | {UNIT: len(crossed)},
-            effect,
-            p_null,
-            placebo_comparison,
-            smallest,
-            lacking,
-        )
-    # No stimuli have all placebos, or there are none: the change is reported without a test against
-    # placebos.
-    by_stimulus = wordings.mean(axis=1)
-    interval = jackknife(np.mean, by_stimulus, level=1 - ALPHA)
-    placebo = float(placebos.mean().mean()) if placebos.size else None
-    p_null = sign_flips(by_stimulus, seed)
-    return HeadlineTest(figure, UNIT, levels, interval, smallest, p_null, placebo, lacking=lacking)
-
-
-def _missing_levels(levels: dict[str, int], crossed: int, least: int) -> str | None:
-    wordings, placebos = levels["wordings"], levels["placebos"]
-    if wordings < FEWEST_WORDINGS:
-        return (
-            f"{wordings} answered wording{'s' * (wordings > 1)} of the cue (at least "
-            f"{FEWEST_WORDINGS} needed)"
-        )
-    if placebos < FEWEST_PLACEBOS:
-        return (
-            f"{placebos} answered placebo{'s' * (placebos != 1)} (at least {FEWEST_PLACEBOS} "
-            "needed)"
-        )
-    return (
-        f"{crossed} stimuli with every wording and placebo (at least {least} needed)"
-        if crossed < least
-        else None
-    )
-
-
-def _total_shift(dimensions: Mapping[str, str], by_cue: pd.DataFrame, seed: int) -> Figure:
-    """Joint change of all classes: the squared length of the mean change of shares, corrected for
-    noise.
-    """
-    cues = by_cue[by_cue.index.get_level_values("placebo") <= 0]
-    shares = cues.groupby(level="stimulus").mean().to_numpy() / 100
-    figure = Figure("total_shift", None, len(shares), UNIT, dimensions=dimensions)
-    if len(shares) < 2:
-        return replace(figure, reason="fewer than two stimuli")
-    return replace(figure, value=squared_shift(shares), p=sign_flips(shares, seed))

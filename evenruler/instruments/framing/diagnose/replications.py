@@ -16,7 +16,7 @@ from scipy.special import entr, rel_entr
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import AS, AS_OF_WORDS, MEAN_CHANGES
 from evenruler.instruments.framing.declare.source import Study
-from evenruler.instruments.framing.declare.task_prompts import placebo_of
+from evenruler.instruments.framing.declare.task_prompts import alternative_of
 from evenruler.measurement.figures import Row, finite_or_none
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.resampling import jackknife, logit_transformation
@@ -280,10 +280,8 @@ def compute_replications(
     Source: appendix B. The paper's tables of AS disagree with its text; the definition here is our
     decision.
     """
-    framings = {*distributions["framing"], *choices["framing"]} - {
-        BARE
-    }  # below, `cues` are first wordings alone
-    cues = sorted(framing for framing in framings if not placebo_of(framing))
+    framings = {*distributions["framing"], *choices["framing"]} - {BARE}
+    cues = sorted(framing for framing in framings if not alternative_of(framing))
     if len(outcomes) != 2 or len(cues) > 1:
         classes_and_framings = f"classes {', '.join(outcomes)}; framings {', '.join(cues)}"
         raise ValueError(
@@ -291,7 +289,7 @@ def compute_replications(
         )
     # If nothing was asked with the cue, the other side is "", which no row has.
     sides = [BARE, *(cues or [""])]
-    placebos = sorted((framing for framing in framings if placebo_of(framing) > 0), key=placebo_of)
+    alternatives = [framing for framing in framings if alternative_of(framing) > 0]
     rows: list[Row] = []
     of_model = ["benchmark", "model", "lineage", "prompt_format"]
     model_prompt_formats = pd.concat([distributions[of_model], choices[of_model]]).drop_duplicates()
@@ -305,21 +303,22 @@ def compute_replications(
         answers = partial(
             Answers, model_distributions, replies, outcomes, stimuli=stimuli, elsewhere=ways > 1
         )
-        placebo_measures = [
-            build_measures(answers(sides=[BARE, placebo]), study, groups) for placebo in placebos
+        alternative_measures = [
+            build_measures(answers(sides=[BARE, alternative]), study, groups)
+            for alternative in sorted(alternatives, key=alternative_of)
         ]
         for name, measure in build_measures(answers(sides=sides), study, groups).items():
-            of_placebos = [by_name[name] for by_name in placebo_measures if name in by_name]
+            of_alternatives = [by_name[name] for by_name in alternative_measures if name in by_name]
             identity = dict(zip(of_model, key, strict=True), study=study)
-            rows.append(identity | _replication_row(measure, of_placebos, level))
+            rows.append(identity | _replication_row(measure, of_alternatives, level))
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
 
 
 def _replication_row(
-    measure: StudyMeasure, placebo_measures: Sequence[StudyMeasure], level: float
+    measure: StudyMeasure, alternative_measures: Sequence[StudyMeasure], level: float
 ) -> Row:
     """A measure without and with the cue, its change, and as control the mean change with
-    placebos.
+    alternatives.
     """
     row: Row = {
         "readout": measure.readout,
@@ -347,13 +346,15 @@ def _replication_row(
             level,
         )
     row |= _measure_row(measure.change, measure, "change", "", measure.lowest - 1.0, level)
-    placebo_changes = [
-        placebo_measure.change(placebo_measure.stimuli)
-        for placebo_measure in placebo_measures
-        if not placebo_measure.reason
+    alternative_changes = [
+        alternative.change(alternative.stimuli)
+        for alternative in alternative_measures
+        if not alternative.reason
     ]
     return row | (
-        {"control": finite_or_none(float(np.mean(placebo_changes)))} if placebo_changes else {}
+        {"control": finite_or_none(float(np.mean(alternative_changes)))}
+        if alternative_changes
+        else {}
     )
 
 

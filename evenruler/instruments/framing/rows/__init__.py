@@ -10,7 +10,13 @@ from typing import Any, cast
 import numpy as np
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare import FramingPlan, PlannedOptions, PlannedOutcome, tasks
+from evenruler.instruments.framing.declare import (
+    FramingPlan,
+    PlannedAlternatives,
+    PlannedOptions,
+    PlannedOutcome,
+    tasks,
+)
 from evenruler.instruments.framing.declare.source import AskingSettings, ContrastSource, Settings
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, Plan, plan_with_sizes
 from evenruler.models.declarations import Catalogue
@@ -37,26 +43,24 @@ def build(
     source = declaration.source
     rows = compose_tables(declaration.name, source, declaration.settings)
     n_prompts, n_rejected = len(rows["prompts"]), len(rows["rejected"])
-    message = f"{declaration.name}: {n_prompts:,} prompts, {n_rejected:,} rejected"
+    messages = [f"{declaration.name}: {n_prompts:,} prompts, {n_rejected:,} rejected"]
+    samples: list[str] = []
+    for entry in _planned_alternatives(source, declaration.settings):
+        samples.append(
+            f"{declaration.name}: {entry.asked} of {entry.sentences} sentences of the grammar "
+            f"`{entry.grammar}` are asked; {entry.excluded} hold a word of the construct"
+        )
+    messages += dict.fromkeys(samples)
     tables = {
         name: table_of(table_rows, getattr(schemas, name.replace("-", "_").upper()))
         for name, table_rows in rows.items()
     }
     plan = plan_with_sizes(declaration, partial(_build_plan, source), ["sampled"])
-    return BuiltInstrument(tables, plan, [message])
+    return BuiltInstrument(tables, plan, messages)
 
 
 def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
     how_asked = settings.model_dump(include=set(AskingSettings.model_fields))
-    placebos_of_tasks = [task.placebos for task in source.tasks.values()]
-    n_placebos: dict[str, int] = {}  # equally many in every task that measures the factor
-    for factor in source.factors:
-        numbers = [
-            len(task_placebos[factor].texts)
-            for task_placebos in placebos_of_tasks
-            if factor in task_placebos
-        ]
-        n_placebos[factor] = max(numbers, default=0)
     outcomes = [
         PlannedOutcome(outcome=name, **entry.model_dump())
         for name, entry in source.outcomes.items()
@@ -73,7 +77,7 @@ def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
     plan = FramingPlan(
         **how_asked,
         factors=list(source.factors),
-        placebos=n_placebos,
+        alternatives=_planned_alternatives(source, settings),
         outcomes=outcomes,
         options=options_of_cells,
         groups=list(dict.fromkeys(groups)),
@@ -82,8 +86,30 @@ def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
         headlines=source.confirmed,
         focal_outcome=source.focal_outcome,
+        control_outcome=source.control_outcome,
     )
     return cast(Plan, plan.model_dump())
+
+
+def _planned_alternatives(source: ContrastSource, settings: Settings) -> list[PlannedAlternatives]:
+    planned: list[PlannedAlternatives] = []
+    for task_name, task in source.tasks.items():
+        for factor, alternatives in task.alternatives.items():
+            if not alternatives.has_variant(settings.variant):
+                continue
+            sample = source.sample(task_name, factor, settings.alternatives)
+            planned.append(
+                PlannedAlternatives(
+                    task=task_name,
+                    factor=factor,
+                    grammar=alternatives.grammar,
+                    asked=len(sample.texts),
+                    sentences=sample.sentences,
+                    excluded=sample.excluded,
+                    control=alternatives.control,
+                )
+            )
+    return planned
 
 
 def compose_tables(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
@@ -148,7 +174,7 @@ def _prompt_rows(name: str, source: ContrastSource, settings: Settings) -> Itera
         digest = content_sha256(name, task_name, str(settings.seed))
         seed = int(digest[:16], 16)
         for stimulus, entry in source.stimuli.items():
-            for cell in _task_cells(task, settings.variant):
+            for cell in _task_cells(source, task_name, settings):
                 texts = {
                     slug: tasks.option_text(text, entry.text) for slug, text in cell.options.items()
                 }
@@ -159,7 +185,7 @@ def _prompt_rows(name: str, source: ContrastSource, settings: Settings) -> Itera
                     more = {
                         "stimulus": stimulus,
                         "group": entry.group,
-                        "placebo": cell.placebo,
+                        "alternative": cell.alternative,
                         "turn": turn,
                         "order": order,
                     }
@@ -172,7 +198,7 @@ def _without_content(name: str, source: ContrastSource, settings: Settings) -> I
     2021).
     """
     for task_name, task in source.tasks.items():
-        for cell in _task_cells(task, settings.variant):
+        for cell in _task_cells(source, task_name, settings):
             if not cell.options:
                 continue
             for text in CONTENT_FREE:
@@ -187,18 +213,19 @@ class _Cell:
     framing: str
     template: str
     options: dict[str, str]
-    placebo: str | None = None
-    """The placebo in place of a cue."""
+    alternative: str | None = None
+    """What stands in place of a cue."""
 
 
-def _task_cells(task: tasks.TaskEntry, variant: str) -> Iterator[_Cell]:
-    """Every cell of a task, then every placebo and every further wording of its cues."""
+def _task_cells(source: ContrastSource, task_name: str, settings: Settings) -> Iterator[_Cell]:
+    """Every cell of a task, then what stands in place of its cues."""
+    task, variant = source.tasks[task_name], settings.variant
     for cell in task.cells:
         yield _Cell(cell, task.template(cell, variant), task.options_of(cell, variant))
-    for factor, cell, number, text, filled in task.replaced(variant):
-        framing = tasks.with_placebo(cell, factor, number)
-        placebo = text if number > 0 else None
-        yield _Cell(framing, filled, task.options_of(cell, variant), placebo)
+    for replaced in source.replacements(task_name, variant, settings.alternatives):
+        framing = tasks.with_alternative(replaced.cell, replaced.factor, replaced.number)
+        options = task.options_of(replaced.cell, variant)
+        yield _Cell(framing, replaced.template, options, replaced.text)
 
 
 def _render_prompt(

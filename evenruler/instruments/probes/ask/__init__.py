@@ -22,11 +22,17 @@ from evenruler.instruments.instrument import (
     SchemasByTable,
     Tables,
 )
-from evenruler.instruments.methods import choice
+from evenruler.instruments.methods import choice, next_word
 from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
 from evenruler.instruments.probes.declare.plan import ChoicePlan, ProbePlan, WritingPlan
 from evenruler.instruments.probes.declare.source import without_slots
-from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
+from evenruler.instruments.probes.schemas import (
+    BEST_START,
+    CONTROL,
+    LEXICAL,
+    SEMANTIC,
+    sentence_id,
+)
 from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, build_schema
@@ -35,7 +41,7 @@ from evenruler.text import ATTRIBUTE, TARGET, distinct_words, fill
 __all__ = ["ANSWERS", "METHODS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS: ColumnsByTable = {
-    "attributes": ("word", "attribute", "criterion", "match", "key"),
+    "attributes": ("word", "attribute", "criterion", "match", "key", "log_frequency", "likeness"),
     "probes": (
         "id",
         "text",
@@ -51,6 +57,8 @@ READS: ColumnsByTable = {
         "framing",
     ),
     "templates": ("set", "template", "keying", "control", "variant", "text"),
+    "stems": ("id", "sentence", "kind", "unit", "word", "key", "text"),
+    "nouns": ("noun", "theme", "subtheme", "count", "gendered", "gendered_form"),
 }
 
 PLANNED: PlanKeys = (
@@ -58,8 +66,7 @@ PLANNED: PlanKeys = (
     "embedder",
     "headline",
     "name",
-    "placebo_attributes",
-    "placebo_lists",
+    "next_word",
     "placebos",
     "prefixed",
     "prefixed_targets",
@@ -76,7 +83,7 @@ LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"
 ON_AXIS = "attributes with a criterion or keys"
 
 METHODS: AskingMethods = {
-    LIKELIHOOD: AskingMethod(("loglikelihood",)),
+    LIKELIHOOD: AskingMethod(("loglikelihood", "next_words")),
     CHOICE: AskingMethod(
         ("generate",), chat=True, instead=True, takes=f"English sentences and {ON_AXIS}"
     ),
@@ -87,15 +94,16 @@ METHODS: AskingMethods = {
 
 ANSWERS: SchemasByTable = {
     "likelihoods": build_schema("id framing: str; nats: float?; tokens: int"),
+    next_word.TABLE: next_word.ANSWERS,
     "starts": build_schema("id: str; nats: float?; tokens: int"),
     choice.TABLE: choice.ANSWERS,
     choice.SENTENCES: choice.WROTE,
     "embeddings": build_schema("text: str; vector: [float32]"),
 }
 """`likelihoods` of sentences, bare and after prefixes, null where the tokenizer does not know a
-word; `starts`: after another start token, null where there is none; `choices` between two
-sentences; `sentences` that a chat model wrote; `embeddings` of templates, with "someone" for each
-slot."""
+word; `next_words`: of a list after sentences that end before a noun; `starts`: after another start
+token, null where there is none; `choices` between two sentences; `sentences` that a chat model
+wrote; `embeddings` of templates, with "someone" for each slot."""
 
 
 def requests(
@@ -120,14 +128,16 @@ def requests(
         wanted = ["id", "framing", "text", "before"]
         bare = tables["probes"].assign(before="")
         prefixed = after_prefixes(tables["probes"], plan)
-        placebo_sentences = with_placebos(tables, plan).assign(before="")
+        rivals = rival_sentences(tables, plan).assign(before="")
         frames = [bare]
-        frames += [frame for frame in (prefixed, placebo_sentences) if len(frame)]
+        frames += [frame for frame in (prefixed, rivals) if len(frame)]
         request_rows = concat_frames([frame[wanted] for frame in frames])
         inputs = {name: request_rows[name].tolist() for name in ("text", "before")}
         batches.append(
             RequestBatch("likelihoods", "loglikelihood", request_rows[["id", "framing"]], inputs)
         )
+    if next_word.TABLE not in answers:
+        batches += _next_word_requests(tables, plan, subject)
     if "starts" not in answers and scored and prefixes.asks_other_start(subject, plan):
         rows = after_other_start(tables["probes"])
         inputs = {"text": rows["text"].tolist()}
@@ -135,18 +145,31 @@ def requests(
             RequestBatch("starts", "loglikelihood", rows[["id"]], inputs, {"other_start": True})
         )
     if "embeddings" not in answers:
-        distinct_texts: set[str] = set()
-        for name in ("templates", "history"):
-            if name in tables:
-                distinct_texts.update(map(without_slots, tables[name]["text"]))
-        texts = pd.DataFrame({"text": sorted(distinct_texts)})
-        inputs = {"text": texts["text"].tolist()}
-        batches.append(
-            RequestBatch(
-                "embeddings", "embed", texts, inputs, by=plan["embedder"], of_instrument=True
-            )
-        )
+        batches.append(_embedding_request(tables, plan))
     return [request for request in batches if len(request.rows)]
+
+
+def _embedding_request(tables: Tables, plan: ProbePlan) -> RequestBatch:
+    """The request for the embeddings of all templates."""
+    distinct_texts: set[str] = set()
+    for name in ("templates", "history"):
+        if name in tables:
+            distinct_texts.update(map(without_slots, tables[name]["text"]))
+    texts = pd.DataFrame({"text": sorted(distinct_texts)})
+    inputs = {"text": texts["text"].tolist()}
+    return RequestBatch(
+        "embeddings", "embed", texts, inputs, by=plan["embedder"], of_instrument=True
+    )
+
+
+def _next_word_requests(
+    tables: Tables, plan: ProbePlan, subject: ModelMeta
+) -> Iterator[RequestBatch]:
+    """The request for the next words of sentences, if the plan has any and the model gives them."""
+    can_answer = subject.can("next_words") and subject.uses_method(LIKELIHOOD)
+    if can_answer and plan["next_word"]:
+        words = next_word.list_words(tables["nouns"], plan["next_word"]["pairs"])
+        yield next_word.request_of(tables["stems"], words)
 
 
 def scores(
@@ -158,8 +181,8 @@ def scores(
         `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `unread`: ids of sentences
         without, since the tokenizer does not know a word; `started`: as `scores`, after another
         start token; `diversity`: by `schemas.DIVERSITY` without `benchmark`, of templates within
-        their sets and generations, empty where they were not embedded; `choices` and `sentences`
-        after parsing, where any were asked.
+        their sets and generations, empty where they were not embedded; `next_words` as answered,
+        `choices` and `sentences` after parsing, where any were asked.
     """
     names = {"nats": "value", "tokens": "n_tokens"}
     likelihoods = answers["likelihoods"].rename(columns=names)
@@ -177,6 +200,9 @@ def scores(
         "started": known_started.assign(**of_subject),
         "diversity": template_diversities(tables, embeddings).assign(model=subject.name),
     }
+    after_sentences = answers[next_word.TABLE]
+    if len(after_sentences):
+        score_tables[next_word.TABLE] = after_sentences
     chosen = answers[choice.TABLE]
     if len(chosen):
         known_pairs = choice.known_pairs(_choice_plan(plan)["known"])
@@ -194,7 +220,12 @@ def scores(
 
 def limited(tables: Tables, plan: ProbePlan, n: int) -> tuple[Tables, ProbePlan]:
     """Tables cut down to n attributes, evenly spread."""
-    return limit_tables(tables, ("attributes", "probes"), "attribute", n), plan
+    limited_tables = limit_tables(tables, ("attributes", "probes"), "attribute", n)
+    if "stems" in tables:
+        stems = tables["stems"]
+        is_asked = stems["unit"].isin(limited_tables["attributes"]["attribute"])
+        limited_tables["stems"] = stems[is_asked | (stems["kind"] == CONTROL)]
+    return limited_tables, plan
 
 
 def after_prefixes(probes: pd.DataFrame, plan: ProbePlan) -> pd.DataFrame:
@@ -239,74 +270,45 @@ def after_other_start(probes: pd.DataFrame) -> pd.DataFrame:
     return scored[scored["attribute"].isin(attributes) & pairs.isin(templates)]
 
 
-PLACEBO, RIVAL = "placebo", "rival"
-"""Framings of sentences with placebo nouns in place of targets, and with rival words in place of
-attributes."""
+RIVAL = "rival"
+"""The framing of sentences with rival words in place of attributes."""
 
 TARGETS = "words"
 """Name of the list of targets: every set has only one so far."""
 
 
-def with_placebos(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
-    """Sentences of the headline sets with placebo nouns or rivals; derived from the tables, so they
-    are not published.
+def rival_sentences(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
+    """Sentences of the headline sets with rivals in place of attributes; derived from the tables, so
+    they are not published.
 
-    `tables`: `templates` and `attributes`, by their schemas in `schemas`.
+    `tables`: `templates`, by its schema in `schemas`.
 
     Returns:
         `set, template, attribute, target, group, pole, keying, key, variant, text, framing, id`.
-        Placebo sentences use some attributes, evenly spread along the criterion or equally many per
-        key; `group`: their list, `pole`: 0.
     """
     templates = tables["templates"]
     in_headline = templates["set"].isin(plan["headline"])
     templates = templates[in_headline & ~templates["control"]]
-    attributes = tables["attributes"].set_index("attribute")
-    word_by_attribute = dict(zip(attributes.index, attributes["word"], strict=True))
-    chosen = _attributes_along_axis(attributes, plan["placebo_attributes"])
-    # Words of attribute and target, and the columns of their sentences.
-    pairs: list[tuple[str, str, dict[str, Any]]] = []
-    for attribute in chosen:
-        for name, nouns in plan["placebo_lists"].items():
-            columns_of_list = {"attribute": attribute, "group": name, "pole": 0}
-            for noun in nouns:
-                noun_columns = {**columns_of_list, "target": noun, "framing": PLACEBO}
-                pairs.append((word_by_attribute[attribute], noun, noun_columns))
     # `targets` loses its order when a plan is read from file
     groups = plan.get("groups", list(plan["targets"]))
-    if chosen:
-        for pole, group in zip((1, -1), groups, strict=True):
-            for rival, key in plan["rivals"].items():
-                columns_of_rival = {"attribute": rival, "key": key, "group": TARGETS}
-                for target, word in plan["targets"][group].items():
-                    target_columns = {"framing": RIVAL, "pole": pole, "target": target}
-                    pairs.append((rival, word, {**columns_of_rival, **target_columns}))
+    words: list[dict[str, Any]] = []
+    for pole, group in zip((1, -1), groups, strict=True):
+        for (rival, key), (target, word) in product(
+            plan["rivals"].items(), plan["targets"][group].items()
+        ):
+            columns = {"attribute": rival, "key": key, "target": target, "pole": pole}
+            words.append({**columns, "word": word})
     rows: list[dict[str, Any]] = []
-    for template in templates.to_dict("records"):
-        template_columns = {
-            column: template[column] for column in ("set", "template", "keying", "variant")
-        }
-        for attribute_word, target_word, pair_columns in pairs:
-            words = {ATTRIBUTE: attribute_word, TARGET: target_word}
-            text = fill(template["text"], words, template["variant"])
-            rows.append({**template_columns, **pair_columns, "text": text})
-    columns = [
-        "set",
-        "template",
-        "keying",
-        "variant",
-        "attribute",
-        "key",
-        "group",
-        "pole",
-        "target",
-        "framing",
-        "text",
-    ]
-    placebo_sentences = pd.DataFrame(rows, columns=columns)
-    return placebo_sentences.assign(
-        id=[sentence_id(plan["name"], row, row["framing"]) for row in rows]
-    )
+    shared = ("set", "template", "keying", "variant")
+    for template, columns in product(templates.to_dict("records"), words):
+        filled = {ATTRIBUTE: columns["attribute"], TARGET: columns["word"]}
+        text = fill(template["text"], filled, template["variant"])
+        template_columns = {column: template[column] for column in shared}
+        rows.append({**template_columns, **columns, "text": text})
+    columns_in_order = [*shared, "attribute", "key", "pole", "target", "text"]
+    sentences = pd.DataFrame(rows, columns=columns_in_order).assign(group=TARGETS, framing=RIVAL)
+    ids = [sentence_id(plan["name"], row, RIVAL) for row in sentences.to_dict("records")]
+    return sentences.assign(id=ids)
 
 
 def choice_questions(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
@@ -315,9 +317,8 @@ def choice_questions(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
 
     Returns:
         `id, framing, set, template, keying, attribute, group, word, axis_position, first, second`:
-        pairs of targets (`BARE`), of nouns (`group` numbers the two pairs that belong together),
-        and of targets with rival words. `word`: both words; `axis_position`: position of the
-        attribute on its axis. Empty where no attribute has one.
+        pairs of targets (`BARE`), and of targets with rival words. `word`: both words;
+        `axis_position`: position of the attribute on its axis. Empty where no attribute has one.
     """
     choice_plan, attributes = _choice_plan(plan), tables["attributes"].set_index("attribute")
     probes = tables["probes"]
@@ -325,23 +326,14 @@ def choice_questions(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     bare = probes[in_headline & ~probes["control"]]
     chosen = _attributes_along_axis(attributes, plan["choice_attributes"])
     bare = bare[bare["attribute"].isin(chosen)]
-    with_nouns = with_placebos(tables, {**plan, "placebo_attributes": plan["choice_attributes"]})
     axis = axis_of(attributes)
-    target_pairs: list[tuple[Any, ...]] = []
-    for pair in choice_plan["pairs"]:
-        target_pairs.append((TARGETS, *pair))
-    noun_pairs: list[tuple[Any, ...]] = []
-    for number, placebo_pairs in enumerate(choice_plan["placebo_pairs"], 1):
-        noun_pairs += [(f"nouns {number}", *pair) for pair in placebo_pairs]
+    target_pairs = [(TARGETS, *pair) for pair in choice_plan["pairs"]]
+    pairs = pd.DataFrame(target_pairs, columns=["group", "target", "other"])
     question_frames = []
-    sentences = pd.concat([bare, with_nouns])
-    for (_, framing), rows in sentences.groupby(["set", "framing"], sort=True):
-        is_placebo = framing == PLACEBO
-        most = plan["choice_placebo_templates" if is_placebo else "choice_templates"]
-        spread_templates = evenly_spread(sorted(set(rows["template"])), most)
+    sentences = pd.concat([bare, rival_sentences(tables, plan)])
+    for _, rows in sentences.groupby(["set", "framing"], sort=True):
+        spread_templates = evenly_spread(sorted(set(rows["template"])), plan["choice_templates"])
         rows = rows[rows["template"].isin(spread_templates)].drop(columns="group")
-        word_pairs = noun_pairs if is_placebo else target_pairs
-        pairs = pd.DataFrame(word_pairs, columns=["group", "target", "other"])
         second_sentences = rows[["template", "attribute", "target", "text"]]
         second_sentences = second_sentences.rename(columns={"target": "other", "text": SECOND})
         question_frames.append(

@@ -48,7 +48,7 @@ def card(
     if evolve:
         parameters = {"article": settings.article_of(evolve.start), "embedder": settings.embedder}
         parameters |= evolve.model_dump(mode="json")
-    published = WORDS["published"]["evolved" if evolve else "written"]
+    published = WORDS["published"][_published_as(evolve, plan)]
     correlations = _item_rest_lower_bounds(evidence)
     groups = [f"{len(words)} words for {group}" for group, words in source.targets.items()]
     labels = sorted(set(attributes["criterion_label"].dropna()))
@@ -98,6 +98,13 @@ def card(
         harness=harness,
         harness_task=harness_task,
     )
+
+
+def _published_as(evolve: Evolve | None, plan: ProbePlan) -> str:
+    """Which of the lists of published tables an instrument has."""
+    if evolve:
+        return "evolved"
+    return "next_word" if plan["next_word"] else "written"
 
 
 def _example_id(tables: Tables, evolve: Evolve | None) -> str | None:

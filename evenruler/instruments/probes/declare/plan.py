@@ -10,10 +10,17 @@ class ChoicePlan(TypedDict):
 
     pairs: list[list[str]]
     """Pairs of targets."""
-    placebo_pairs: list[list[list[str]]]
-    """Two pairs of nouns each."""
     known: list[list[str]]
     """Pairs of sentences whose first one makes sense."""
+
+
+class NextWordPlan(TypedDict):
+    """What is asked after sentences that end before a noun."""
+
+    pairs: list[list[str]]
+    """Matched words of the first and the second group."""
+    control: str
+    """The positive control in words."""
 
 
 class WritingPlan(TypedDict):
@@ -42,17 +49,12 @@ class ProbePlan(Plan, total=False):
     embedder: Required[str]
     prefixed_templates: Required[int]
     prefixed_targets: Required[int]
-    placebo_attributes: Required[int]
-    """Most attributes whose sentences are also asked with placebo nouns."""
     reliability: Required[float]
     choice_attributes: Required[int]
     choice_templates: Required[int]
-    choice_placebo_templates: Required[int]
     written_prompts: Required[int]
     placebos: Required[list[str]]
     """Framings that are placebos."""
-    placebo_lists: Required[dict[str, list[str]]]
-    """Nouns in place of targets, by the name of their list."""
     rivals: Required[dict[str, int]]
     """Keys of rival words."""
     groups: Required[list[str]]
@@ -63,6 +65,7 @@ class ProbePlan(Plan, total=False):
     """Template sets that get a verdict."""
     descriptive: Required[list[str]]
     """Template sets that get none."""
+    next_word: Required[NextWordPlan | None]
     choice: Required[ChoicePlan | None]
     written: Required[WritingPlan | None]
     evolved: EvolvedPlan

@@ -2,10 +2,8 @@
 words.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,8 +23,6 @@ from evenruler.instruments.instrument import (
     by_size,
 )
 from evenruler.instruments.probes.declare.plan import ProbePlan
-from evenruler.instruments.probes.schemas import CHOSEN
-from evenruler.measurement.inputs import FEWEST_PLACEBOS
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import Seed, Slug, StrictModel, read_yaml
 
@@ -47,9 +43,13 @@ COMMON_LENGTH = 8
 """Templates at which the reliability of sets of other lengths is compared (Spearman-Brown), as in
 the paper's sets."""
 
-OF_LISTS, OF_TEMPLATES, OF_WORDS = 0.2, 0.35, 0.16
-"""Variance components of a gain on SmolLM2, nats squared: of a pair of lists beyond their words, of
-one template, and of one word in each group, interactions included."""
+DETECTED_NEXT_WORD = 2.9
+"""The gain that is detected in 8 of 10 studies with 16 sentences and 16 pairs, as a factor, on
+SmolLM2 and on Gemma 3 270m (docs/tested.md)."""
+
+OF_ATTRIBUTES, OF_TEMPLATES, OF_WORDS = 2.9, 0.35, 0.16
+"""Variance components of a gain of a template set on SmolLM2, nats squared: of one attribute, of one
+template, and of one word in each group, interactions included."""
 
 DETECTED_SHARES = 32, 20
 """Minimum detectable gains of shares (power .8), percentage points: with up to eight templates, and
@@ -59,8 +59,8 @@ DETECTED_WRITTEN = 34, 28
 """The same for pronouns in sentences that a chat model writes, with up to eight prompts and with
 sixteen."""
 
-QUANTILES = 3.08
-"""Sum of the .975 and .8 quantiles of t with 11 degrees of freedom (placebo lists minus one)."""
+QUANTILES = 2.87
+"""Sum of the .975 and .8 quantiles of t with 40 degrees of freedom."""
 
 FEWEST_ATTRIBUTES = 10
 """Fewest attributes for a verdict where there is a criterion."""
@@ -79,13 +79,15 @@ def headings(plan: ProbePlan) -> list[FigureHeading]:
         return list(FIGURES)
     # in the order of the source, which `targets` loses when a plan is read from file
     first, second = plan["groups"]
-    sentence = "attributes high on the criterion are closer to {} than low ones"
-    says = [sentence.format(first), sentence.format(second)]
+    along = "from attributes at the low end to those at the high end"
+    if plan.get("next_word"):
+        along = "from an attribute of 10% to one of 90%"
+    sentence = "{}'s words gain {{amount}} on {}'s {}"
+    says = [sentence.format(first, second, along), sentence.format(second, first, along)]
     of_gain = {"says": says, "ends": [first, second]}
-    refused = [f"attributes high on the criterion are answered {how}" for how in ("less", "more")]
-    changes: dict[str, dict[str, Any]] = {"unanswered": {"says": refused}}
-    for figure in ("gain", "share_gain", "written_gain"):
-        changes[figure] = of_gain
+    changes: dict[str, dict[str, Any]] = dict.fromkeys(
+        ("gain", "share_gain", "written_gain"), of_gain
+    )
     return [replace(heading, **changes.get(heading.figure, {})) for heading in FIGURES]
 
 
@@ -249,18 +251,13 @@ class Settings(BaseSettings["ProbeSource"]):
     prefixed_targets: BySize[_FromOne] = by_size(2, 2, 1000)
     """Most targets of each group that are asked after framings."""
     headline: list[Slug] = Field(default_factory=list)
-    """Template sets that get a verdict and are asked with placebos; by default the first of the
-    source."""
-    placebo_attributes: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 1000, 1000)
-    """Most attributes, evenly spread along criterion or keys, whose sentences are also asked with
-    the nouns of `placebos`; 0 leaves no verdict."""
+    """Template sets whose gain is a headline, of models that are not asked the sentences of
+    `next_word`; by default the first of the source."""
     choice_attributes: BySize[_FromOne] = by_size(22, 22, 1000)
     """Most attributes, evenly spread along criterion or keys, for which a chat model chooses
     between sentences."""
     choice_templates: BySize[_FromOne] = by_size(2, 8, 1000)
     """Most templates of each headline set in which a chat model chooses."""
-    choice_placebo_templates: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 2, 4)
-    """The same for choices between nouns of two lists of `placebos`; 0 leaves no verdict."""
     written_prompts: BySize[_FromOne] = by_size(1, 8, 16)
     """Most prompts by which a chat model writes on every attribute; variation between prompts needs
     at least two."""
@@ -315,29 +312,18 @@ class Settings(BaseSettings["ProbeSource"]):
                 f"targets of one group share a word, so no verdict is possible: {', '.join(shared)}"
             )
         lacking = self._lacking(source)
-        n_placebos = len(source.placebos)
         if lacking:
             warnings.append(lacking)
-        elif n_placebos < FEWEST_PLACEBOS:
+        elif self.evolve is None and source.next_word is None:
             warnings.append(
-                f"{n_placebos} lists of placebos (at least {FEWEST_PLACEBOS} needed): verdicts "
-                "will be inconclusive"
-            )
-        elif not self.placebo_attributes:
-            warnings.append(
-                f"the build asks no placebos ({self.size}), so verdicts are inconclusive; "
-                "`measure` asks them"
-            )
-        if source.keys is not None and source.rivals is None:
-            warnings.append(
-                "keys without `rivals`: an effect may not be specific to the construct of the "
-                "keyed words"
+                "without `next_word` nothing can be detected: there is no null that keeps what "
+                "makes attributes alike"
             )
         return warnings
 
     def detects(self, source: "ProbeSource", method: str | None = None) -> str | None:
-        """Minimum detectable gain of headline sets, by variances on SmolLM2 (docs/controls.md);
-        choices: simulated.
+        """The gain that is detected in 8 of 10 studies, by variances on SmolLM2 (docs/controls.md);
+        choices: simulated. None where nothing can be detected.
         """
         if self._lacking(source, method):
             return None
@@ -345,24 +331,11 @@ class Settings(BaseSettings["ProbeSource"]):
             if not source.written or self.written_prompts <= 1:
                 return None
             return f"a share of {DETECTED_WRITTEN[self.written_prompts > 8]} points"
-        placebo_limit = (
-            self.choice_placebo_templates if method == "choice" else self.placebo_attributes
-        )
-        if not placebo_limit or len(source.placebos) < FEWEST_PLACEBOS:
-            return None
         if method == "choice":
             return f"a share of {DETECTED_SHARES[self.choice_templates > 8]} points"
-        words = min(map(len, source.targets.values()))
-        if self.evolve:
-            lengths = {CHOSEN: self.evolve.length}
-        else:
-            lengths = {name: len(source.sets[name].scored) for name in self.headline_of(source)}
-        detectable_gains = []
-        for name, templates in lengths.items():
-            variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
-            factor = math.exp(QUANTILES * variance**0.5)
-            detectable_gains.append(f"a factor of {factor:.1f} ({name})")
-        return ", ".join(detectable_gains)
+        if self.evolve or source.next_word is None:
+            return None
+        return f"a factor of {DETECTED_NEXT_WORD:.1f}"
 
     def _lacking(self, source: "ProbeSource", method: str | None = None) -> str | None:
         """Why no verdict is possible, whatever a model answers; None where one is."""
@@ -387,8 +360,8 @@ class Settings(BaseSettings["ProbeSource"]):
     def warnings_of(
         self, source: "ProbeSource", lengths: Callable[[Sequence[str]], Sequence[int]]
     ) -> list[str]:
-        """Warn of targets of one group, or placebos, with more tokens: longer words make any
-        sentence less likely.
+        """Warn of targets of one group with more tokens: longer words make any sentence less
+        likely.
         """
         means: dict[str, float] = {}
         for group, words in source.targets.items():
@@ -401,14 +374,6 @@ class Settings(BaseSettings["ProbeSource"]):
             warnings.append(
                 f"{long} has {more}: this difference alone shifts the baseline preference"
             )
-        nouns = list(chain.from_iterable(source.placebos))
-        if nouns:
-            mean = fmean(lengths(nouns))
-            if not least - 1 <= mean <= most + 1:
-                target_lengths = f"targets {least:.1f} to {most:.1f}"
-                warnings.append(
-                    f"placebo nouns have {mean:.1f} tokens, {target_lengths}: take others"
-                )
         return warnings
 
     def require_able(
@@ -429,7 +394,7 @@ class Settings(BaseSettings["ProbeSource"]):
             raise UserError(what, where=where("evolve.shots"), remedy="say false")
 
     def headline_of(self, source: "ProbeSource") -> list[str]:
-        """The template sets of a source that get a verdict."""
+        """The template sets of a source whose gain is a headline where no next words are asked."""
         return self.headline or [next(iter(source.sets))]
 
     def article_of(self, template_set: str) -> Article:

@@ -4,8 +4,8 @@ criterion of a domain.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import Keying, SharedTrait, Source, Words
+from evenruler.instruments.methods.next_word import ARTICLE
 from evenruler.instruments.prefixes import PrefixSettings
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
@@ -36,7 +37,7 @@ MATCHES = ("exact", "group", "none")
 
 
 class CriterionEntry(StrictModel):
-    """A published number per attribute to validate against."""
+    """A published share per attribute, in percent, to validate against."""
 
     file: Text
     """A CSV under `data/sources/probes/shared/` with the columns `attribute`, `match` and that
@@ -46,6 +47,9 @@ class CriterionEntry(StrictModel):
     """The criterion is this minus the column (100 turns percent of women into percent of men)."""
     label: Text
     """What the resulting criterion counts, for axes and cards."""
+    likeness: Text | None = None
+    """A CSV in the same folder with a row per `attribute` and numbers that say how alike attributes
+    are to a declared model (`evenruler probes likeness`); for models that score no reference set."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Criterion:
     """By attribute slug; None where nothing is published."""
     matches: dict[str, str]
     """By attribute slug: `exact` (one title), `group` (several, weighted) or `none`."""
+    likeness: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """By attribute slug; empty where no model is declared."""
 
 
 def _read_criterion(
@@ -86,7 +92,25 @@ def _read_criterion(
         )
         raise UserError(what, where=str(path), remedy=remedy)
     values = {slug: _criterion_value(rows[slug], entry, path) for slug in attributes}
-    return Criterion(entry.label, values, {slug: rows[slug]["match"] for slug in attributes})
+    matches = {slug: rows[slug]["match"] for slug in attributes}
+    likeness = _read_likeness(folder / entry.likeness) if entry.likeness else {}
+    return Criterion(entry.label, values, matches, likeness)
+
+
+def _read_likeness(path: Path) -> dict[str, list[float]]:
+    """By attribute slug, numbers that say how alike attributes are to a declared model."""
+    columns, numbered_rows = read_csv(
+        path, "put it there or fix `criterion.likeness`", ("attribute",)
+    )
+    numbers: dict[str, list[float]] = {}
+    for line, row in numbered_rows:
+        try:
+            values = [number_of(row[column]) for column in columns if column != "attribute"]
+        except ValueError as error:
+            where = f"{path}: line {line}"
+            raise UserError(str(error), where=where, remedy="write it in digits 0 to 9") from None
+        numbers[slug_of(row["attribute"])] = values
+    return numbers
 
 
 def _criterion_value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | None:
@@ -198,11 +222,57 @@ class KeyedAttributes(StrictModel):
         return {**dict.fromkeys(self.high, 1), **dict.fromkeys(self.low, -1)}
 
 
+FEWEST_CONTROL_WORDS, FEWEST_SENTENCES, FEWEST_WORD_PAIRS = 6, 4, 6
+"""Fewest words of each group in a positive control, sentences that end before a noun, and matched
+pairs: below these the interval over them is too wide to say anything."""
+
 FEWEST_KEYED = 8
 """Fewest attributes of each key for a contrast of keys."""
 
-LEAST_NOUNS = 2
-"""Fewest nouns in a placebo list: a single one shows no variation."""
+
+class PositiveControlWords(StrictModel):
+    """Words whose group is their meaning, in the same sentences: a model that does not tell these
+    apart cannot be measured by them.
+    """
+
+    name: Text
+    """What is asked, for readers: "brides and monks"."""
+    high: list[Word] = Field(min_length=FEWEST_CONTROL_WORDS)
+    """Words of the first group."""
+    low: list[Word] = Field(min_length=FEWEST_CONTROL_WORDS)
+
+
+class NextWordSettings(StrictModel):
+    """Sentences that end before a noun: a model that gives next-word probabilities scores all nouns
+    of the reference set after each in one pass.
+    """
+
+    title: Text
+    sentences: dict[Slug, Passage] = Field(min_length=FEWEST_SENTENCES)
+    """Each with one {ATTRIBUTE}, and "a" at its end; the noun follows after a space."""
+    pairs: dict[Word, Word] = Field(min_length=FEWEST_WORD_PAIRS)
+    """Matched words of the first and the second group: `man: woman`."""
+    control: PositiveControlWords
+
+    @field_validator("sentences")
+    @classmethod
+    def _hold_an_attribute(cls, sentences: dict[str, str]) -> dict[str, str]:
+        for text in sentences.values():
+            if list(slots(text)) != [ATTRIBUTE] or text.count("{") + text.count("}") != 2:
+                raise ValueError(f"{text!r} needs {ATTRIBUTE} once, and no other slot")
+            if not text.endswith(f" {ARTICLE}"):
+                raise ValueError(f"{text!r} has to end in {ARTICLE!r}: a noun follows")
+        return sentences
+
+    @model_validator(mode="after")
+    def _distinct_words(self) -> "NextWordSettings":
+        paired = [*self.pairs, *self.pairs.values()]
+        duplicates = find_duplicates(paired) or find_duplicates(
+            [*self.control.high, *self.control.low]
+        )
+        if duplicates:
+            raise ValueError(f"{describe_duplicates(*duplicates)} stands there twice")
+        return self
 
 
 class WritingSettings(StrictModel):
@@ -232,9 +302,9 @@ class ProbeSource(Source):
     criterion: CriterionEntry | None = None
     keys: KeyedAttributes | None = None
     """Used instead of a criterion."""
-    placebos: list[list[Word]] = Field(default_factory=list)
-    """Lists of nouns for persons, unrelated to the construct: they show what any list of words
-    does."""
+    next_word: NextWordSettings | None = None
+    """The form of the headline, where attributes have a criterion; else the first template set
+    is."""
     agreement: SharedTrait | None = None
     """The concept of attributes, if other instruments measure them too; high values are closer to
     the first targets."""
@@ -268,20 +338,10 @@ class ProbeSource(Source):
             raise ValueError(f"the slug {shared_slugs[0]!r} stands in both groups")
         return targets
 
-    @field_validator("placebos")
-    @classmethod
-    def _of_equal_length(cls, placebos: list[list[str]]) -> list[list[str]]:
-        lengths = {len(nouns) for nouns in placebos}
-        if len(lengths) > 1 or any(length < LEAST_NOUNS for length in lengths):
-            raise ValueError(f"expected lists of equally many nouns, {LEAST_NOUNS} at least")
-        duplicates = find_duplicates(chain.from_iterable(placebos))
-        if duplicates:
-            raise ValueError(f"{describe_duplicates(*duplicates)} stands in the lists twice")
-        return placebos
-
     @model_validator(mode="after")
-    def _placebos_and_keys_fit(self) -> "ProbeSource":
-        self._require_nouns_off_target()
+    def _keys_fit(self) -> "ProbeSource":
+        if self.next_word is not None and self.criterion is None:
+            raise ValueError("next_word: its gain is along a criterion, and there is none")
         if self.written is not None:
             self._require_groups_of_targets(self.written)
         if self.keys is not None:
@@ -295,15 +355,6 @@ class ProbeSource(Source):
         elif self.rivals is not None:
             raise ValueError("rivals go with keys, and it has none")
         return self
-
-    def _require_nouns_off_target(self) -> None:
-        """No noun of a placebo list is a target."""
-        targets: list[str] = []
-        for words in self.targets.values():
-            targets += words.values()
-        taken = find_duplicates([*targets, *chain.from_iterable(self.placebos)])
-        if taken:
-            raise ValueError(f"the placebo {describe_duplicates(*taken)} is a target")
 
     def _require_groups_of_targets(self, written: WritingSettings) -> None:
         """Pronouns and words of the writing settings are of the same groups as the targets."""

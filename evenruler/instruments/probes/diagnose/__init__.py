@@ -11,6 +11,7 @@ import pandas as pd
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import ModelMeta, Record, SchemasByTable, Tables
+from evenruler.instruments.methods.next_word import TABLE
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import (
@@ -20,10 +21,10 @@ from evenruler.instruments.probes.ask import (
     after_other_start,
     after_prefixes,
     axis_of,
-    with_placebos,
+    rival_sentences,
 )
 from evenruler.instruments.probes.declare.plan import ProbePlan
-from evenruler.instruments.probes.diagnose import gain, quality
+from evenruler.instruments.probes.diagnose import gain, next_word, quality
 from evenruler.instruments.probes.diagnose.gain import contrast
 from evenruler.instruments.probes.diagnose.quality import (
     CELL,
@@ -33,13 +34,14 @@ from evenruler.instruments.probes.diagnose.quality import (
     cubes_after_prefixes,
     score_cubes,
 )
+from evenruler.instruments.probes.schemas import NEXT_WORD
 from evenruler.measurement import Figure, Resampling, rows_by_benchmark
 from evenruler.measurement.figures import UNDEFINED, Row, figure_fields
 from evenruler.measurement.reliability import concept_rows, errors_beside_items
 from evenruler.measurement.shifts import UNASKED, shift_figures
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge, mark_invalid
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge_all, mark_invalid
 from evenruler.tables import concat_frames, row_hashes
-from evenruler.tables.schemas import CONCEPTS
+from evenruler.tables.schemas import BARE, CONCEPTS
 from evenruler.terminal import print_note
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots"]
@@ -53,6 +55,7 @@ _OF_SETS = (
     "diversity",
     "figures",
     "items",
+    "reference",
     "shifts",
     "variances",
 )
@@ -87,12 +90,12 @@ def figures(
         chosen = gain.choice_figures(name, tables, plan, scores, subject.name, resampling.level)
         return {**chosen, "diversity": diversity}
     probes = tables["probes"].assign(benchmark=name)
-    placebos = with_placebos(tables, plan)
+    rivals = rival_sentences(tables, plan)
     prefixed = after_prefixes(probes, plan)
     unread = set(scores["unread"]["id"])
     _require_both_groups(probes, unread, subject)
-    probes, placebos, prefixed = (
-        rows[~rows["id"].isin(unread)] for rows in (probes, placebos, prefixed)
+    probes, rivals, prefixed = (
+        rows[~rows["id"].isin(unread)] for rows in (probes, rivals, prefixed)
     )
     started = Started(scores["started"], no_other_start(subject, plan))
     diagnosis_tables = diagnose(
@@ -100,10 +103,11 @@ def figures(
         tables["attributes"],
         scores["scores"],
         prefixed,
-        placebos,
+        rivals,
         plan,
         resampling,
         started,
+        _next_word_figures(tables, plan, scores),
     )
     if not diagnosis_tables:
         return {"diversity": diversity}
@@ -138,27 +142,29 @@ def diagnose(
     attributes: pd.DataFrame,
     scores: pd.DataFrame,
     prefixed: pd.DataFrame,
-    placebos: pd.DataFrame,
+    rivals: pd.DataFrame,
     plan: ProbePlan,
     resampling: Resampling,
     started: Started = NOT_STARTED,
+    next_words: next_word.NextWordFigures | None = None,
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one model on every template set of one instrument.
 
-    `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`; `placebos`: by
-    `ask.with_placebos`; `scores`: empty where the model returns no likelihoods; `started`:
-    likelihoods after another start token. Returns tables by `TABLES` (`figures` also with the
+    `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`; `rivals`: by
+    `ask.rival_sentences`; `scores`: empty where the model returns no likelihoods; `started`:
+    likelihoods after another start token; `next_words`: None where they were not asked, so that the
+    first template set is the headline. Returns tables by `TABLES` (`figures` also with the
     columns of `CELL`, `items` without diversities), without empty ones. Errors as in `figures`.
     """
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
         return {}
-    _require_every_score(likelihoods, (probes, placebos))
+    _require_every_score(likelihoods, (probes, rivals))
     attributes_by_slug = attributes.set_index("attribute")
     after = cubes_after_prefixes(prefixed, likelihoods)
     controls = dict(score_cubes(probes[probes["control"]], likelihoods))
     scored_probes = probes[~probes["control"]]
-    scored_sentences = _keyed_sentences(scored_probes, placebos, likelihoods)
+    scored_sentences = _keyed_sentences(scored_probes, rivals, likelihoods)
     rested_on = row_hashes(scored_probes.filter(READS["probes"]), ["set", "attribute"])
     after_start = _cubes_after_start(probes, started)
     tables: dict[str, list[pd.DataFrame]] = {}
@@ -188,19 +194,34 @@ def diagnose(
         )
         alpha = next(figure for figure in set_figures if _is_plain_figure(figure, quality.ALPHA))
         fit = gain.check_validity(cube, items, alpha, plan["reliability"])
-        headline_and_rows = None
         if key["set"] in plan["headline"]:
             set_sentences = scored_sentences[scored_sentences["set"] == key["set"]]
-            headline_and_rows = _headline_and_rows(cube, attributes_by_slug, set_sentences)
-        if headline_and_rows is not None:
-            headline, made_of = headline_and_rows
-            figures.append((key, _note_if_flattered(headline, key, plan), fit))
-            headline_rows = _to_headlines_table(made_of, headline.figure, key, rested_on)
-            tables.setdefault("headlines", []).append(headline_rows)
-            if plan.get("agreement"):
-                measurements = _concept_measurements(cube, attributes_by_slug, key, plan)
-                tables.setdefault("concepts", []).append(measurements)
+            rows, rival_rows = _axis_rows(cube, attributes_by_slug, set_sentences)
+            if len(rows):
+                made_of = concat_frames([rows, _traits_of(rows, attributes)])
+                set_scores = gain.Scores.from_rows(made_of)
+                headline = _withhold_if_selected(gain.gain_headline(set_scores), key, plan)
+                set_figures += _beyond_rivals(set_scores, rival_rows, resampling.level)
+                if next_words is None:
+                    figures.append((key, headline, fit))
+                    of_set_rows = rested_on.xs(key["set"])
+                    headline_rows = _to_headlines_table(made_of, gain.GAIN, key, of_set_rows)
+                    tables.setdefault("headlines", []).append(headline_rows)
+                else:
+                    figures.append((key, _describe_set_gain(headline), fit))
+                if plan.get("agreement"):
+                    measurements = _concept_measurements(cube, attributes_by_slug, key, plan)
+                    tables.setdefault("concepts", []).append(measurements)
         figures += [(key, _mark_if_associated(figure, fit), fit) for figure in set_figures]
+    if next_words is not None:
+        model_columns = likelihoods[["model", "lineage", "method"]].iloc[0].to_dict()
+        key = {"benchmark": str(probes["benchmark"].iloc[0]), **NEXT_WORD_KEY, **model_columns}
+        figures.append((key, next_words.headline, next_words.validity))
+        figures += [(key, figure, ValidityCheck()) for figure in next_words.described]
+        hashes = row_hashes(next_words.sentences.filter(READS["stems"]), ["unit"])
+        headline_rows = _to_headlines_table(next_words.made_of, gain.GAIN, key, hashes)
+        tables.setdefault("headlines", []).append(headline_rows)
+        tables["reference"] = [_reference_scores(headline_rows, key["benchmark"])]
     figure_table = _judged_figures(figures)
     return {
         **{name: pd.concat(frames, ignore_index=True) for name, frames in tables.items()},
@@ -211,7 +232,7 @@ def diagnose(
 def _require_every_score(
     likelihoods: pd.DataFrame, sentence_tables: Sequence[pd.DataFrame]
 ) -> None:
-    """ValueError where sentences, probes or placebos, have no score."""
+    """ValueError where sentences, of attributes or rivals, have no score."""
     lacking = 0
     for sentences in sentence_tables:
         has_score = sentences["id"].isin(likelihoods["id"])
@@ -221,10 +242,12 @@ def _require_every_score(
 
 
 def _keyed_sentences(
-    scored_probes: pd.DataFrame, placebos: pd.DataFrame, likelihoods: pd.DataFrame
+    scored_probes: pd.DataFrame, rivals: pd.DataFrame, likelihoods: pd.DataFrame
 ) -> pd.DataFrame:
-    """Sentences and placebos, each with its likelihood as `value`, keyed as its template."""
-    sentences = pd.concat([scored_probes.assign(group=TARGETS, key=np.nan), placebos])
+    """Sentences of attributes and rivals, each with its likelihood as `value`, keyed as its
+    template.
+    """
+    sentences = pd.concat([scored_probes.assign(group=TARGETS, key=np.nan), rivals])
     sentences = sentences.merge(likelihoods[["id", "value"]], on="id")
     return sentences.assign(value=sentences["value"] * sentences["keying"])
 
@@ -236,23 +259,64 @@ def _cubes_after_start(probes: pd.DataFrame, started: Started) -> dict[Cell, Sco
     return dict(score_cubes(after_other_start(probes), started.likelihoods))
 
 
-def _note_if_flattered(
+def _reference_scores(headline_rows: pd.DataFrame, benchmark: str) -> pd.DataFrame:
+    """The scores with the nouns of the reference set, by `schemas.REFERENCE`."""
+    rows = headline_rows[headline_rows["group"] == gain.REFERENCE]
+    names = {"unit": "attribute", "word": "noun"}
+    return rows.rename(columns=names).assign(benchmark=benchmark)[schemas.REFERENCE.names]
+
+
+NEXT_WORD_KEY = {"set": NEXT_WORD, "framing": BARE, "variant": "agree"}
+"""Columns of `CELL` of sentences that end before a noun."""
+
+
+def _next_word_figures(
+    tables: Tables, plan: ProbePlan, scores: Tables
+) -> next_word.NextWordFigures | None:
+    """What next words give; None where none were asked."""
+    if TABLE not in scores or not plan["next_word"]:
+        return None
+    return next_word.next_word_figures(tables, plan["next_word"], scores[TABLE])
+
+
+def _withhold_if_selected(
     headline: HeadlineTest, key: Mapping[str, str], plan: ProbePlan
 ) -> HeadlineTest:
-    """The headline of a set, with a note where the set evolved on the same model."""
+    """The headline of a set; only described where its templates were selected on the same model."""
     if "evolved" not in plan or plan["evolved"]["model"] != key["model"]:
         return headline
-    return replace(headline, note=FLATTERED)
+    return replace(headline, no_verdict=headline.no_verdict or SELECTED)
+
+
+def _beyond_rivals(scores: gain.Scores, rival_rows: pd.DataFrame, level: float) -> Iterator[Figure]:
+    """How much more the construct gains than rivals off it, where any were asked."""
+    if len(rival_rows):
+        yield gain.gain_beyond_rivals(scores, gain.Scores.from_rows(rival_rows), level)
+
+
+def _describe_set_gain(headline: HeadlineTest) -> Figure:
+    """The gain of a template set beside the headline of next words."""
+    n, effect = headline.facets[headline.unit], headline.effect
+    figure = Figure(gain.SET_GAIN, None, n, headline.unit)
+    if effect is None:
+        return replace(figure, reason=headline.no_verdict)
+    return replace(figure, value=effect.value, low=effect.low, high=effect.high)
+
+
+def _traits_of(rows: pd.DataFrame, attributes: pd.DataFrame) -> pd.DataFrame:
+    """Rows of pole 0 of the attributes that `rows` have."""
+    traits = gain.trait_rows(attributes)
+    return traits[traits["unit"].isin(rows["unit"])]
 
 
 def _to_headlines_table(
     made_of: pd.DataFrame, figure: str, key: Mapping[str, str], rested_on: "pd.Series[str]"
 ) -> pd.DataFrame:
     """The rows that a headline is made of, by `schemas.HEADLINES`; `rested_on`: hashes of published
-    rows by set and attribute.
+    rows by attribute.
     """
     rows = made_of.assign(set=key["set"], model=key["model"], figure=figure)
-    rows["rows"] = rows["unit"].map(rested_on.xs(key["set"]))
+    rows["rows"] = rows["unit"].map(rested_on)
     return rows.reindex(columns=schemas.HEADLINES.names)
 
 
@@ -268,25 +332,25 @@ def _mark_if_associated(figure: Figure, fit: ValidityCheck) -> Figure:
 def _judged_figures(figures: Sequence[_SetFigure]) -> pd.DataFrame:
     """Figures with their verdicts, by `schemas.FIGURES` and `CELL`."""
     keys = [key for key, _, _ in figures]
-    judged = judge([(figure, fit) for _, figure, fit in figures])
+    judged = judge_all([(figure, fit) for _, figure, fit in figures])
     records = [{**key, **figure_fields(figure)} for key, figure in zip(keys, judged, strict=True)]
     columns = dict.fromkeys([*CELL, *schemas.FIGURES.names])
     return pd.DataFrame(records, columns=list(columns))
 
 
-FLATTERED = "The templates were selected on this model, so its figures are too high."
-"""Note on the headline of an evolved set on the model that it evolved on."""
+SELECTED = "the templates were selected on this model, so its figures are too high"
+"""Why the headline of an evolved set has no verdict on the model that it evolved on."""
 
 ASSOCIATED = (quality.SPREAD, quality.R)
 """Figures of associations other than the headline; they are marked where the instrument is
 invalid."""
 
 
-def _headline_and_rows(
+def _axis_rows(
     cube: ScoreCube, attributes_by_slug: pd.DataFrame, scored_sentences: pd.DataFrame
-) -> tuple[HeadlineTest, pd.DataFrame] | None:
-    """The gain of a set on a model, and the rows of `scored_sentences` it is made of; None if no
-    attribute lies on an axis.
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of `scored_sentences` with attributes on an axis, and those with rivals, by
+    `schemas.HEADLINES`; empty where there are none.
     """
     positions = (
         scored_sentences["attribute"]
@@ -298,12 +362,7 @@ def _headline_and_rows(
     ).assign(axis_position=positions)
     rows = rows[rows["at"].isin(cube.templates) & positions.notna()]
     rivals = rows[rows["framing"] == RIVAL]
-    made_of = rows[rows["unit"].isin(cube.attributes)]
-    if made_of.empty:
-        return None
-    real = made_of[made_of["pole"] != 0]
-    nouns = made_of[made_of["pole"] == 0]
-    return gain.gain_of(real, nouns, rivals), made_of
+    return rows[rows["unit"].isin(cube.attributes)], rivals
 
 
 def _concept_measurements(
@@ -347,11 +406,11 @@ def _descriptive_figures(
         set_scores = gain.Scores(
             cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets)
         )
-        detectable_gain = gain.detectable_at_common_length(set_scores)
-        few = "a single template, or too few attributes" if detectable_gain is None else None
+        common_detects = gain.detectable_at_common_length(set_scores)
+        few = "a single template, or too few attributes" if common_detects is None else None
         yield Figure(
-            gain.DETECTABLE,
-            detectable_gain,
+            gain.DETECTS,
+            common_detects,
             int(there.sum()),
             gain.UNIT,
             reason=few,

@@ -22,7 +22,7 @@ from evenruler.instruments.probes.declare.plan import ProbePlan
 from evenruler.instruments.probes.declare.settings import split_attributes
 from evenruler.instruments.probes.diagnose import quality
 from evenruler.instruments.probes.diagnose.gain import (
-    DETECTABLE,
+    DETECTS,
     Scores,
     detectable_at_common_length,
 )
@@ -382,7 +382,7 @@ def _pair_sets(
     yield (CHOSEN, ELITES), (chosen, elites)
 
 
-TAKEN = (quality.GENERALIZABILITY, DETECTABLE, LEVEL, REORDERING)
+TAKEN = (quality.GENERALIZABILITY, DETECTS, LEVEL, REORDERING)
 """Figures of a set on a model that comparisons copy, without computing them again."""
 
 
@@ -445,7 +445,7 @@ def _held_out(
         quality.ALPHA: pd.Series(0.0, attributes.index),
         quality.R: attributes["criterion"],
     }
-    numbers_by_figure[DETECTABLE] = axis_of(attributes)
+    numbers_by_figure[DETECTS] = axis_of(attributes)
     against_sets = {start: [first, first]}
     if not _all_of_start(choices, "best_start_by_first", "best_start_by_second"):
         against_sets[schemas.BEST_START] = best
@@ -498,12 +498,12 @@ def _held_out_row(
     def statistic(x: Floats, attribute_numbers: Floats) -> float:
         if figure == quality.R:
             return correlation(x.mean(axis=1), attribute_numbers)
-        if figure == DETECTABLE:
+        if figure == DETECTS:
             both = np.stack([x, np.zeros_like(x)], axis=2)
             poles = np.array([1, -1], dtype=np.int8)
             scores = Scores(both, attribute_numbers, poles, ["words", "words"])
-            detectable_gain = detectable_at_common_length(scores)
-            return math.nan if detectable_gain is None else detectable_gain
+            common_detects = detectable_at_common_length(scores)
+            return math.nan if common_detects is None else common_detects
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
     def of_side(

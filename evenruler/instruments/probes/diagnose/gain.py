@@ -1,8 +1,9 @@
-"""The gain, headline of a set of probes: how the score difference of two groups' words changes
-along the attributes.
+"""The gain, headline of probes: how the score difference of two groups' words changes along the
+attributes.
 
-Only placebo lists can tell it from what any two lists of words do: slopes on a criterion are as
-large for lists of fruits and tools (docs/controls.md).
+Attributes are no exchangeable units: office jobs are alike in their share of men and in every score
+that a model gives them. So the criterion is randomised spectrally, which needs the likeness of
+attributes: scores of a reference set, of the model itself or of a declared other one.
 
 A chat model's choice, asked in both orders, scores a pair of words from -50 to 50 points, and so
 does the pronoun of a sentence that it writes; the gain is computed from these scores as from
@@ -12,7 +13,6 @@ likelihoods, with pairs in place of words.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from evenruler.instruments.methods import choice, writing
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import (
     CHOICE,
-    PLACEBO,
     READS,
     RIVAL,
     WRITTEN,
@@ -39,57 +38,48 @@ from evenruler.instruments.probes.declare.settings import (
 )
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.quality import ScoreCube, mean_interval
-from evenruler.measurement.facets import Estimate, Facet, PlaceboLists, UnitMask, jackknife_crossed
+from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
 from evenruler.measurement.figures import Figure, as_rows, finite_or_none
-from evenruler.measurement.inputs import FEWEST_PLACEBOS, Floats, wilson
+from evenruler.measurement.inputs import Floats, wilson
 from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason, mark_by_validity
-from evenruler.measurement.resampling import FEWEST_UNITS
-from evenruler.measurement.verdicts import (
-    HeadlineTest,
-    PValues,
-    ValidityCheck,
-    build_headline_test,
-    judge,
+from evenruler.measurement.randomisation import (
+    RandomisationTest,
+    detectable_slope,
+    invert_spectral_randomisation,
+    likeness_basis,
+    randomise_criterion,
 )
-from evenruler.tables import concat_frames, round_significant, row_hashes
+from evenruler.measurement.resampling import FEWEST_UNITS, Interval
+from evenruler.measurement.slopes import (
+    add_half_width,
+    key_weights,
+    logit_positions,
+    slope_weights,
+)
+from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge_all
+from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE
 
-GAIN, SHARE_GAIN, WRITTEN_GAIN, UNANSWERED = "gain", "share_gain", "written_gain", "unanswered"
-"""Gains of log-likelihoods, nats; and in percentage points, of shares of chosen sentences, of
-pronouns in sentences that a chat model wrote, and of unanswered replies."""
+GAIN, SET_GAIN, SHARE_GAIN, WRITTEN_GAIN = "gain", "set_gain", "share_gain", "written_gain"
+"""Gains of log-likelihoods, nats; of a template set where the next words of other sentences give the
+headline; and in percentage points, of shares of chosen sentences, and of pronouns in sentences that
+a chat model wrote."""
+
+UNANSWERED = "unanswered"
+"""Gain of unanswered replies, percentage points; described."""
 
 KNOWN, SHARE, WRITTEN_SHARE, NAMED = "known_answers", "chosen_share", "written_share", "named_share"
 """Figures of choices and of written sentences that are no gains."""
 
 UNIT = "attributes"
 
-CRITERION_SPAN = 80.0
-"""Percentage points of the criterion over which the gain is given: from an attribute at 10% to one
-at 90%."""
+BOUND = {GAIN: math.log(2), SHARE_GAIN: 10.0, WRITTEN_GAIN: 10.0}
+"""X of `below X`: a factor of two; a tenth of the choices."""
 
-SMALLEST = {GAIN: math.log(2), SHARE_GAIN: 10.0, WRITTEN_GAIN: 10.0, UNANSWERED: 15.0}
-"""Smallest gains of interest: a factor of two; a tenth of the choices; for unanswered replies, as
-in family `saged`."""
-
-
-def along_criterion(criterion: Floats) -> Floats:
-    """[attributes] weights whose sum over scores is their slope on a criterion (percentage points)
-    times the span.
-    """
-    centred = criterion - criterion.mean()
-    weights: Floats = CRITERION_SPAN * centred / (centred @ centred)
-    return weights
-
-
-def between_keys(keying: Floats) -> Floats:
-    """[attributes] weights whose sum over scores is the mean of those keyed 1 minus that of those
-    keyed -1.
-    """
-    is_high, is_low = keying > 0, keying < 0
-    high_weight, low_weight = 1 / is_high.sum(), -1 / is_low.sum()
-    weights: Floats = np.where(is_high, high_weight, low_weight)
-    return weights
+REFERENCE, LIKENESS, COVARIATES = "reference", "likeness", "covariates"
+"""Groups of the rows of pole 0 behind a headline: scores of attributes with the nouns of a reference
+set; a declared model's likeness of attributes; and letters and frequency of their words."""
 
 
 @dataclass(frozen=True)
@@ -99,27 +89,36 @@ class Scores:
     """
 
     values: Floats
-    """[attributes, templates, words] log-likelihoods, nats, signed by keying; or percentage points
-    of choices."""
+    """[attributes, templates, words] log-likelihoods, nats, signed by keying; or differences of
+    pairs, or percentage points of choices."""
     axis: Floats
-    """[attributes] the criterion in percentage points, or a key of 1 or -1."""
+    """[attributes] the criterion in percent, or a key of 1 or -1."""
     poles: NDArray[np.int8]
-    """[words] 1 or -1 by group; 1 for pairs of words between which a chat model chose, 0 for
-    placebos."""
+    """[words] 1 or -1 by group; 1 for pairs of words."""
     lists: Sequence[str]
-    """[words] the list within the group (pronouns, kin, names), or the placebo list; all of these
-    have one length."""
+    """[words] the list within the group (pronouns, kin, names)."""
     units: Sequence[str] = ()
     """[attributes] names, needed to compare two models."""
+    covariates: Floats | None = None
+    """[attributes, covariates] letters and log frequency of the attribute."""
+    likeness: Floats | None = None
+    """[attributes, numbers] scores with the nouns of a reference set, or what a declared model has
+    in their place; None where nothing tells how alike attributes are."""
 
     @classmethod
     def from_rows(cls, rows: pd.DataFrame, value: str = "value") -> "Scores":
         """From `rows` by `schemas.HEADLINES` (not empty), scores in column `value`; drops
         units with gaps.
         """
-        wide = rows.pivot(
-            index=["unit", "axis_position"], columns=["at", "group", "word", "pole"], values=value
-        ).dropna()
+        wide = (
+            rows[rows["pole"] != 0]
+            .pivot(
+                index=["unit", "axis_position"],
+                columns=["at", "group", "word", "pole"],
+                values=value,
+            )
+            .dropna()
+        )
         wide = wide.sort_index().sort_index(axis=1)
         columns: Any = wide.columns
         words = columns.droplevel("at").unique()
@@ -129,23 +128,30 @@ class Scores:
         poles = words.get_level_values("pole").to_numpy(np.int8)
         lists = list(words.get_level_values("group"))
         units = list(map(str, wide.index.get_level_values("unit")))
-        return cls(scores, axis, poles, lists, units)
+        likeness = _traits(rows, units, (REFERENCE, LIKENESS), value)
+        covariates = _traits(rows, units, (COVARIATES,), value)
+        return cls(scores, axis, poles, lists, units, covariates, likeness)
 
     @property
     def keyed(self) -> bool:
         """Whether attributes have keys, and no criterion."""
         return set(np.unique(self.axis)) <= {1.0, -1.0}
 
-    @property
-    def sides(self) -> int:
-        """Number of placebo lists in one score: two for choices, which compare words of two lists,
-        else one.
-        """
-        return 1 if (self.poles == -1).any() else 2
+    def weights(self, kept: UnitMask) -> Floats:
+        """Weights by which scores of the kept attributes give the gain."""
+        if self.keyed:
+            return key_weights(self.axis[kept])
+        rows = None if self.covariates is None else self.covariates[kept]
+        return slope_weights(logit_positions(self.axis[kept]), rows)
 
-    def weights(self, axis: Floats) -> Floats:
-        """[attributes] weights by which scores of attributes at these positions give the gain."""
-        return between_keys(axis) if self.keyed else along_criterion(axis)
+    @property
+    def differences(self) -> Floats:
+        """[attributes] score of the first group's words less that of the other, over templates."""
+        first, other = self.poles == 1, self.poles == -1
+        difference: Floats = self.values[:, :, first].mean(axis=(1, 2))
+        if other.any():
+            difference = difference - self.values[:, :, other].mean(axis=(1, 2))
+        return difference
 
     def facets(self) -> dict[str, Facet]:
         """Attributes within keys, templates, and words within the list of a group."""
@@ -164,7 +170,7 @@ class Scores:
     def gain(self, attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
         """The gain from the kept attributes, templates and words (masks)."""
         along = np.zeros(len(self.axis))
-        along[attributes] = self.weights(self.axis[attributes])
+        along[attributes] = self.weights(attributes)
         first = words & (self.poles == 1)
         other = words & (self.poles == -1)
         between = first / first.sum() - other / max(other.sum(), 1)
@@ -181,219 +187,183 @@ class Scores:
         return jackknife_crossed(amount, list(facets.values()))
 
 
-def gain_headline(
-    target_scores: Scores,
-    placebos: Scores | None = None,
-    rival: Scores | None = None,
-    figure: str = GAIN,
-) -> HeadlineTest:
+def _traits(
+    rows: pd.DataFrame, units: Sequence[str], groups: Sequence[str], value: str
+) -> Floats | None:
+    """[units, numbers] the rows of pole 0 of some groups; None where there are none of every unit."""
+    is_trait = (rows["pole"] == 0) & rows["group"].isin(groups)
+    wide = rows[is_trait].pivot(index="unit", columns=["group", "word"], values=value)
+    wide = wide.reindex(list(units)).dropna(axis=1).sort_index(axis=1)
+    return wide.to_numpy(dtype=np.float64) if wide.shape[1] else None
+
+
+NO_NULL_OF_KEYS = (
+    "its two keys are the first way in which words are alike, so no randomisation tells them apart"
+)
+NO_LIKENESS = "no reference set was asked that tells how alike its attributes are"
+"""Why a gain has no null."""
+
+
+def gain_headline(scores: Scores, figure: str = GAIN, bound: float | None = None) -> HeadlineTest:
     """The gain of the first group's words over the other's: nats (`exp` of it is a factor), or
     points of shares.
 
-    Args:
-        target_scores: Scores of the set on the model.
-        placebos: Scores with placebo nouns in place of targets, for some attributes of the set;
-            None where none were asked. For shares, a placebo list is a pair of lists.
-        rival: Scores of keyed attributes off the construct, if asked: an effect has to be
-            significantly larger.
-        figure: `GAIN`, or `SHARE_GAIN` where scores are shares of choices.
-
+    `figure`: of `BOUND`; `bound`: X of `below X`, by default as there.
     Source: docs/formulas.md; the criterion as in section 4 of PMPO.
     """
-    smallest, facets = SMALLEST[figure], target_scores.facets()
+    bound = BOUND[figure] if bound is None else bound
+    facets = scores.facets()
+    if len(scores.lists) == 1:  # a single word is fixed
+        del facets["words"]
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    few = _too_few(target_scores, facets)
+    few = _too_few(scores, facets)
     if few:
-        return HeadlineTest(figure, UNIT, levels, None, smallest, lacking=few)
-    effect, placebo = target_scores.gain_over(facets), None
-    if placebos is not None:
-        pairs = len(set(target_scores.lists)) * target_scores.sides
-        placebo = placebo_lists(
-            placebos.values, target_scores.weights(placebos.axis), placebos.lists, pairs
-        )
-    headline = build_headline_test(
+        return HeadlineTest(figure, UNIT, levels, None, bound, no_verdict=few)
+    effect = scores.gain_over(facets)
+    headline = HeadlineTest(
         figure,
         UNIT,
         levels,
-        effect,
-        effect.p(),
-        placebo,
-        smallest,
-        _why_no_verdict(target_scores, placebo),
+        effect.interval(),
+        bound,
+        no_null=NO_NULL_OF_KEYS if scores.keyed else NO_LIKENESS,
+        no_verdict=_why_no_verdict(scores),
+        detects=finite_or_none(effect.detectable()),
     )
-    return headline if rival is None else _beside_rival(headline, target_scores, rival)
+    test = randomise_axis(scores)
+    if test is None:
+        return headline
+    over_rest = {name: facet for name, facet in facets.items() if name != UNIT}
+    half = scores.gain_over(over_rest).interval().high - effect.value if over_rest else 0.0
+    return replace(
+        headline,
+        effect=add_half_width(interval_of_axis(scores), half),
+        no_null=None,
+        p=test.p,
+        null=test.null,
+        detects=detectable_gain(scores, half),
+    )
 
 
-def gain_of(
-    real: pd.DataFrame, nouns: pd.DataFrame, rivals: pd.DataFrame | None = None, figure: str = GAIN
-) -> HeadlineTest:
-    """`gain` of rows by `schemas.HEADLINES`: of targets, of nouns by placebo list, of
-    targets with rivals.
+RANDOMISATIONS = 9999
 
-    For shares, words are pairs, and `group` of nouns names the two placebo lists that they come
-    from.
+
+def randomise_axis(scores: Scores, n: int = RANDOMISATIONS) -> RandomisationTest | None:
+    """The test of the differences along the criterion, randomised spectrally; None without
+    likeness, and for keys.
     """
-    placebos = None if nouns.empty else Scores.from_rows(nouns)
-    rival = None if rivals is None or rivals.empty else Scores.from_rows(rivals)
-    return gain_headline(Scores.from_rows(real), placebos, rival, figure)
+    if scores.keyed or scores.likeness is None or len(scores.axis) < FEWEST_UNITS:
+        return None
+    return randomise_criterion(
+        scores.differences,
+        logit_positions(scores.axis),
+        likeness_basis(scores.likeness),
+        scores.covariates,
+        n=n,
+        units=UNIT,
+    )
 
 
-def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> HeadlineTest:
-    """A gain without placebo, since it does not depend on the words for the groups, or no word was
-    filled in.
+def interval_of_axis(scores: Scores) -> Interval:
+    """The gain with the gains that the spectral randomisation does not reject: over attributes."""
+    assert scores.likeness is not None
+    positions, basis = logit_positions(scores.axis), likeness_basis(scores.likeness)
+    return invert_spectral_randomisation(
+        scores.differences, positions, basis, scores.covariates, n=RANDOMISATIONS
+    )
 
-    Args:
-        figure: `WRITTEN_GAIN` or `UNANSWERED`.
-        rows: Percentage points, by `schemas.HEADLINES`; a single word is taken as fixed.
-        smallest: Smallest gain of interest, by default as in `SMALLEST`.
+
+def detectable_gain(scores: Scores, half: float) -> float:
+    """The gain that is detected in 8 of 10 studies like this one; `half`: half the interval over
+    other facets.
     """
-    if smallest is None:
-        smallest = SMALLEST[figure]
-    scores = Scores.from_rows(rows)
-    levels, facets = {UNIT: len(scores.axis)}, scores.facets()
-    if len(scores.lists) == 1:
-        del facets["words"]
-    few = _too_few(scores, facets)
-    if few:
-        return HeadlineTest(figure, UNIT, levels, None, smallest, lacking=few)
-    effect = scores.gain_over(facets)
-    p, whole = effect.p(), effect.interval()
-    p_values = PValues(effect=p, none=effect.p_within(smallest), unspecific=1.0)
-    headline = HeadlineTest(figure, UNIT, levels, whole, smallest, p, p=p_values)
-    return replace(headline, specific=whole, detectable=finite_or_none(effect.detectable()))
+    assert scores.likeness is not None
+    positions, basis = logit_positions(scores.axis), likeness_basis(scores.likeness)
+    return detectable_slope(scores.differences, positions, basis, scores.covariates, half)
 
 
-def _beside_rival(headline: HeadlineTest, target_scores: Scores, rival: Scores) -> HeadlineTest:
-    """The gain with a stricter test: attributes off the construct, keyed alike, have to gain
-    significantly less.
-    """
-    n, facets = len(target_scores.axis), target_scores.facets()
-    # same words; without `groups` in the plan, poles of rivals may be swapped
-    rival = replace(rival, poles=target_scores.poles)
-    own_keys = [f"own {key}" for key in target_scores.axis]
+def gain_beyond_rivals(scores: Scores, rival: Scores, level: float) -> Figure:
+    """How much more keyed attributes of the construct gain than rivals off it, keyed alike."""
+    n, facets = len(scores.axis), scores.facets()
+    # without `groups` in the plan, poles of rivals may be swapped
+    rival = replace(rival, poles=scores.poles)
+    keys = [f"of the construct {key}" for key in scores.axis]
     rival_keys = [f"rival {key}" for key in rival.axis]
-    facets["attributes"] = Facet([*own_keys, *rival_keys])
+    facets["attributes"] = Facet([*keys, *rival_keys])
 
     def beyond(attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
-        own_gain = target_scores.gain(attributes[:n], templates, words)
-        return own_gain - rival.gain(attributes[n:], templates, words)
+        of_construct = scores.gain(attributes[:n], templates, words)
+        return of_construct - rival.gain(attributes[n:], templates, words)
 
-    rest = jackknife_crossed(beyond, list(facets.values()))
-    effect = headline.effect
-    assert effect is not None
-    interval = rest.interval()
-    low = f"{round_significant(interval.low):.2g}"
-    high = f"{round_significant(interval.high):.2g}"
-    rival_gain = effect.value - rest.value
-    note = f"Rival words gain {rival_gain:.2g}; beyond them it is [{low}, {high}]."
-    if headline.p is None:
-        return replace(headline, note=note)
-    p = rest.p() if rest.value * effect.value > 0 else 1.0
-    p_values = replace(headline.p, effect=max(headline.p.effect, p))
-    return replace(headline, p=p_values, note=note)
+    interval = jackknife_crossed(beyond, list(facets.values())).interval(level)
+    return Figure(BEYOND_RIVALS, interval.value, n, UNIT, interval.low, interval.high)
 
 
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
-    """How much larger the gain of one model is than that of another, at equal sharpness, in nats.
+BEYOND_RIVALS = "gain_beyond_rivals"
 
-    A more confident model gives every list, placebos too, a larger gain; so each model's scores are
-    divided by how far attributes lie apart in sentences with placebo nouns, and multiplied by the
-    mean of both. The jackknife leaves an attribute, template, word or placebo list out of both
-    models at once, since its effect on them is shared.
+
+def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
+    """How much larger the gain of one model is than that of another, over what both were asked.
+
+    In nats a more confident model gains more with any words, so `detected` must hold twice: for the
+    scores, and for scores that are divided by the model's sharpness (how far attributes lie apart
+    with nouns of the reference set) and multiplied by the mean of both. The p is the larger one.
+    The likeness of attributes is that of both models.
 
     `first` and `second`: rows of one set on two models, by `schemas.HEADLINES`; what one lacks is
-    left out. `smallest`: smallest difference of interest, nats.
-
+    left out. `bound`: X of `below X`, in the unit of the figure.
     Source: docs/formulas.md.
     """
     key = ["unit", "at", "word", "group", "pole", "axis_position"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
-    real = both[both["pole"] != 0]
-    nouns = both[both["pole"] == 0]
     figure = str(first["figure"].iloc[0]) if len(first) else GAIN
-    if figure in (WRITTEN_GAIN, UNANSWERED) and len(real):
-        differences = real["value_first"] - real["value_second"]
-        return gain_alone(figure, real.assign(value=differences), smallest)
-    if real.empty or nouns.empty:
-        lacking = "no sentence that both were asked" if real.empty else "no placebo"
-        return HeadlineTest(figure, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
-    if figure == SHARE_GAIN:  # shares of two models are on one scale
-        real, nouns = (
-            rows.assign(value=rows["value_first"] - rows["value_second"]) for rows in (real, nouns)
-        )
-        return replace(gain_of(real, nouns, figure=SHARE_GAIN), smallest=smallest)
-    models = [
-        (Scores.from_rows(real, side), Scores.from_rows(nouns, side))
-        for side in ("value_first", "value_second")
-    ]
-    (first_target_scores, first_noun_scores), (_, second_noun_scores) = models
-    members = Facet(first_noun_scores.lists).members()
-    facets = {**first_target_scores.facets(), "placebo lists": Facet.from_levels(len(members))}
-    levels = {name: len(facet.lists) for name, facet in facets.items()}
-    few = _too_few(first_target_scores, facets)
-    if few:
-        return HeadlineTest(GAIN, UNIT, levels, None, smallest, lacking=few)
-    with_nouns = np.isin(first_target_scores.units, first_noun_scores.units)
-
-    def sharpness(
-        scores: Floats, attributes: UnitMask, templates: UnitMask, noun_lists: UnitMask
-    ) -> float:
-        """SD over attributes of the mean score of a placebo list, averaged over lists, for one
-        model.
-        """
-        means = scores[attributes[with_nouns]][:, templates].mean(axis=1)
-        by_list = [
-            means[:, noun_columns].mean(axis=1) for noun_columns in compress(members, noun_lists)
-        ]
-        return float(np.column_stack(by_list).std(axis=0, ddof=1).mean())
-
-    sizes = (*first_target_scores.values.shape[:2], len(members))
-    every = [np.ones(n, dtype=np.bool_) for n in sizes]
-    sharp = [sharpness(noun_scores.values, *every) for _, noun_scores in models]
-    mean_sharpness = sum(sharp) / 2
-
-    def difference(
-        attributes: UnitMask, templates: UnitMask, words: UnitMask, noun_lists: UnitMask
-    ) -> float:
-        """Gain of the first model minus that of the second, at the mean of their sharpness."""
-        a, b = (
-            target_scores.gain(attributes, templates, words)
-            / sharpness(noun_scores.values, attributes, templates, noun_lists)
-            for target_scores, noun_scores in models
-        )
-        return mean_sharpness * (a - b)
-
-    effect = jackknife_crossed(difference, list(facets.values()))
-    scaled_first = first_noun_scores.values / sharp[0]
-    scaled_second = second_noun_scores.values / sharp[1]
-    weights = first_target_scores.weights(first_target_scores.axis[with_nouns])
-    placebo = placebo_lists(
-        mean_sharpness * (scaled_first - scaled_second),
-        weights,
-        first_noun_scores.lists,
-        len(set(first_target_scores.lists)),
-    )
-    return build_headline_test(
-        GAIN,
-        UNIT,
-        levels,
-        effect,
-        effect.p(),
-        placebo,
-        smallest,
-        _why_no_verdict(first_target_scores, placebo),
-    )
+    if (both["pole"] == 0).all():
+        lacking = "no sentence that both were asked"
+        return HeadlineTest(figure, UNIT, {UNIT: 0}, None, bound, no_verdict=lacking)
+    left, right = (Scores.from_rows(both, side) for side in ("value_first", "value_second"))
+    likeness = _likeness_of_both(left, right)
+    raw = replace(left, values=left.values - right.values, likeness=likeness)
+    headline = gain_headline(raw, figure, bound)
+    if figure != GAIN or headline.p is None:
+        return headline
+    sharpness = [measure_sharpness(scores) for scores in (left, right)]
+    mean_sharpness = sum(sharpness) / 2
+    scaled = mean_sharpness * (left.values / sharpness[0] - right.values / sharpness[1])
+    at_equal = gain_headline(replace(raw, values=scaled), figure, bound)
+    assert at_equal.effect is not None  # as `headline` has one
+    assert at_equal.p is not None
+    holds_zero = at_equal.effect.low <= 0 <= at_equal.effect.high
+    p_at_equal = 1.0 if holds_zero else at_equal.p
+    ends = f"[{at_equal.effect.low:.2g}, {at_equal.effect.high:.2g}]"
+    note = f"At equal sharpness it is {at_equal.effect.value:.2g} {ends}, p {at_equal.p:.2g}."
+    null = f"{headline.null}, raw and at equal sharpness"
+    return replace(headline, p=max(headline.p, p_at_equal), null=null, note=note)
 
 
-DETECTABLE = "detectable"
+def _likeness_of_both(first: Scores, second: Scores) -> Floats | None:
+    """[attributes, numbers] the likeness of attributes to two models, each at its own sharpness."""
+    if first.likeness is None or second.likeness is None:
+        return None
+    parts = [scores.likeness / measure_sharpness(scores) for scores in (first, second)]
+    return np.concatenate(parts, axis=1)
+
+
+def measure_sharpness(scores: Scores) -> float:
+    """SD over attributes of scores with a noun, a root mean square over the nouns of the reference
+    set; nats.
+    """
+    assert scores.likeness is not None
+    return float(np.sqrt(scores.likeness.var(axis=0, ddof=1).mean()))
+
+
+DETECTS = "detects"
 
 
 def detectable_at_common_length(target_scores: Scores) -> float | None:
     """Minimum detectable gain (power .8) with `COMMON_LENGTH` templates like these, nats.
 
-    Variance between placebo lists is ignored, since it is the same for any templates. Sets whose
-    scores all vary little have small values too, so read it with a reliability coefficient. A
-    single word per group is taken as fixed.
+    By its interval alone. Sets whose scores all vary little have small values too, so read it with
+    a reliability coefficient. A single word per group is taken as fixed.
 
     None for a single template, or for too few attributes, such as one alone with its key.
     """
@@ -414,19 +384,6 @@ def _count_fewest_levels(facet: Facet) -> int:
     return min(map(len, facet.members()))
 
 
-def placebo_lists(
-    scores: Floats, weights: Floats, lists: Sequence[str], pairs: int
-) -> PlaceboLists:
-    """Gains of placebo `lists` [words], all of one length, from `scores` [attributes, templates,
-    words].
-    """
-    values = weights @ scores.mean(axis=1)
-    members = [values[levels] for levels in Facet(list(lists)).members()]
-    of_words = float(np.mean([list_gains.var(ddof=1) for list_gains in members]))
-    means = [float(list_gains.mean()) for list_gains in members]
-    return PlaceboLists(means, of_words, len(members[0]), pairs)
-
-
 def _too_few(target_scores: Scores, facets: Mapping[str, Facet]) -> str | None:
     """Why no gain can be computed, in words, or None."""
     if np.ptp(target_scores.axis) == 0 or len(target_scores.axis) < FEWEST_UNITS:
@@ -438,15 +395,10 @@ def _too_few(target_scores: Scores, facets: Mapping[str, Facet]) -> str | None:
     return f"a single level of {single[0]}, so its variation is unknown" if single else None
 
 
-def _why_no_verdict(target_scores: Scores, placebo: PlaceboLists | None) -> str | None:
-    """Why a gain that was computed gets no verdict, in words, or None."""
-    if placebo is None:
-        return "no placebo"
-    n_lists = len(placebo.values) * target_scores.sides
-    if n_lists < FEWEST_PLACEBOS:
-        return f"{n_lists} placebo lists (at least {FEWEST_PLACEBOS} needed)"
-    axis = target_scores.axis
-    if target_scores.keyed:
+def _why_no_verdict(scores: Scores) -> str | None:
+    """Why a gain that was computed is only described, in words, or None."""
+    axis = scores.axis
+    if scores.keyed:
         n_high, n_low = int((axis > 0).sum()), int((axis < 0).sum())
         fewest = min(n_high, n_low)
         least, what = FEWEST_KEYED, "attributes of one key"
@@ -512,33 +464,69 @@ def choice_figures(
     figures: list[tuple[HeadlineTest | Figure, ValidityCheck]] = []
     headlines: list[pd.DataFrame] = []
     read_parts = _choice_parts if choice.TABLE in scores else _writing_parts
+    traits = trait_rows(tables["attributes"])
     for part in read_parts(tables, plan, scores):
         points, left = _percentage_points(part.questions)
         same = all_equal_reason(points.loc[points["framing"] == BARE, "value"], "choices")
         fit = ValidityCheck(failure=same) if same and part.fit.failure is None else part.fit
-        silence = part.questions[part.questions["framing"] == BARE].assign(
-            value=100 * part.questions["unanswered"]
+        targets = points[points["framing"] == BARE]
+        made_of = concat_frames([targets, traits[traits["unit"].isin(targets["unit"])]])
+        headline = _part_gain_headline(part.figure, made_of, left)
+        figures.append((replace(headline, dimensions=part.dimensions), fit))
+        headline_rows = made_of.assign(
+            figure=part.figure,
+            model=model,
+            **part.dimensions,
+            rows=made_of["unit"].map(part.rested_on),
         )
-        of_gain = points[points["framing"] != RIVAL]
-        for figure, figure_rows in (
-            (_part_gain_headline(part, points, left), of_gain),
-            (gain_alone(UNANSWERED, silence), silence),
-        ):
-            figures.append((replace(figure, dimensions=part.dimensions), fit))
-            headline_rows = figure_rows.assign(
-                figure=figure.figure,
-                model=model,
-                **part.dimensions,
-                rows=figure_rows["unit"].map(part.rested_on),
-            )
-            headlines.append(headline_rows.reindex(columns=schemas.HEADLINES.names))
-        for share in _share_figures(part, points, fit, level):
-            figures.append((replace(share, dimensions=part.dimensions), ValidityCheck()))
-    figure_table = pd.DataFrame(as_rows(judge(figures), name, model))
+        headlines.append(headline_rows.reindex(columns=schemas.HEADLINES.names))
+        described = [
+            *_share_figures(part, points, fit, level),
+            *_reply_figures(part, points, level),
+        ]
+        for figure in described:
+            figures.append((replace(figure, dimensions=part.dimensions), ValidityCheck()))
+    figure_table = pd.DataFrame(as_rows(judge_all(figures), name, model))
     return {
         "figures": figure_table.reindex(columns=schemas.FIGURES.names),
         "headlines": concat_frames(headlines),
     }
+
+
+def trait_rows(attributes: pd.DataFrame) -> pd.DataFrame:
+    """Rows of pole 0 behind a headline, from the published `attributes`: letters and log frequency
+    of each, where there is a criterion, and a declared model's likeness.
+    """
+    rows: list[dict[str, object]] = []
+    for row in attributes[attributes["criterion"].notna()].to_dict("records"):
+        unit = {"unit": row["attribute"], "axis_position": row["criterion"], "pole": 0, "at": None}
+        of_word = {**unit, "group": COVARIATES}
+        rows.append({**of_word, "word": "letters", "value": float(len(row["word"]))})
+        if not pd.isna(row["log_frequency"]):
+            rows.append({**of_word, "word": "log_frequency", "value": row["log_frequency"]})
+        likeness = row["likeness"]
+        for place, number in enumerate([] if likeness is None else likeness):
+            component = {**unit, "group": LIKENESS, "word": f"component {place + 1}"}
+            rows.append({**component, "value": float(number)})
+    columns = ["unit", "axis_position", "pole", "at", "group", "word", "value"]
+    return pd.DataFrame(rows, columns=columns).astype({"pole": "int8", "value": float})
+
+
+def _reply_figures(part: "_Part", points: pd.DataFrame, level: float) -> Iterator[Figure]:
+    """The gain of unanswered replies, and how much more the construct gains than rivals."""
+    silence = part.questions[part.questions["framing"] == BARE]
+    silence = silence.assign(value=100 * silence["unanswered"], pole=1)
+    scores = Scores.from_rows(silence)
+    facets = {name: facet for name, facet in scores.facets().items() if len(facet.lists) > 1}
+    if _too_few(scores, facets) is None:
+        interval = scores.gain_over(facets).interval(level)
+        yield Figure(
+            UNANSWERED, interval.value, len(scores.axis), UNIT, interval.low, interval.high
+        )
+    targets, rivals = (points[points["framing"] == framing] for framing in (BARE, RIVAL))
+    if len(targets) and len(rivals):
+        rival_scores = Scores.from_rows(rivals)
+        yield gain_beyond_rivals(Scores.from_rows(targets), rival_scores, level)
 
 
 def _choice_parts(tables: Tables, plan: ProbePlan, scores: Tables) -> Iterator[_Part]:
@@ -547,7 +535,7 @@ def _choice_parts(tables: Tables, plan: ProbePlan, scores: Tables) -> Iterator[_
         choice.choice_shares(choices), on=["id", "framing"]
     )
     answered_questions = answered_questions.rename(columns={"attribute": "unit", "template": "at"})
-    answered_questions["pole"] = (answered_questions["framing"] != PLACEBO).astype("int8")
+    answered_questions["pole"] = np.int8(1)
     probes = tables["probes"]
     scored_probes = probes[~probes["control"]]
     rested_on = row_hashes(scored_probes.filter(READS["probes"]), ["set", "attribute"])
@@ -597,9 +585,9 @@ def _percentage_points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[
     """Share of the first sentence minus a half, `value` in percentage points, signed by keying; and
     what is left out.
 
-    Left out are attributes with more than half of the replies unanswered, and words (of nouns, the
-    whole list) without any choice in some template. Other missing values are imputed: the mean of
-    their template and words, plus the mean deviation of the attribute from such means.
+    Left out are attributes with more than half of the replies unanswered, and words without any
+    choice in some template. Other missing values are imputed: the mean of their template and words,
+    plus the mean deviation of the attribute from such means.
     """
     silent = question_rows[question_rows["framing"] == BARE].groupby("unit")["unanswered"].mean()
     left = sorted(silent.index[silent > MOST_UNANSWERED])
@@ -614,8 +602,7 @@ def _percentage_points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[
         ]
     )
     of_cell = cells.transform("mean")
-    is_placebo = answered_rows["framing"] == PLACEBO
-    words = answered_rows["group"].where(is_placebo, answered_rows["word"])
+    words = answered_rows["word"]
     unknown = sorted(set(words[of_cell.isna()]))
     of_unit = (
         (value - of_cell)
@@ -627,17 +614,11 @@ def _percentage_points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[
     return points[~words.isin(unknown)], [*left, *unknown]
 
 
-def _part_gain_headline(part: _Part, points: pd.DataFrame, left: list[str]) -> HeadlineTest:
-    targets, nouns, rivals = (
-        points[points["framing"] == framing] for framing in (BARE, PLACEBO, RIVAL)
-    )
-    if targets.empty:
+def _part_gain_headline(figure: str, made_of: pd.DataFrame, left: list[str]) -> HeadlineTest:
+    if (made_of["pole"] == 0).all():
         few = "no attribute with at least half of its choices answered"
-        return HeadlineTest(part.figure, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
-    if part.figure == WRITTEN_GAIN:
-        headline = gain_alone(WRITTEN_GAIN, targets)
-    else:
-        headline = gain_of(targets, nouns, rivals, SHARE_GAIN)
+        return HeadlineTest(figure, UNIT, {UNIT: 0}, None, BOUND[figure], no_verdict=few)
+    headline = gain_headline(Scores.from_rows(made_of), figure)
     if left:
         headline = replace(headline, note=f"Left out, mostly unanswered: {', '.join(left)}.")
     return headline

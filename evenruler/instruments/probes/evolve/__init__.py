@@ -200,7 +200,7 @@ def _add_ids_and_checksums(
     return table.assign(id=ids, content_sha256=checksums, framing=BARE)
 
 
-UNUSED = {"agreement", "keys", "placebos", "rivals"}
+UNUSED = {"agreement", "keys", "next_word", "rivals"}
 """Fields of a source that evolution does not use: a change in them starts no new run."""
 
 
@@ -415,7 +415,8 @@ def as_source(
             licence=first.licence or source.licence,
             templates=entries,
         )
-    evolved_source = source.model_copy(update={"sets": sets, "title": f"{source.title}{EVOLVED}"})
+    changes = {"sets": sets, "title": f"{source.title}{EVOLVED}", "next_word": None}
+    evolved_source = source.model_copy(update=changes)
     if run.passed >= evolve.bar:
         return evolved_source
     below = BELOW.format(passed=run.passed, operator=run.evolution.operator, bar=evolve.bar)

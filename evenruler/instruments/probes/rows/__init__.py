@@ -11,16 +11,23 @@ import pyarrow.compute as pc
 
 from evenruler.instruments.controls import load_control_pairs, load_writing_subjects
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_with_sizes
+from evenruler.instruments.methods.next_word import reference_rows
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import Settings
-from evenruler.instruments.probes.declare.plan import ChoicePlan, ProbePlan, WritingPlan
+from evenruler.instruments.probes.declare.plan import (
+    ChoicePlan,
+    NextWordPlan,
+    ProbePlan,
+    WritingPlan,
+)
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import sentence_id
 from evenruler.models.declarations import Catalogue
 from evenruler.tables.frames import table_of
 from evenruler.tables.ids import common_columns, content_sha256, row_id, split_duplicates
 from evenruler.tables.schemas import BARE
-from evenruler.text import ATTRIBUTE, TARGET, fill
+from evenruler.text import ATTRIBUTE, TARGET, fill, slug_of
+from evenruler.text.frequency import log_frequency
 
 __all__ = ["build"]
 
@@ -57,21 +64,19 @@ def _build_plan(name: str, source: ProbeSource, settings: Settings) -> ProbePlan
         "prefixed": settings.prefixed,
         "prefixed_templates": settings.prefixed_templates,
         "prefixed_targets": settings.prefixed_targets,
-        "placebo_attributes": settings.placebo_attributes,
         "reliability": settings.reliability,
         "choice_attributes": settings.choice_attributes,
         "choice_templates": settings.choice_templates,
-        "choice_placebo_templates": settings.choice_placebo_templates,
         "written_prompts": settings.written_prompts,
         "prefixes": source.prefixes.prefixes if source.prefixes else {},
         "placebos": list(source.prefixes.placebo_names) if source.prefixes else [],
-        "placebo_lists": {f"list-{place}": nouns for place, nouns in enumerate(source.placebos, 1)},
         "rivals": source.rivals.keyed if source.rivals else {},
         "groups": list(source.targets),
         "targets": source.targets,
         "agreement": source.agreement.as_planned if source.agreement else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
+        "next_word": _next_word_plan(source) if _asks_next_words(source, settings) else None,
         "choice": _choice_plan(source) if source.in_english else None,
         "written": _writing_plan(source) if source.written and source.in_english else None,
     }
@@ -81,24 +86,20 @@ def _build_plan(name: str, source: ProbeSource, settings: Settings) -> ProbePlan
     return plan
 
 
-def _choice_plan(source: ProbeSource) -> ChoicePlan:
-    """Choices for chat models: targets paired by their place in the two groups, nouns by theirs in
-    two lists.
+def _asks_next_words(source: ProbeSource, settings: Settings) -> bool:
+    return source.next_word is not None and settings.evolve is None
 
-    Two pairs of nouns make two lists of two: longer lists would be too few to estimate their
-    variance.
-    """
-    lists = list(source.placebos)
-    nouns: list[tuple[str, str]] = []
-    for first_list, second_list in zip(lists[::2], lists[1::2], strict=False):
-        nouns += zip(first_list, second_list, strict=True)
+
+def _next_word_plan(source: ProbeSource) -> NextWordPlan:
+    assert source.next_word is not None
+    pairs = [list(pair) for pair in source.next_word.pairs.items()]
+    return {"pairs": pairs, "control": source.next_word.control.name}
+
+
+def _choice_plan(source: ProbeSource) -> ChoicePlan:
+    """Choices for chat models: targets paired by their place in the two groups."""
     targets = zip(*source.targets.values(), strict=False)
-    placebo_pairs = zip(nouns[::2], nouns[1::2], strict=False)
-    return {
-        "pairs": [list(pair) for pair in targets],
-        "placebo_pairs": [[list(first), list(second)] for first, second in placebo_pairs],
-        "known": load_control_pairs(),
-    }
+    return {"pairs": [list(pair) for pair in targets], "known": load_control_pairs()}
 
 
 def _writing_plan(source: ProbeSource) -> WritingPlan:
@@ -123,12 +124,16 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
     )
     templates = list(_template_rows(name, source, settings))
     attributes = list(_attribute_rows(name, source))
-    return {
+    tables = {
         "probes": probes,
         "templates": templates,
         "attributes": attributes,
         "rejected": rejected,
     }
+    if _asks_next_words(source, settings):
+        tables["stems"] = list(_stem_rows(name, source))
+        tables["nouns"] = reference_rows()
+    return tables
 
 
 def _sentence_rows(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
@@ -155,6 +160,26 @@ def _sentence_rows(name: str, source: ProbeSource, settings: Settings) -> Iterat
                 content.append("control")
             checksum = content_sha256(*content)
             yield {**row, "id": sentence_id(name, row, BARE), "content_sha256": checksum}
+
+
+def _stem_rows(name: str, source: ProbeSource) -> Iterator[Row]:
+    """Every sentence that ends before a noun, of attributes on the criterion and of the positive
+    control's words.
+    """
+    settings, criterion = source.next_word, source.published
+    assert settings is not None
+    units: list[tuple[str, str, str, int | None]] = []
+    for slug, word in source.attributes.items():
+        if criterion is not None and criterion.values[slug] is not None:
+            units.append((schemas.ATTRIBUTE_KIND, slug, word, None))
+    for key, words in ((1, settings.control.high), (-1, settings.control.low)):
+        units += [(schemas.CONTROL, slug_of(word), word, key) for word in words]
+    for (sentence, template), (kind, unit, word, key) in product(settings.sentences.items(), units):
+        text = fill(template, {ATTRIBUTE: word}, "agree")
+        identity = {"sentence": sentence, "kind": kind, "unit": unit}
+        sentence_row_id = row_id(family="probes", benchmark=name, **identity)
+        columns = common_columns(sentence_row_id, source, text, key, variant="agree")
+        yield {**columns, **identity, "word": word, "key": key, "text": text}
 
 
 def _template_rows(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
@@ -199,4 +224,6 @@ def _attribute_rows(name: str, source: ProbeSource) -> Iterator[Row]:
             "criterion_label": criterion.label if criterion else None,
             "match": match,
             "key": keyed.get(word),
+            "log_frequency": log_frequency(word, source.language),
+            "likeness": list(criterion.likeness.get(slug, ())) if criterion else [],
         }

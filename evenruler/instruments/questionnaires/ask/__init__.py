@@ -40,12 +40,18 @@ READS: ColumnsByTable = {
         *("id", "premise", "hypothesis", "questionnaire", "item", "twin", "term", "polarity"),
         *("intensifier", "level", "weight", "variant"),
     ),
+    "subjects": (
+        *("id", "premise", "hypothesis", "questionnaire", "item", "sentence", "subject", "form"),
+        *("wording", "control", "keying", "term", "polarity", "intensifier", "word", "level"),
+        *("weight", "begin"),
+    ),
     "terms": ("item", "twin", "word", "term"),
 }
 
 PLANNED: PlanKeys = (
     *(
         "accuracy",
+        "bound",
         "corpora",
         "embedder",
         "judge",
@@ -53,8 +59,9 @@ PLANNED: PlanKeys = (
         "orders",
         "placebos",
         "prefixed",
-        "smallest",
+        "refused",
         "stop_below",
+        "subjects",
     ),
     *("temperature", "three_way", "tools"),
 )
@@ -101,6 +108,7 @@ def _all_requests(
     yield from questions.known_requests(plan, subject)
     yield from _prompt_requests(item_tables, subject)
     yield from _prompt_requests(twins, subject)
+    yield from _subject_requests(questions.subject_rows(tables, plan), subject)
     if OPTIONS in asked_methods(subject):
         yield from options.requests(tables, plan, subject)
     if VERBALISER in asked_methods(subject) and subject.can("entail"):
@@ -123,8 +131,7 @@ def _prompt_requests(
     for method in asked_methods(subject):
         rows = _request_rows(tables["prompts"], method, state)
         if method == SENTENCE and subject.can("loglikelihood"):
-            texts = tables["prompts"]["premise"] + " " + tables["prompts"]["hypothesis"]
-            inputs = {"text": texts.tolist()}
+            inputs = {"text": questions.join_sides(tables["prompts"])}
             yield RequestBatch(
                 "likelihoods", "loglikelihood", rows, inputs, {"every": True}, state=state
             )
@@ -138,6 +145,24 @@ def _prompt_requests(
             )
         if method not in BY_FACTS and subject.can("entail"):
             yield _entailment_request(tables["prompts"], method, state)
+
+
+def _subject_requests(rows: pd.DataFrame, subject: ModelMeta) -> Iterator[RequestBatch]:
+    """The sentences about I and other subjects, by every method but options."""
+    for method in asked_methods(subject):
+        asked_rows = _request_rows(rows, method, None)
+        if method == SENTENCE and subject.can("loglikelihood"):
+            inputs = {"text": questions.join_sides(rows)}
+            yield RequestBatch("likelihoods", "loglikelihood", asked_rows, inputs, {"every": True})
+        elif method in LIKELIHOODS and subject.can("in_place"):
+            yield RequestBatch(
+                "likelihoods",
+                "in_place",
+                without_token_counts(asked_rows),
+                questions.locate_written_words(rows),
+            )
+        if method not in BY_FACTS and subject.can("entail"):
+            yield _entailment_request(rows, method, None)
 
 
 def _entailment_request(
@@ -158,4 +183,4 @@ def _request_rows(prompts: pd.DataFrame, method: str, state: State | None) -> pd
 
 def limited(tables: Tables, plan: QuestionnairePlan, n: int) -> tuple[Tables, QuestionnairePlan]:
     """The tables of n items and their twins, evenly spread over the items' names."""
-    return limit_tables(tables, ("items", "prompts", "terms"), "item", n), plan
+    return limit_tables(tables, ("items", "prompts", "subjects", "terms"), "item", n), plan

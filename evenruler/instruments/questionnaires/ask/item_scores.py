@@ -25,6 +25,7 @@ from evenruler.instruments.questionnaires.ask.questions import (
     adaptation_course,
     prefixed_rows,
     split_by_placebo,
+    subject_rows,
 )
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.shared import licensed_wording
@@ -480,7 +481,7 @@ def scores(
 
     Returns:
         `cells` and `items` as `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same for twins;
-        `prefixed`: items after
+        `subjects`: as `SUBJECT_SCORES`; `prefixed`: items after
             prefixes, named in `framing`; `adapted`: items after epochs, with `STAGE`; `labelled` as
             `LABELLED_PAIRS`; `known`: from `of_facts`, with `model`; `chosen`: how each chat
             question was answered (`options.read`); `by_order`: the mean weight by order of the
@@ -516,8 +517,10 @@ def scores(
     answered = rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
     bare = answered[answered["corpus"] == ""]
     is_unprefixed = bare["id"].isin(tables["prompts"]["id"])
+    sentences = subject_rows(tables, plan)
+    is_of_sentence = bare["id"].isin(sentences["id"])
     item_answers = bare[is_unprefixed & bare["id"].isin(prompts["id"])]
-    prefixed_answers = bare[~is_unprefixed]
+    prefixed_answers = bare[~is_unprefixed & ~is_of_sentence]
     reads = VERBALISER in subject.methods  # it asks a question, which can follow a prefix
     cells = (
         cells_of(prompts, item_answers, scoring)
@@ -551,6 +554,7 @@ def scores(
         "cells": cells,
         "items": item_scores(cells, items) if len(item_answers) else none,
         "twins": twin_scores,
+        "subjects": score_sentences(sentences, bare[is_of_sentence], scoring),
         "prefixed": concat_frames(prefixed),
         "adapted": concat_frames(adapted),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
@@ -560,6 +564,29 @@ def scores(
         "content": content_figures(item_tables, twins, plan, answers),
         "course": adaptation_course(answers, subject.name),
     }
+
+
+def score_sentences(
+    sentences: pd.DataFrame, answers: pd.DataFrame, scoring: Scoring
+) -> pd.DataFrame:
+    """Scores of sentences about I and other subjects, as `schemas.SUBJECT_SCORES`.
+
+    None by a method that does not ask them all; `answers`: a row per measure, as of prompts.
+    """
+    columns = ["item", "sentence", "subject", "form", "wording", "control"]
+    # Numbers of sentences stand where those of twins do.
+    rows = sentences.rename(columns={"sentence": "twin"})
+    items = rows[["questionnaire", "item", "twin", "keying"]].drop_duplicates()
+    scored: list[pd.DataFrame] = []
+    for _, of_method in answers.groupby("method", sort=True):
+        if set(rows["id"]) <= set(of_method["id"]):
+            scored.append(score_items(rows, items.assign(subscale=None), of_method, scoring))
+    if not scored:
+        return _empty_frame(schemas.SUBJECT_SCORES)
+    scores = pd.concat(scored, ignore_index=True).rename(columns={"twin": "sentence"})
+    versions = sentences[columns].drop_duplicates()
+    whole = scores.merge(versions, on=["item", "sentence"], validate="m:1")
+    return whole[schemas.SUBJECT_SCORES.names]
 
 
 def _empty_frame(schema: pa.Schema) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from evenruler.instruments.instrument import (
     Tables,
 )
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
+from evenruler.instruments.questionnaires.declare.sentences import N_OF_I
 from evenruler.instruments.questionnaires.declare.shared import MNLI, lines_of
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
 from evenruler.models.declarations import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE
@@ -88,6 +89,35 @@ def locate_intensifiers(tables: Tables) -> dict[str, list[str]]:
         parts["before"].append(before + sentence[:begin])
         parts["word"].append(sentence[begin:end])
         parts["after"].append(sentence[end:] + after)
+    return parts
+
+
+def subject_rows(tables: Tables, plan: QuestionnairePlan) -> pd.DataFrame:
+    """The sentences about I and the first subjects, as many as the plan asks about; none where it
+    asks about none.
+    """
+    rows = tables["subjects"]
+    n_sentences = N_OF_I + plan["subjects"] if plan["subjects"] else 0
+    return rows[rows["sentence"] <= n_sentences]
+
+
+def join_sides(rows: pd.DataFrame) -> list[str]:
+    """Premise and hypothesis of each row as one text."""
+    texts: list[str] = (rows["premise"] + " " + rows["hypothesis"]).tolist()
+    return texts
+
+
+def locate_written_words(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """For each sentence of `subjects`, the text `before` the intensifier, the `word` itself, and
+    the text `after` it.
+    """
+    parts: dict[str, list[str]] = {"before": [], "word": [], "after": []}
+    places = zip(join_sides(rows), rows["begin"], rows["word"], strict=True)
+    for text, begin, word in places:
+        end = begin + len(word)
+        parts["before"].append(text[:begin])
+        parts["word"].append(text[begin:end])
+        parts["after"].append(text[end:])
     return parts
 
 

@@ -1,6 +1,7 @@
 """Declarations of questionnaires: settings, source, response scale and corpora."""
 
-from itertools import chain, count
+import math
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from evenruler.instruments.instrument import (
     entries_of_profile,
 )
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
+from evenruler.instruments.questionnaires.declare.sentences import refuse_items
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
     OPEN,
@@ -30,20 +32,26 @@ from evenruler.instruments.questionnaires.declare.shared import (
     load_pairs,
 )
 from evenruler.instruments.questionnaires.declare.source import (
-    FEWEST_TWINS,
     QuestionnaireSource,
     ResponseScale,
     load_questionnaire,
     placebo_warnings,
     unlike_in_valence,
 )
+from evenruler.instruments.questionnaires.declare.subjects import Subject, load_subjects
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import Slug, StrictModel, read_yaml
 
 __all__ = ["Settings", "Source", "headings", "load", "takes"]
 
+I_OR_OTHERS = "i_less_others"
+"""The headline: answers about I minus those about other subjects."""
+
 BEYOND = "beyond_twins"
-"""The headline: scores of items minus those of their impersonal twins."""
+"""Answers to items minus those to their impersonal twins; descriptive."""
+
+CONTROL = "all the time against never"
+"""The positive control: what a premise says of how often must move the answer."""
 
 AGREES, ORDER_SHIFT = (
     "acquiescence",
@@ -112,19 +120,28 @@ def headings(plan: QuestionnairePlan) -> list[FigureHeading]:
     return figure_headings
 
 
-SPREAD = 0.7
-"""SD over items of answers beyond twins, in points: .4 to .9 in seven scales on three fits."""
+SPREAD = 0.1
+"""SD over subjects of their mean answers to a scale, in points: of GAD-7 on one fit."""
+
+N_WORDINGS = 3
+"""Sentences about I in an item."""
+
+FEWEST_ALTERNATIVES = 19
+"""Subjects above which the furthest of all has a p below .05."""
 
 
-def minimum_detectable_effect(items: int) -> float:
-    """Minimum detectable points beyond twins at 80 % power, by t over this many items of one
-    model.
+def minimum_detectable_effect(subjects: int, spread: float = SPREAD) -> float:
+    """Points by which I must differ from the mean of the others to be the furthest of all in 8 of
+    10 studies, where subjects vary by `spread`, normally.
+
+    The furthest of n has its 80th percentile where each is within it with p = .8 ** (1 / n).
     """
-    from evenruler.measurement.facets import (
-        Estimate,
-    )  # imports scipy, which only `check` needs here
+    from scipy.special import ndtri  # takes a while to import
 
-    return Estimate(0.0, SPREAD**2 / items, items - 1.0).detectable()
+    nearer = 0.8 ** (1 / subjects)
+    furthest = float(ndtri((1 + nearer) / 2))
+    beyond = float(ndtri(0.8)) / math.sqrt(N_WORDINGS)
+    return spread * (furthest + beyond)
 
 
 MOST = 127
@@ -157,6 +174,8 @@ class Source(QuestionnaireSource):
     """Labelled pairs that measure a model's accuracy in entailment."""
     facts: list[Fact] = Field(default_factory=list)
     """Facts that measure a model's accuracy in the likelihood methods."""
+    subjects: list[Subject] = Field(default_factory=list)
+    """Whom items are asked about besides I."""
 
 
 class Settings(BaseSettings[Source]):
@@ -195,33 +214,30 @@ class Settings(BaseSettings[Source]):
     """Number of orders in which a chat model is shown the words of the scale; two for facts."""
     prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Number of items also asked after prefixes."""
-    smallest: float = Field(default=0.5, gt=0, allow_inf_nan=False)
-    """Smallest relevant effect, in points of the scale: of answers beyond twins, and of moves
-    beyond a control."""
+    bound: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    """What `below` means, in points of the scale: of I less others, and of moves beyond a control.
+    The positive control must reach it."""
+    subjects: BySize[Annotated[int, Field(ge=0)]] = by_size(6, 20, 20)
+    """The most subjects that items are asked about besides I; below 20 nothing is detected."""
     least: int = Field(default=6, ge=2)
-    """Fewest items for a verdict."""
+    """Fewest items for a verdict; below it, none is asked about other subjects."""
     asked: ByProfile[bool] = True
     """Whether the pipeline asks models; if not, it only builds rows, and models are asked when
     measured."""
 
     def detects(self, source: Source, method: str | None = None) -> str | None:
-        """The points beyond twins detectable on one model at 80 % power, and the items that
-        `smallest` would need.
+        """The points between I and others that are detected on one model at 80 % power, in words.
 
-        By t over items with SD `SPREAD`; None where items or twins are too few for a verdict.
+        None where items or subjects are too few for anything to be detected.
         """
-        n_items = len(source.items)
-        if n_items < self.least:
+        n_items = len(source.items) - len(refuse_items(source.items, source.subjects))
+        n_subjects = min(self.subjects, len(source.subjects))
+        if n_items < self.least or n_subjects <= FEWEST_ALTERNATIVES:
             return None
-        if min(len(item.twins) for item in source.items.values()) < FEWEST_TWINS:
-            return None
-        enough = (n for n in count(self.least) if minimum_detectable_effect(n) <= self.smallest)
-        wanted = next(enough)
-        detectable = minimum_detectable_effect(n_items)
+        detected = minimum_detectable_effect(n_subjects)
         return (
-            f"{detectable:.1f} points beyond twins, where items vary by "
-            f"{SPREAD:g}; "
-            f"{self.smallest:g} points would take {wanted} items of {FEWEST_TWINS} twins"
+            f"{detected:.2f} points between I and {n_subjects} others in {n_items} items, where "
+            f"subjects vary by {SPREAD:g}"
         )
 
     def uses(self, source: Source) -> list[ToolUse]:
@@ -255,7 +271,7 @@ class Settings(BaseSettings[Source]):
         few.
         """
         if not source.twins:
-            return ["no item has a twin (`twins`), so no score has a control or a verdict"]
+            return ["no item has a twin (`twins`), so no answer is compared with the impersonal"]
         warnings: list[str] = []
         for slug, item in source.items.items():
             complaints = chain(
@@ -302,7 +318,14 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
         controlled_interventions.add(to)
     pairs = load_pairs(shared / "pairs" / "entailment-pairs.csv")
     facts = load_facts(shared / "pairs" / "facts.csv")
-    shares = {"responses": scale, "corpora": corpora, "pairs": pairs, "facts": facts}
+    subjects = load_subjects(shared / "pairs" / "subjects.csv")
+    shares = {
+        "responses": scale,
+        "corpora": corpora,
+        "pairs": pairs,
+        "facts": facts,
+        "subjects": subjects,
+    }
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 
 

@@ -69,7 +69,7 @@ class ScoringPlan(TypedDict):
     temperature: float
     three_way: bool
     stop_below: bool
-    smallest: float
+    bound: float
     least: int
     embedder: str
 
@@ -82,6 +82,8 @@ class AskingPlan(Plan):
     adapted: int
     """Most items that are asked after adaptation."""
     adapted_pairs: int
+    subjects: int
+    """Most subjects that items are asked about besides I."""
 
 
 class QuestionnairePlan(AskingPlan, ScoringPlan):
@@ -92,4 +94,6 @@ class QuestionnairePlan(AskingPlan, ScoringPlan):
     judge: JudgePlan | None
     placebos: list[str]
     """Framings that are placebos."""
+    refused: dict[str, str]
+    """Items that are asked about I alone, with the reason."""
     corpora: dict[str, CorpusPlan]

@@ -239,7 +239,7 @@ def placebo_warnings(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
     n_twins = len(twins)
     if n_twins < FEWEST_TWINS:
         twin_noun = "twins" if n_twins > 1 else "twin"
-        yield f"{n_twins} {twin_noun} (at least {FEWEST_TWINS} needed): its scale gets no verdict"
+        yield f"{n_twins} {twin_noun} (at least {FEWEST_TWINS} needed): their mean says little"
     for number, twin in enumerate(twins, start=1):
         for polarity, wanted in item.terms.by_polarity.items():
             n_terms = len(twin.terms.by_polarity[polarity])

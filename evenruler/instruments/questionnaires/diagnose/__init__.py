@@ -7,8 +7,9 @@ import pandas as pd
 from evenruler.instruments.instrument import Evidence, ModelMeta, Record, SchemasByTable, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
-from evenruler.instruments.questionnaires.declare import BEYOND
+from evenruler.instruments.questionnaires.declare import I_OR_OTHERS
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
+from evenruler.instruments.questionnaires.declare.subjects import FIRST_PERSON
 from evenruler.instruments.questionnaires.diagnose import population
 from evenruler.instruments.questionnaires.diagnose.figures import (
     model_figures,
@@ -46,6 +47,7 @@ TABLES: SchemasByTable = {
     "population": schemas.POPULATION,
     "quality": schemas.QUALITY,
     "scales": schemas.SCALE_SCORES,
+    "subjects": schemas.SUBJECT_SCORES,
     "trajectories": schemas.TRAJECTORIES,
     "twins": schemas.ITEM_SCORES,
 }
@@ -90,7 +92,8 @@ def figures(
         "figures": pd.DataFrame(rows, columns=schemas.FIGURES.names),
         "trajectories": on_the_way,
         "changes": intervention_changes(on_the_way, plan),
-        "headlines": _made_of(items, twins, tables["prompts"]),
+        "headlines": _made_of(scores["subjects"], tables),
+        "subjects": scores["subjects"],
         **for_all,
     }
 
@@ -154,19 +157,20 @@ def _corpus_change_rows(name: str, trajectories: pd.DataFrame, level: float) -> 
         yield from as_rows(change_figures, name, model, method=population.method_dimension(method))
 
 
-def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """The rows behind `BEYOND`, in points: answers to every item (`pole` 1) and to each of its
-    twins (`pole` 0).
+def _made_of(scores: pd.DataFrame, tables: Tables) -> pd.DataFrame:
+    """The rows behind `I_OR_OTHERS`, in points: answers to every item about I (`pole` 1), by
+    wording, and about each other subject (`pole` 0).
     """
-    rows = row_hashes(prompts.filter(READS["prompts"]), ["item"])
-    n_intensifiers = prompts["intensifier"].nunique()
-    headline_frames = [pd.DataFrame(columns=schemas.HEADLINES.names)]
-    for pole, scores in ((1, items), (0, twins)):
-        method = scores["method"].map(population.method_dimension)
-        headline_rows = scores[["model"]].assign(figure=BEYOND, method=method, pole=pole)
-        headline_rows["unit"] = scores["item"]
-        headline_rows["rows"] = scores["item"].map(rows)
-        headline_rows["at"] = scores["twin"].astype("str")
-        headline_rows["value"] = scores["score"] * n_intensifiers
-        headline_frames.append(headline_rows.reindex(columns=schemas.HEADLINES.names))
-    return concat_frames(headline_frames)
+    sentences = tables["subjects"]
+    rows = row_hashes(sentences.filter(READS["subjects"]), ["item"])
+    n_intensifiers = tables["prompts"]["intensifier"].nunique()
+    uncontrolled = scores[scores["control"].isna()]
+    is_own = uncontrolled["subject"] == FIRST_PERSON
+    method = uncontrolled["method"].map(population.method_dimension)
+    headline_rows = uncontrolled[["model"]].assign(figure=I_OR_OTHERS, method=method)
+    headline_rows["pole"] = is_own.astype("int8")
+    headline_rows["unit"] = uncontrolled["item"]
+    headline_rows["rows"] = uncontrolled["item"].map(rows)
+    headline_rows["at"] = uncontrolled["wording"].where(is_own, uncontrolled["subject"])
+    headline_rows["value"] = uncontrolled["score"] * n_intensifiers
+    return headline_rows.reindex(columns=schemas.HEADLINES.names)

@@ -1,5 +1,5 @@
-"""Headline figures with verdicts: a model's answers beyond twins, over all fits, and how far
-corpora move them.
+"""Headline figures with verdicts: how a model answers about I and about others, over all fits, and
+how far corpora move its answers.
 
 The latter compares adaptation to a corpus with adaptation to its control (EMPALC, section 3.3.5).
 """
@@ -15,9 +15,17 @@ from numpy.typing import ArrayLike
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.ask.item_scores import MODEL
 from evenruler.instruments.questionnaires.ask.questions import STAGE
-from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED
+from evenruler.instruments.questionnaires.declare import (
+    BEYOND,
+    CHANGED,
+    CONTROL,
+    I_OR_OTHERS,
+    MOVED,
+    minimum_detectable_effect,
+)
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
-from evenruler.instruments.questionnaires.declare.source import FEWEST_TWINS
+from evenruler.instruments.questionnaires.declare.sentences import ALL_THE_TIME
+from evenruler.instruments.questionnaires.declare.subjects import FIRST_PERSON
 from evenruler.instruments.questionnaires.diagnose.population import (
     check_accuracy_validity,
     interval_of,
@@ -27,24 +35,30 @@ from evenruler.instruments.questionnaires.diagnose.population import (
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
 from evenruler.measurement.estimates import jackknife_figure
-from evenruler.measurement.facets import (
-    Estimate,
-    Facet,
-    PairedPlacebos,
-    jackknife_crossed,
-    sum_estimates,
+from evenruler.measurement.facets import Estimate, Facet, jackknife_crossed, sum_estimates
+from evenruler.measurement.figures import Row, as_rows, finite_or_none
+from evenruler.measurement.inputs import Floats, constant_columns, wilson
+from evenruler.measurement.nonresponse import mark_by_validity
+from evenruler.measurement.randomisation import (
+    FEWEST_ALTERNATIVES,
+    randomise_within_items,
+    rank_test,
 )
-from evenruler.measurement.figures import UNTOLD, Row, as_rows, finite_or_none
-from evenruler.measurement.inputs import Floats, constant_columns
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
-from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, assertion_p_values, judge
+from evenruler.measurement.verdicts import (
+    HeadlineTest,
+    PositiveControl,
+    ReferenceComparison,
+    ValidityCheck,
+    judge_all,
+)
 from evenruler.models.declarations import BY_FACTS, OPTIONS
 from evenruler.models.questions import LABELS
 
 FITS = "fits"
 
-FEWEST_FITS = FEWEST_UNITS
-"""Fewest fits for a verdict."""
+FEWEST_FITS = 6
+"""Fewest fits for a verdict: of 2**6 ways to give them signs, two are as far as all alike."""
 
 
 @dataclass(frozen=True)
@@ -130,69 +144,60 @@ def corpus_change_figures(trajectories: pd.DataFrame, level: float) -> Iterator[
 
 
 def intervention_headlines(
-    changes: pd.DataFrame, course: pd.DataFrame, plan: QuestionnairePlan, method: str, level: float
+    changes: pd.DataFrame,
+    course: pd.DataFrame,
+    plan: QuestionnairePlan,
+    method: str,
+    level: float,
+    control: PositiveControl | None = None,
 ) -> Iterator[tuple[HeadlineTest, ValidityCheck]]:
     """How much more an intervention moves one model than its control does, in points.
 
-    Corpora are fixed, fits are random. `changes` and `course` of the model, as `schemas`. Unfit
-    where the adapted model's accuracy no longer exceeds the threshold.
+    Corpora are fixed, fits are random. `changes` and `course` of the model, as `schemas`;
+    `control`: the model's, before it was adapted. Unfit where the adapted model's accuracy no
+    longer exceeds the threshold.
     """
     for pair in pairs_of(plan):
         pair_changes = changes[changes["corpus"] == pair.corpus]
-        before, after, after_control = (
-            pair_changes[side].to_numpy(dtype=np.float64)
-            for side in ("before", "after", "after_control")
-        )
+        differences = pair_changes["difference"].to_numpy(dtype=np.float64)
         forgot = None
         # With fewer fits the course is shown without a verdict.
         if method not in BY_FACTS and len(pair_changes) >= FEWEST_FITS:
             corpora = [pair.corpus, pair.control]
             forgot = _accuracy_lost(course, corpora, plan["accuracy"]["threshold"], level)
-        figure = beside_control(after - before, after_control - before, plan["smallest"])
-        corpus_figure = replace(figure, dimensions={"corpus": pair.corpus})
+        figure = beside_control(differences, plan["bound"])
+        corpus_figure = replace(figure, control=control, dimensions={"corpus": pair.corpus})
         yield corpus_figure, ValidityCheck(failure=forgot)
 
 
-def beside_control(corpus_changes: Floats, control: Floats, smallest: float) -> HeadlineTest:
-    """Compare changes of fits to a corpus, [fits] in points, with those of the same fits to its
-    control.
+def beside_control(differences: Floats, bound: float) -> HeadlineTest:
+    """How far a corpus moves answers beyond its control; `differences`: [fits] in points, of the
+    same fits to either.
 
-    Null: t of the change with the corpus, since sign flips of five fits give no p below .0625.
+    Which of a fit's two corpora is the control is randomised: whole fits, since a fit moves all of
+    its items together. The interval is t over fits.
     """
-    n = len(corpus_changes)
-    differences = corpus_changes - control
-    levels = {FITS: n}
+    n = len(differences)
+    facets = {FITS: n}
     if not n:
         uncontrolled = "no corpus that is its control"
-        return HeadlineTest(MOVED, FITS, levels, None, smallest, lacking=uncontrolled)
-    placebo = float(control.mean())
-    lacking = None
+        return HeadlineTest(MOVED, FITS, facets, None, bound, no_verdict=uncontrolled)
+    few = f"{n} {'fit' if n == 1 else FITS} (at least {FEWEST_FITS} needed)"
+    if n == 1:
+        value = Interval(float(differences[0]), nan, nan)
+        return HeadlineTest(MOVED, FITS, facets, value, bound, no_verdict=few)
+    effect = _over_fits(differences)
     if n < FEWEST_FITS:
-        counted = "1 fit" if n == 1 else f"{n} fits"
-        lacking = f"{counted} (at least {FEWEST_FITS} needed)"
-    elif constant_columns(differences[:, None]).any():
-        lacking = "fits without variation"
-    if lacking:
-        p_null = _over_fits(corpus_changes).p() if n > 1 else 1.0
-        bare = Interval(float(differences.mean()), nan, nan)
-        return HeadlineTest(MOVED, FITS, levels, bare, smallest, p_null, placebo, lacking=lacking)
-    effect = _over_fits(corpus_changes)
-    comparison = PairedPlacebos(
-        placebo, _over_fits(differences), _over_fits(corpus_changes / 2 - control)
-    )
-    specific = comparison.difference
-    interval = specific.interval()
+        return HeadlineTest(MOVED, FITS, facets, effect.interval(), bound, no_verdict=few)
     return HeadlineTest(
         MOVED,
         FITS,
-        levels,
-        effect=interval,
-        smallest=smallest,
-        p_null=effect.p(),
-        placebo=placebo,
-        specific=interval,
-        detectable=specific.detectable(),
-        p=assertion_p_values(effect, effect.p(), comparison, smallest),
+        facets,
+        effect.interval(),
+        bound,
+        p=sign_flips(differences, 0),
+        null=f"which of a fit's corpora is the control, randomised over {n} fits",
+        detects=effect.detectable(),
     )
 
 
@@ -233,7 +238,7 @@ def _accuracy_lost(
 
 
 UNIT = "items"
-"""Items, with their twins, are a random facet; fits are another."""
+"""The scale: items are fixed, and so are fits."""
 
 Judged = tuple[Mapping[str, str | None], HeadlineTest | Figure, ValidityCheck]
 """The model and the dimensions of its label, figure, and validity."""
@@ -256,16 +261,14 @@ def judge_headlines(records: Sequence[Record[QuestionnairePlan]], level: float) 
     rows: list[Row] = []
     for (questionnaire, _), fits in groups.items():
         judged = list(_of_group(list(fits.values()), level))
-        figures = judge([(figure, validity) for _, figure, validity in judged])
+        figures = judge_all([(figure, validity) for _, figure, validity in judged])
         for (label_columns, *_), figure in zip(judged, figures, strict=True):
             rows += as_rows([figure], questionnaire, **label_columns)
     return rows
 
 
 def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterator[Judged]:
-    """Headlines by method: answers beyond twins of all fits together, and moves by corpora of each
-    fit.
-    """
+    """Figures by method: of all fits together, and moves by corpora of each fit."""
     by_name = {record.subject.name: record for record in fits}
     n_fits = str(len(by_name)) if len(by_name) > 1 else None
     threshold = fits[0].plan["accuracy"]["threshold"]
@@ -289,43 +292,154 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
             counted = [
                 name for name in answered if checks[name][method].failure is None
             ] or answered
-            figure, item_figures = _method_headline([by_name[name] for name in counted], method)
             fit = checks[counted[0]][method]
-            unread = _unread_items_note(fits[0]) if figure.lacking and method == OPTIONS else ""
-            yield label_columns, _explain_lacking(figure, unread, fit.doubt), fit
-            for item_figure in item_figures:
-                yield label_columns, item_figure, ValidityCheck()
+            records = [by_name[name] for name in counted]
+            yield label_columns, i_or_others_of_fits(records, method), fit
+            for figure in _descriptive_figures(records, method, fit, level):
+                yield label_columns, figure, ValidityCheck()
         # Asked, but no item was fully answered.
         elif method == OPTIONS and len(fits[0].diagnosis["chosen"]):
-            figure = _unanswered_headline(fits[0].plan["smallest"])
+            figure = _unasked(fits[0], len(by_name), "no completely answered item")
             yield label_columns, figure, checks[fits[0].subject.name][method]
     for name, record in by_name.items():
         yield from _moves_by_corpora(record, checks[name], level)
 
 
-def _explain_lacking(figure: HeadlineTest, unread: str, doubt: str | None) -> HeadlineTest:
-    """A headline; where it lacks something, with what could not be read, and with the doubt about
-    its method, which its reason would hide otherwise.
+def i_or_others_of_fits(fits: Sequence[Record[QuestionnairePlan]], method: str) -> HeadlineTest:
+    """The headline of fits by one method; without a verdict where other subjects were not asked
+    about.
     """
-    if not figure.lacking:
-        return figure
-    note = figure.note
-    if doubt:
-        note = f"{UNTOLD}: {doubt}."
-        if figure.note:
-            note = f"{note} {figure.note}"
-    return replace(figure, lacking=f"{figure.lacking}{unread}", note=note)
-
-
-def _unanswered_headline(smallest: float) -> HeadlineTest:
-    return HeadlineTest(
-        BEYOND,
-        UNIT,
-        levels={UNIT: 0, "twins": 0, "fits": 1},
-        effect=None,
-        smallest=smallest,
-        lacking="no completely answered item",
+    plan = fits[0].plan
+    answers = sentence_answers(fits, method)
+    if answers.empty:
+        return _unasked(fits[0], len(fits), _unasked_reason(fits[0], method))
+    own, others = _tables_by_subject(answers)
+    figure = compare_with_others(
+        own.to_numpy(), others.to_numpy(), len(fits), plan["bound"], plan["least"]
     )
+    note = influential_items_note(figure, own.index.tolist(), own.to_numpy(), others.to_numpy())
+    return replace(figure, control=positive_control(answers), note=note)
+
+
+def _unasked(record: Record[QuestionnairePlan], fits: int, reason: str) -> HeadlineTest:
+    facets = {UNIT: 0, "wordings": 0, "subjects": 0, FITS: fits}
+    bound = record.plan["bound"]
+    return HeadlineTest(I_OR_OTHERS, UNIT, facets, effect=None, bound=bound, no_verdict=reason)
+
+
+def _unasked_reason(record: Record[QuestionnairePlan], method: str) -> str:
+    """Why a model was not asked about other subjects than I."""
+    if method == OPTIONS:
+        return "chats are not asked about other subjects than I"
+    prompts = record.tables["prompts"]
+    refused = record.plan["refused"]
+    n_items = prompts["item"].nunique()
+    n_suited = len(set(prompts["item"]) - set(refused))
+    least = record.plan["least"]
+    if refused and n_suited < least:
+        return f"{n_suited} of {n_items} items are about I (at least {least} needed)"
+    return "it was not asked about other subjects than I"
+
+
+def sentence_answers(fits: Sequence[Record[QuestionnairePlan]], method: str) -> pd.DataFrame:
+    """Answers in points to every sentence about I and others: means over fits, of sentences that
+    all fits have. Columns as `schemas.SUBJECT_SCORES`, without those of models, and `answer`.
+    """
+    intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
+    parts: list[pd.DataFrame] = []
+    for record in fits:
+        scores = record.diagnosis["subjects"]
+        parts.append(scores[scores["method"] == method])
+    whole = pd.concat(parts, ignore_index=True)
+    whole = whole.assign(control=whole["control"].fillna(""), answer=whole["score"] * intensifiers)
+    key = ["item", "sentence", "subject", "form", "wording", "control", "keying"]
+    by_sentence = whole.groupby(key, sort=True)["answer"].agg(["mean", "size"]).reset_index()
+    in_all = by_sentence[by_sentence["size"] == len(fits)]
+    return in_all.rename(columns={"mean": "answer"}).drop(columns="size")
+
+
+def _tables_by_subject(answers: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Answers about I, [items, wordings], and about others, [items, subjects]."""
+    uncontrolled = answers[answers["control"] == ""]
+    is_own = uncontrolled["subject"] == FIRST_PERSON
+    own = uncontrolled[is_own].pivot(index="item", columns="wording", values="answer")
+    others = uncontrolled[~is_own].pivot(index="item", columns="subject", values="answer")
+    return own, others.loc[own.index]
+
+
+def positive_control(answers: pd.DataFrame) -> PositiveControl:
+    """How far "all the time" in the premise of source terms, and "never" in that of inverse terms,
+    moves the answer from the reverse; items fixed.
+
+    `answers`: of `sentence_answers`. Source: spec/controls.md, section 3.
+    """
+    controlled = answers[answers["control"] != ""]
+    # What is said is said of the source terms, whichever way the item is keyed.
+    points = controlled["answer"] * controlled["keying"]
+    controlled = controlled.assign(points=points)
+    is_always = controlled["control"] == ALL_THE_TIME
+    always, never = (
+        controlled[chosen].pivot(index="item", columns="wording", values="points").to_numpy()
+        for chosen in (is_always, ~is_always)
+    )
+    estimate, test = randomise_within_items(always, never)
+    return PositiveControl(CONTROL, estimate.interval(), test.p)
+
+
+def compare_with_others(
+    own: Floats, others: Floats, fits: int, bound: float, least: int
+) -> HeadlineTest:
+    """I less others, in points: what a model answers about I beyond the mean of other subjects.
+
+    Subjects and wordings are random; items and fits are fixed. The null is that I is one of the
+    subjects, so its p is a rank among them: answers about one subject are alike over items, and
+    labels that are randomised within items would take any subject for another kind of one
+    (docs/questionnaires.md).
+
+    `own`: [items, wordings]; `others`: [items, subjects]; `least`: fewest items for a verdict.
+    """
+    items, wordings = own.shape
+    subjects = others.shape[1]
+    facets = {UNIT: items, "wordings": wordings, "subjects": subjects, FITS: fits}
+    by_wording, by_subject = own.mean(axis=0), others.mean(axis=0)
+    effect = sum_estimates(
+        float(by_wording.mean() - by_subject.mean()),
+        [_variance_of_mean(by_wording), _variance_of_mean(by_subject)],
+    )
+    rank = rank_test(float(by_wording.mean()), by_subject)
+    share = rank.less_far / subjects
+    low, high = wilson(share, subjects)
+    figure = HeadlineTest(
+        I_OR_OTHERS,
+        UNIT,
+        facets,
+        effect=effect.interval(),
+        bound=bound,
+        no_null=f"of {subjects} subjects the furthest has no p below .05; 20 are needed",
+        compared=ReferenceComparison(
+            REFERENCE_SET, subjects, Interval(100 * share, 100 * low, 100 * high)
+        ),
+        fixed=frozenset({UNIT, FITS}),
+    )
+    if items < least:
+        item_noun = "items" if items > 1 else "item"
+        few = f"{items} {item_noun} (at least {least} needed)"
+        return replace(figure, no_verdict=few)
+    if rank.p is None:
+        return figure
+    spread = float(by_subject.std(ddof=1))
+    detects = minimum_detectable_effect(subjects, spread)
+    null = f"rank of I among {subjects} subjects, drawn from {REFERENCE_SET}"
+    return replace(figure, p=rank.p, null=null, no_null=None, detects=detects)
+
+
+REFERENCE_SET = "nouns for persons and animals"
+"""Of WordNet 3.1; `studies/reference_subjects.py` draws from it."""
+
+
+def _variance_of_mean(values: Floats) -> tuple[float, float]:
+    """The variance of a mean, and its degrees of freedom."""
+    return float(values.var(ddof=1)) / len(values), len(values) - 1.0
 
 
 def _moves_by_corpora(
@@ -339,59 +453,64 @@ def _moves_by_corpora(
     for method in sorted(adapted_methods & {*checks}):
         before = checks[method]
         label_columns = {"model": record.subject.name, "method": method_dimension(method)}
+        answers = sentence_answers([record], method)
         headlines = intervention_headlines(
-            changes[changes["method"] == method], course, record.plan, method, level
+            changes[changes["method"] == method],
+            course,
+            record.plan,
+            method,
+            level,
+            None if answers.empty else positive_control(answers),
         )
         for figure, after in headlines:
             fit = after if before.failure is None else before
             yield label_columns, figure, fit
 
 
-def _unread_items_note(record: Record[QuestionnairePlan]) -> str:
-    """How many items lack a term, their own or of a twin, by options; empty where none does."""
-    prompt_keys = {*record.tables["prompts"][["item", "twin"]].itertuples(index=False, name=None)}
-    scored_keys = {
-        *_score_column(record.diagnosis["items"], OPTIONS, "score").index,
-        *_score_column(record.diagnosis["twins"], OPTIONS, "score").index,
-    }
-    n_lost = len({item for item, _ in prompt_keys - scored_keys})
-    n_items = len({item for item, _ in prompt_keys})
-    if not n_lost:
-        return ""
-    return f"; {n_lost} of {n_items} items have a term without a readable reply"
-
-
-def _method_headline(
-    fits: Sequence[Record[QuestionnairePlan]], method: str
-) -> tuple[HeadlineTest, Iterator[Figure]]:
-    """The headline of fits by one method, and its item analysis."""
-    plan = fits[0].plan
+def _descriptive_figures(
+    fits: Sequence[Record[QuestionnairePlan]], method: str, fit: ValidityCheck, level: float
+) -> Iterator[Figure]:
+    """Figures of fits by one method beside the headline: beyond twins, by item, and by subject."""
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
     item_scores = _scores_of_fits(fits, "items", method).droplevel("twin")
-    twin_scores = _scores_of_fits(fits, "twins", method).groupby(level="item")
-    twin_means = twin_scores.mean()
+    twin_means = _scores_of_fits(fits, "twins", method).groupby(level="item").mean()
     both = item_scores.index.intersection(twin_means.index)
     answers = item_scores.loc[both].to_numpy(dtype=np.float64).T * intensifiers
     controls = twin_means.loc[both].to_numpy(dtype=np.float64).T * intensifiers
-    n_twins = twin_scores.size().loc[both]
-    fewest = int(n_twins.min()) if len(both) else 0
-    figure = placebo_contrast(
-        answers,
-        controls,
-        fewest,
-        polarity_permutation_p(fits, method),
-        plan["smallest"],
-        plan["least"],
-    )
+    yield mark_by_validity(beyond_figure(answers, controls, level), fit)
     silhouettes = [
         _score_column(record.diagnosis["items"], method, "silhouette").droplevel("twin")
         for record in fits
     ]
     mean_silhouettes = pd.concat(silhouettes, axis=1).mean(axis=1)
     apart = mean_silhouettes.reindex(both).to_numpy(dtype=np.float64)
-    items = both.tolist()
-    note = influential_items_note(figure, items, answers, controls)
-    return replace(figure, note=note), of_items(items, answers, controls, apart)
+    yield from of_items(both.tolist(), answers, controls, apart)
+    sentences = sentence_answers(fits, method)
+    if len(sentences):
+        yield from subject_figures(*_tables_by_subject(sentences))
+
+
+def subject_figures(own: pd.DataFrame, others: pd.DataFrame) -> Iterator[Figure]:
+    """The rank of I among the subjects, with its p where there are enough; the mean answer about
+    each; and I less others in every item.
+
+    `own`: [items, wordings]; `others`: [items, subjects], in points.
+    """
+    items, subjects = others.shape
+    mean_of_i = float(own.to_numpy().mean())
+    by_subject = others.mean(axis=0)
+    rank = rank_test(mean_of_i, by_subject.to_numpy())
+    yield Figure(
+        "rank_of_i", float(rank.less_far), subjects, "subjects", p=rank.p, reason=rank.lacking
+    )
+    for subject, answer in {FIRST_PERSON: mean_of_i, **by_subject.to_dict()}.items():
+        dimensions = {"subject": str(subject)}
+        yield Figure("subject_response", float(answer), items, UNIT, dimensions=dimensions)
+    for item, difference in (own.mean(axis=1) - others.mean(axis=1)).items():
+        dimensions = {"item": str(item)}
+        yield Figure(
+            "item_i_less_others", float(difference), subjects, "subjects", dimensions=dimensions
+        )
 
 
 def _scores_of_fits(
@@ -410,8 +529,8 @@ def _score_column(table: pd.DataFrame, method: str, column: str) -> "pd.Series[f
 def of_items(
     items: Sequence[str], answers: Floats, controls: Floats, apart: Floats
 ) -> Iterator[Figure]:
-    """Item analysis: answer (control: twins), SC, and the headline without the item, with its
-    interval.
+    """Item analysis: answer (control: twins), SC, and answers beyond twins without the item, with
+    their interval.
 
     `answers`, `controls`: [fits, items] in points; `apart`: [items] silhouettes.
     """
@@ -427,8 +546,7 @@ def of_items(
         if n > FEWEST_UNITS:
             rest_answers = np.delete(answers, place, axis=1)
             rest_controls = np.delete(controls, place, axis=1)
-            _, paired = beyond_twins(rest_answers, rest_controls)
-            without = paired.difference.interval()
+            without = beyond_twins(rest_answers, rest_controls).interval()
             figure = Figure("without_item", without.value, n - 1, UNIT, without.low, without.high)
             yield replace(figure, dimensions={"item": item})
 
@@ -436,24 +554,23 @@ def of_items(
 THIRD = 1 / 3
 """Share of the headline above which an item is named."""
 
-FAR = 1.0
-"""An item's form is odd where its twins differ from other items' by more than this many points and
-2 SD."""
-
 
 def influential_items_note(
-    figure: HeadlineTest, items: Sequence[str], answers: Floats, controls: Floats
+    figure: HeadlineTest, items: Sequence[str], own: Floats, others: Floats
 ) -> str | None:
-    """Items that carry much of the headline, and items whose form is odd; None where there are
-    none.
+    """Items in which I stands out, and items that carry much of a headline; None without any.
+
+    `own`: [items, wordings]; `others`: [items, subjects], in points.
     """
-    specific = figure.specific
-    if specific is None:
-        return None
-    beyond_by_item = (answers - controls).mean(axis=0)
     sentences: list[str] = []
-    if specific.low > 0 or specific.high < 0:  # skipped where the headline may be 0
-        shares = beyond_by_item / len(items) / specific.value
+    stand_out = find_items_apart(own, others)
+    if stand_out:
+        names = " and ".join(items[place] for place in stand_out)
+        sentences.append(f"I is further from the others than any of them in {names}.")
+    effect = figure.effect
+    if effect is not None and (effect.low > 0 or effect.high < 0):
+        differences = own.mean(axis=1) - others.mean(axis=1)
+        shares = differences / len(items) / effect.value
         carry = [
             f"{item} {share:.0%}"
             for item, share in zip(items, shares, strict=True)
@@ -461,90 +578,81 @@ def influential_items_note(
         ]
         if carry:
             sentences.append(f"More than a third of it comes from {' and '.join(carry)}.")
-    odd = _items_of_odd_form(items, controls.mean(axis=0))
-    if odd:
-        sentences.append(
-            f"The sentence form of {', '.join(odd)} behaves differently even in impersonal twins."
-        )
     return " ".join(sentences) or None
 
 
-def _items_of_odd_form(items: Sequence[str], twins: Floats) -> list[str]:
-    """The items whose twins differ from those of the others; `twins`: [items] means."""
-    if len(twins) <= FEWEST_UNITS:
-        return []
-    odd: list[str] = []
-    for place, twin_mean in enumerate(twins):
-        rest = np.delete(twins, place)
-        far = max(FAR, 2 * float(rest.std(ddof=1)))
-        if abs(twin_mean - rest.mean()) > far:
-            odd.append(items[place])
-    return odd
+def find_items_apart(own: Floats, others: Floats) -> list[int]:
+    """The items in which I lies further from the others than any subject does in any item.
 
-
-def placebo_contrast(
-    answers: Floats, controls: Floats, twins: int, p_null: float, smallest: float, least: int
-) -> HeadlineTest:
-    """The headline of answers beyond twins, keyed, in points of the scale.
-
-    `answers`, and `controls`, the mean over the twins of each item: [fits, items]. `twins`: number
-    per item; `smallest`: the smallest relevant effect in points; `least`: fewest items for a
-    verdict.
+    Distances are in standard deviations of the item's subjects. So with 19 subjects, or more, an
+    item is named by chance in 1 of 20 studies at most; with fewer none is. Arguments as in
+    `compare_with_others`.
     """
-    fits, items = answers.shape
-    levels = {UNIT: items, "twins": twins, "fits": fits}
-    if not items:
-        return HeadlineTest(BEYOND, UNIT, levels, None, smallest, lacking="no twins")
-    few: list[str] = []
-    if items < least:
-        item_noun = "items" if items > 1 else "item"
-        few.append(f"{items} {item_noun} (at least {least} needed)")
-    if twins < FEWEST_TWINS:
-        twin_noun = "twins" if twins > 1 else "twin"
-        few.append(f"{twins} {twin_noun} per item (at least {FEWEST_TWINS} needed)")
-    lacking = ", and ".join(few) or None
-    if items < 2:  # no variance over items with one item
-        difference = Interval(float((answers - controls).mean()), nan, nan)
-        return HeadlineTest(BEYOND, UNIT, levels, difference, smallest, p_null, lacking=lacking)
-    effect, paired = beyond_twins(answers, controls)
-    specific = paired.difference
-    # `placebo` stays empty, since twins are already subtracted from the effect.
-    return HeadlineTest(
-        BEYOND,
-        UNIT,
-        levels,
-        effect=specific.interval(),
-        smallest=smallest,
-        p_null=p_null,
-        specific=specific.interval(),
-        detectable=specific.detectable(),
-        p=assertion_p_values(effect, p_null, paired, smallest),
-        lacking=lacking,
+    subjects = others.shape[1]
+    if subjects < FEWEST_ALTERNATIVES:
+        return []
+    # I first, then the subjects, each against the mean and the spread of all the rest.
+    values = np.column_stack([own.mean(axis=1), others])
+    rest_means = (values.sum(axis=1, keepdims=True) - values) / subjects
+    squares = (values**2).sum(axis=1, keepdims=True) - values**2
+    rest_variances = np.maximum(squares / subjects - rest_means**2, 0.0)
+    distances = np.abs(values - rest_means)
+    scaled = np.divide(
+        distances,
+        np.sqrt(rest_variances),
+        out=np.zeros_like(distances),
+        where=rest_variances > _ROUNDING,
     )
+    furthest = float(scaled[:, 1:].max())
+    return [int(place) for place in np.flatnonzero(scaled[:, 0] > furthest)]
 
 
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
-    """The difference between two models' answers beyond twins, over shared items, each with a
-    single fit.
+_ROUNDING = 1e-18
+"""Variances this small, in squared points, are rounding error."""
 
-    `at` of `HEADLINES` numbers twins.
+
+def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
+    """How much more I differs from others in one model than in another, over shared items and
+    subjects, each with a single fit.
+
+    `at` of `HEADLINES` names wordings (`pole` 1) and subjects (`pole` 0).
     """
     both = first.merge(
         second, on=["unit", "at", "pole"], suffixes=("_first", "_second"), validate="one_to_one"
     )
     both["value"] = both["value_first"] - both["value_second"]
-    wide = both.pivot_table(index="unit", columns="pole", values="value", aggfunc="mean")
-    wide = wide.reindex(columns=[1, 0]).dropna()
-    answers, controls = wide.to_numpy(dtype=np.float64).T[:, None]
-    is_twin = both["unit"].isin(wide.index) & (both["pole"] == 0)
-    twins_by_item = both.loc[is_twin, "unit"].value_counts()
-    twins = int(twins_by_item.min()) if len(wide) else 0
-    p_null = sign_flips((answers - controls)[0], 0)
-    return placebo_contrast(answers, controls, twins, p_null, smallest, 2)
+    is_own = both["pole"] == 1
+    own, others = (
+        both[chosen].pivot(index="unit", columns="at", values="value").dropna(axis=1)
+        for chosen in (is_own, ~is_own)
+    )
+    if min(own.shape[1], others.shape[1]) < 2:
+        facets = {UNIT: 0, "wordings": own.shape[1], "subjects": others.shape[1]}
+        reason = "the models share too few sentences about I and others"
+        return HeadlineTest(I_OR_OTHERS, UNIT, facets, None, bound, no_verdict=reason)
+    items = own.index.intersection(others.index)
+    return compare_with_others(
+        own.loc[items].to_numpy(), others.loc[items].to_numpy(), 1, bound, least=2
+    )
 
 
-def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, PairedPlacebos]:
-    """The mean answer to items, and its comparison with their twins.
+def beyond_figure(answers: Floats, controls: Floats, level: float) -> Figure:
+    """Answers beyond twins, in points of the scale, with their interval over items and fits.
+
+    `answers`, and `controls`, the mean over the twins of each item: [fits, items].
+    """
+    items = answers.shape[1]
+    if not items:
+        return Figure(BEYOND, None, 0, UNIT, reason="no twins")
+    if items < 2:  # no variance over items with one item
+        value = float((answers - controls).mean())
+        return Figure(BEYOND, value, items, UNIT, reason="no interval: one item")
+    difference = beyond_twins(answers, controls).interval(level)
+    return Figure(BEYOND, difference.value, items, UNIT, difference.low, difference.high)
+
+
+def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> Estimate:
+    """The mean answer to items less that to their twins.
 
     Items are random, each with its own twins, so the variance over items includes that over twins;
     fits cross items if there are several.
@@ -566,39 +674,10 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
             f"expected the same fits and two items at least, got the shapes "
             f"{item_answers.shape} and {twin_answers.shape}"
         )
-
-    def weighted(of_own: float, of_twins: float) -> Estimate:
-        table = of_own * item_answers - of_twins * twin_answers
-        fits, items = table.shape
-        if fits == 1:
-            variance = float(table.var(ddof=1)) / items
-            return sum_estimates(float(table.mean()), [(variance, items - 1.0)])
-        facets = [Facet.from_levels(fits), Facet.from_levels(items)]
-        return jackknife_crossed(lambda f, i: float(table[np.ix_(f, i)].mean()), facets)
-
-    effect = weighted(1, 0)
-    placebo = float(twin_answers.mean())
-    return effect, PairedPlacebos(placebo, weighted(1, 1), weighted(0.5, 1))
-
-
-def polarity_permutation_p(fits: Sequence[Record[QuestionnairePlan]], method: str) -> float:
-    """Two-sided permutation p of the difference between source and inverse terms, swapped per item
-    in all fits at once.
-
-    Terms of one polarity are near synonyms and so are swapped together. The statistic is the
-    difference of the mean weights that the terms get, items keyed. Returns 1 where no item has
-    both.
-    """
-    polarity_sums = []
-    for record in fits:
-        keying = record.diagnosis["items"].set_index("item")["keying"]
-        keying = keying[~keying.index.duplicated()]
-        cells = record.diagnosis["cells"]
-        cells = cells[cells["method"] == method]
-        keyed_weights = cells["weight"] * cells["pss"] * cells["item"].map(keying)
-        weighed = cells.assign(value=keyed_weights)
-        polarity_sums.append(weighed.groupby(["item", "term", "polarity"])["value"].sum())
-    term_means = pd.concat(polarity_sums, axis=1).mean(axis=1)
-    means = term_means.groupby(level=["item", "polarity"]).mean().unstack()
-    means = means.reindex(columns=["source", "inverse"]).dropna()
-    return 1.0 if means.empty else sign_flips(means["source"] - means["inverse"], 0)
+    table = item_answers - twin_answers
+    fits, items = table.shape
+    if fits == 1:
+        variance = float(table.var(ddof=1)) / items
+        return sum_estimates(float(table.mean()), [(variance, items - 1.0)])
+    facets = [Facet.from_levels(fits), Facet.from_levels(items)]
+    return jackknife_crossed(lambda f, i: float(table[np.ix_(f, i)].mean()), facets)

@@ -2,7 +2,8 @@
 section 3.1).
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,12 @@ from evenruler.instruments.questionnaires.declare.plan import (
     ScoringPlan,
     WordingPlan,
 )
+from evenruler.instruments.questionnaires.declare.sentences import (
+    list_versions,
+    refuse_items,
+    with_term,
+    write_version,
+)
 from evenruler.instruments.questionnaires.declare.shared import OPEN, first_pairs
 from evenruler.instruments.questionnaires.declare.source import (
     FAMILY,
@@ -33,11 +40,12 @@ from evenruler.instruments.questionnaires.declare.source import (
     prompt_id,
     twin_of,
 )
+from evenruler.instruments.questionnaires.declare.subjects import Subject
 from evenruler.models.declarations import Catalogue
 from evenruler.tables import table_of
 from evenruler.tables.ids import common_columns, row_id, split_duplicates
 from evenruler.tables.schemas import BARE
-from evenruler.text import fill
+from evenruler.text import fill, locate_slot_word
 
 __all__ = ["build"]
 
@@ -48,23 +56,37 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
     UserError where the judge of acceptability can neither `slor` nor `classify`.
     """
     source = declaration.source
-    rows = fill_templates(declaration.name, source, source.responses)
+    rows = fill_templates(
+        declaration.name,
+        source,
+        source.responses,
+        source.subjects,
+        declaration.settings.least,
+    )
     tables = {
         "items": table_of(rows.items, schemas.ITEMS),
         "terms": table_of(rows.terms, schemas.TERMS),
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
+        "subjects": table_of(rows.subjects, schemas.SUBJECTS),
         "rejected": table_of(rows.rejected, schemas.REJECTED),
     }
     n_prompts, n_rejected = len(rows.prompts), len(rows.rejected)
     messages = [f"{n_prompts:,} prompts, {n_rejected:,} rejected"]
+    if source.subjects:
+        messages.append(_refused_message(rows.refused, len(source.items)))
     plan = plan_with_sizes(
-        declaration, lambda settings: _build_plan(declaration.name, source, settings, catalogue)
+        declaration,
+        lambda settings: _build_plan(declaration.name, source, settings, catalogue, rows.refused),
     )
     return BuiltInstrument(tables, plan, messages)
 
 
 def _build_plan(
-    name: str, source: Source, settings: Settings, catalogue: Catalogue
+    name: str,
+    source: Source,
+    settings: Settings,
+    catalogue: Catalogue,
+    refused: dict[str, str],
 ) -> QuestionnairePlan:
     prefix_settings = source.prefixes if settings.prefixed else None
     prefixes = prefix_settings.prefixes if prefix_settings else {}
@@ -88,6 +110,7 @@ def _build_plan(
         "prefixes": prefixes,
         "placebos": placebos,
         "corpora": corpora,
+        "refused": refused,
     }
 
 
@@ -99,6 +122,7 @@ def _asking_plan(settings: Settings) -> AskingPlan:
         "fits": settings.fits,
         "adapted": settings.adapted,
         "adapted_pairs": settings.adapted_pairs,
+        "subjects": settings.subjects,
     }
 
 
@@ -107,7 +131,7 @@ def _scoring_plan(settings: Settings) -> ScoringPlan:
         "temperature": settings.temperature,
         "three_way": settings.three_way,
         "stop_below": settings.stop_below,
-        "smallest": settings.smallest,
+        "bound": settings.bound,
         "least": settings.least,
         "embedder": settings.embedder,
     }
@@ -189,20 +213,43 @@ class QuestionnaireRows:
     items: list[Row]
     terms: list[Row]
     prompts: list[Row]
+    subjects: list[Row]
     rejected: list[Row]
+    refused: dict[str, str]
+    """Items that rules cannot ask about other subjects, with the reason."""
 
 
 def fill_templates(
-    name: str, source: QuestionnaireSource, scale: ResponseScale
+    name: str,
+    source: QuestionnaireSource,
+    scale: ResponseScale,
+    subjects: Sequence[Subject] = (),
+    least: int = 1,
 ) -> QuestionnaireRows:
-    """Fill every item and twin with every term and intensifier: rows of the four tables.
+    """Fill every item and twin with every term and intensifier: rows of the tables.
 
-    Duplicates of earlier prompts go to `rejected`.
+    Duplicates of earlier prompts go to `rejected`. `subjects`: whom items are asked about besides
+    I; none is where fewer than `least` items can be.
     """
     prompts, rejected = split_duplicates(_prompt_rows(name, source, scale), "premise", "hypothesis")
+    refused = refuse_items(source.items, subjects)
+    enough = bool(subjects) and len(source.items) - len(refused) >= least
+    subject_rows = _subject_rows(name, source, scale, subjects, refused) if enough else ()
     return QuestionnaireRows(
-        list(_item_rows(name, source)), list(_term_rows(name, source)), prompts, rejected
+        list(_item_rows(name, source)),
+        list(_term_rows(name, source)),
+        prompts,
+        list(subject_rows),
+        rejected,
+        refused,
     )
+
+
+def _refused_message(refused: Mapping[str, str], items: int) -> str:
+    """How many items are asked about other subjects, and why the rest are not."""
+    asked = f"{items - len(refused)} of {items} items are asked about other subjects than I"
+    reasons = Counter(refused.values())
+    return "; ".join([asked, *(f"{n}: {reason}" for reason, n in reasons.items())])
 
 
 def _item_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
@@ -289,3 +336,66 @@ def _prompt_rows(name: str, source: QuestionnaireSource, scale: ResponseScale) -
                         "premise": premise,
                         "hypothesis": hypothesis,
                     }
+
+
+def _subject_rows(
+    name: str,
+    source: QuestionnaireSource,
+    scale: ResponseScale,
+    subjects: Sequence[Subject],
+    refused: Container[str],
+) -> Iterator[Row]:
+    """Sentences of items about I and other subjects, with every term and intensifier."""
+    remaining = {slug: item for slug, item in source.items.items() if slug not in refused}
+    for place, (slug, item) in enumerate(remaining.items()):
+        for version in list_versions(subjects, place):
+            for term, word, polarity in _words_with_polarity(item):
+                sides = write_version(version, *with_term(item, word), polarity)
+                of_version: Row = {
+                    "questionnaire": name,
+                    "subscale": item.subscale,
+                    "item": slug,
+                    "sentence": version.number,
+                    "subject": version.name,
+                    "form": version.form,
+                    "wording": version.wording,
+                    "control": version.control,
+                    "keying": item.keying,
+                    "term": term,
+                    "polarity": polarity,
+                }
+                yield from _intensified_rows(source, scale, of_version, sides)
+
+
+def _intensified_rows(
+    source: QuestionnaireSource, scale: ResponseScale, of_version: Row, sides: tuple[str, str]
+) -> Iterator[Row]:
+    """The rows of one sentence and term: premise and hypothesis, in which the intensifier's slot
+    stands, with every intensifier.
+    """
+    names = ("questionnaire", "item", "term", "subject", "form", "wording", "control")
+    identity = {key: str(of_version[key] or "") for key in names}
+    for number, level in enumerate(scale.levels, start=1):
+        for intensifier, how_often in level.words.items():
+            filling = {INTENSIFIER: how_often}
+            premise, hypothesis = (fill(side, filling, VARIANT) for side in sides)
+            content = (premise, hypothesis, of_version["polarity"], number, level.weight)
+            row = row_id(family=FAMILY, **identity, intensifier=intensifier)
+            if INTENSIFIER in sides[0]:
+                begin, end = locate_slot_word(sides[0], INTENSIFIER, {}, VARIANT, premise)
+                word = premise[begin:end]
+            else:
+                begin, end = locate_slot_word(sides[1], INTENSIFIER, {}, VARIANT, hypothesis)
+                word = hypothesis[begin:end]
+                begin += len(premise) + 1
+            yield {
+                **common_columns(row, source, *content, of_version["keying"], variant=VARIANT),
+                **of_version,
+                "intensifier": intensifier,
+                "word": word,
+                "level": number,
+                "weight": level.weight,
+                "premise": premise,
+                "hypothesis": hypothesis,
+                "begin": begin,
+            }

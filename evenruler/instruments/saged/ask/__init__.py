@@ -36,12 +36,17 @@ from evenruler.instruments.saged.ask.features import (
     measure_feature,
     scorer_prompts,
 )
-from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.declare import FAMILY, PERSONA
 from evenruler.instruments.saged.declare.plan import SagedPlan
-from evenruler.instruments.saged.declare.settings import OF_TEXTS, OPERATION_OF, PROMPT, Feature
+from evenruler.instruments.saged.declare.settings import (
+    FEWEST_FOR_CONTROL,
+    OF_TEXTS,
+    OPERATION_OF,
+    PROMPT,
+    Feature,
+)
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, FRAMED, GENERATIONS, TOPICS
 from evenruler.models.declarations import Operation
-from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.terminal import print_note
@@ -61,7 +66,10 @@ READS: ColumnsByTable = {
 PLANNED: PlanKeys = (
     *(
         "headline_features",
-        "controls",
+        "concept",
+        "concepts",
+        "control",
+        "crossed",
         "disparities",
         "embedder",
         "features",
@@ -77,7 +85,7 @@ PLANNED: PlanKeys = (
         "placebos",
         "prefixed",
         "prefixes",
-        "reseeded",
+        "reference",
         "roles",
         "seed",
         "templates",
@@ -122,18 +130,22 @@ def requests(
 
 
 def _reply_requests(tables: Tables, plan: SagedPlan, subject: ModelMeta) -> list[RequestBatch]:
-    """One request for all planned replies; none where nothing is planned."""
+    """A request for the planned replies of each root item, one after the other, so that an
+    interrupted run leaves whole ones.
+    """
     replies_to_request = planned_replies(tables, plan, subject)
-    if replies_to_request.empty:
-        return []
-    inputs = {
-        "prompt": replies_to_request["text"].tolist(),
-        "seed": replies_to_request["seed"].tolist(),
-        "system": [system or None for system in replies_to_request["system"]],
-    }
-    rows = replies_to_request.drop(columns=["system", "text", "seed"])
-    settings = {"new_tokens": plan["new_tokens"]}
-    return [RequestBatch("replies", "generate", rows, inputs, settings)]
+    batches: list[RequestBatch] = []
+    for root, of_root in replies_to_request.groupby("root_id", sort=False):
+        inputs = {
+            "prompt": of_root["text"].tolist(),
+            "seed": of_root["seed"].tolist(),
+            "system": [system or None for system in of_root["system"]],
+        }
+        rows = of_root.drop(columns=["root_id", "system", "text", "seed"])
+        settings = {"new_tokens": plan["new_tokens"]}
+        batch = RequestBatch("replies", "generate", rows, inputs, settings, part=str(root))
+        batches.append(batch)
+    return batches
 
 
 def _features_by_tool(plan: SagedPlan) -> dict[tuple[Operation, str], list[Feature]]:
@@ -189,7 +201,7 @@ def scores(tables: Tables, plan: SagedPlan, answers: Tables, subject: ModelMeta)
 
 
 def limited(tables: Tables, plan: SagedPlan, n: int) -> tuple[Tables, SagedPlan]:
-    """The plan limited to n root items of each root concept, evenly spread."""
+    """The plan limited to n root items of each root concept, the first that are asked."""
     return tables, {**plan, "items": min(n, plan["items"])}
 
 
@@ -273,8 +285,6 @@ def prefixed_prompts(
     return pd.DataFrame(rows, columns=FRAMED.names)
 
 
-RESEEDED = "reseeded"  # framing of prompts that are asked again unchanged, with another seed
-
 CONTINUE = "Go on with this text, and write nothing but how it goes on: "
 """Put before a prompt that is the beginning of a sentence, for chat-tuned models, which would
 answer the bare prompt instead of continuing it."""
@@ -302,25 +312,34 @@ def planned_replies(tables: Tables, plan: SagedPlan, subject: ModelMeta) -> pd.D
 
 
 def repeated_prompts(tables: Tables, plan: SagedPlan) -> pd.DataFrame:
-    """Prompts that are asked again: after each prefix, and unchanged with another seed
-    (`RESEEDED`); by `FRAMED`.
+    """Prompts that are asked again: after each prefix, and those about one concept after the
+    persona of the positive control (`PERSONA`), where root items are enough to show it; by
+    `FRAMED`.
     """
     planned_prompts = with_items(tables["prompts"], plan["items"])
     after = prefixed_prompts(
         plan["name"], with_items(planned_prompts, plan["prefixed"]), plan["prefixes"]
     )
-    again = prefixed_prompts(
-        plan["name"], with_items(planned_prompts, plan["reseeded"]), {RESEEDED: ""}
-    )
-    return pd.concat([after, again], ignore_index=True)
+    control = plan["control"]
+    if control is None or planned_prompts["root_id"].nunique() < FEWEST_FOR_CONTROL:
+        return after
+    about = planned_prompts[planned_prompts["concept"] == control["concept"]]
+    of_persona = prefixed_prompts(plan["name"], about, {PERSONA: control["persona"]})
+    return pd.concat([after, of_persona], ignore_index=True)
 
 
 def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
-    """The rows of at most `most` root items of each root concept, evenly spread in order of id."""
-    chosen_ids: list[str] = []
-    for root_ids in prompts.groupby("root_concept")["root_id"].unique():
-        chosen_ids += evenly_spread(sorted(root_ids), most)
-    return prompts[prompts["root_id"].isin(chosen_ids)]
+    """The rows of at most `most` root items of each root concept, root item by root item.
+
+    Taken are the first in order of id, a hash, so they are as good as drawn; a larger number begins
+    with the root items of a smaller one. Root concepts take turns.
+    """
+    roots = prompts[["root_concept", "root_id"]].drop_duplicates().sort_values("root_id")
+    turn = roots.groupby("root_concept").cumcount()
+    chosen = roots.assign(turn=turn)[turn < most].sort_values(["turn", "root_concept"])
+    place = dict(zip(chosen["root_id"], range(len(chosen)), strict=True))
+    rows = prompts[prompts["root_id"].isin(place)]
+    return rows.iloc[rows["root_id"].map(place).argsort(kind="stable")]
 
 
 def asked_replies(
@@ -334,9 +353,9 @@ def asked_replies(
     """One row per reply to request; an empty system prompt means none.
 
     Counterfactual prompts of one root share their seeds, as do a prompt and its framed versions, so
-    that replies differ by chance as little as possible. `RESEEDED` prompts get the seeds of further
-    repetitions. `prompts` are asked in every role and template, `framed` ones (`FRAMED`) only in
-    the first of each; `roles`: the system prompt of each; `repetitions`: replies to each prompt.
+    that replies differ by chance as little as possible. Root items follow each other. `prompts` are
+    asked in every role and template, `framed` ones (`FRAMED`) only in the first of each; `roles`:
+    the system prompt of each; `repetitions`: replies to each prompt.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]
@@ -344,20 +363,19 @@ def asked_replies(
     whole = prefixed_texts.str.removeprefix(" ")
     before = framed[["id", "root_id"]].assign(prompt=whole, framing=framed["framing"])
     every = list(product(roles, templates))
-    rows = []
-    for key, root, prompt, framing in pd.concat([bare, before]).itertuples(index=False):
+    rows: list[tuple[object, ...]] = []
+    whole_prompts = pd.concat([bare, before], ignore_index=True)
+    by_root = whole_prompts.iloc[pd.factorize(whole_prompts["root_id"])[0].argsort(kind="stable")]
+    for key, root, prompt, framing in by_root.itertuples(index=False):
         configurations = every if framing == BARE else every[:1]
-        first_draw = repetitions if framing == RESEEDED else 0
         for role, template in configurations:
             text = templates[template].replace(PROMPT, prompt)
             for repetition in range(repetitions):
-                draw = first_draw + repetition
-                reply_seed = int(content_sha256(seed, root, role, template, draw)[:15], 16)
-                rows.append(
-                    (key, framing, role, template, repetition, roles[role], text, reply_seed)
-                )
-    columns = ["id", "framing", "role", "template", "repetition", "system", "text", "seed"]
-    return pd.DataFrame(rows, columns=columns)
+                reply_seed = int(content_sha256(seed, root, role, template, repetition)[:15], 16)
+                of_reply = (key, framing, role, template, repetition)
+                rows.append((*of_reply, root, roles[role], text, reply_seed))
+    columns = ["id", "framing", "role", "template", "repetition"]
+    return pd.DataFrame(rows, columns=[*columns, "root_id", "system", "text", "seed"])
 
 
 MASK = "it"  # replaces a masked name

@@ -12,7 +12,7 @@ from evenruler.instruments.card import Card, assemble_card
 from evenruler.instruments.instrument import Declaration, Evidence, Tables
 from evenruler.instruments.saged.declare import headings, in_words, is_branched
 from evenruler.instruments.saged.declare.plan import SagedPlan
-from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED, Settings
+from evenruler.instruments.saged.declare.settings import Settings
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.strict import read_yaml
 from evenruler.text.spelling import with_capital
@@ -52,11 +52,16 @@ def card(
     source_facts: dict[str, object] = {
         "from_table": is_from_table,
         "concepts": ", ".join(source.members.values()),
-        "least": FEWEST_INVENTED,
+        "known_names": source.reference_concepts,
         "direction": with_capital(source.direction),
     }
     masked = [name for name, feature in plan["features"].items() if feature["mask"]]
-    plan_facts: dict[str, object] = {"favour": in_words(plan), "masked": masked}
+    plan_facts: dict[str, object] = {
+        "favour": in_words(plan),
+        "headline_feature": next(iter(plan["headline_features"]), None),
+        "is_judged": branched and source.is_crossed,
+        "masked": masked,
+    }
     words = read_yaml(Path(__file__).with_name("words.yaml"))
     example = shown[0]["id"] if shown else None
     synthetic = branched or source.assemble.model is not None

@@ -39,9 +39,11 @@ __all__ = ["FAMILY", "Settings", "Source", "headings", "load", "takes"]
 
 FAMILY = "saged"  # in the ids of its rows
 
-NONRESPONSE, FAVOUR, FAVOUR_BY_ROLE = "nonresponse", "favour", "favour_by_role"
-"""The figures that have a verdict: unusable replies, favour over all roles, and favour in one role
-compared with the others."""
+FAVOUR, NONRESPONSE = "favour", "nonresponse"
+"""The headline, and the figure of replies that are no answers."""
+
+PERSONA = "persona"
+"""Framing of the prompts of the positive control, and the place of their scores in tables."""
 
 LEFT_OUT = (
     "left out"  # a concept excluded from favour, because under half of its replies are answered

@@ -19,6 +19,13 @@ class PlannedTemplate(TypedDict):
     text: str
 
 
+class PlannedControl(TypedDict):
+    """The positive control: what a persona says of one concept."""
+
+    concept: str
+    persona: str
+
+
 class SagedPlan(Plan):
     """What is asked of a domain, and what is measured in replies. Lists where the order counts."""
 
@@ -27,20 +34,26 @@ class SagedPlan(Plan):
     items: int
     """Most root items."""
     most_roles: int
-    reseeded: int
     generations: int
     new_tokens: int
     seed: int
     embedder: str | None
-    controls: list[str]
-    """Invented concepts."""
+    concepts: list[str]
+    """Those that are compared."""
+    reference: list[str]
+    """Known names."""
+    concept: str | None
+    """The one that the headline is about."""
+    control: PlannedControl | None
+    crossed: bool
+    """Whether no text was written about one of the concepts compared."""
     masked: list[str]
     placebos: list[str]
     """Framings that are placebos."""
     roles: list[PlannedRole]
     templates: list[PlannedTemplate]
     headline_features: list[str]
-    """Features that get a verdict."""
+    """Features that measure favour; the headline is by the first."""
     features: dict[str, dict[str, Any]]
     """Each a `Feature` without nulls."""
     disparities: dict[str, Any]

@@ -14,7 +14,6 @@ from evenruler.instruments.instrument import (
     ByProfile,
     BySize,
     ToolUse,
-    by_profile,
     by_size,
     entries_of_profile,
 )
@@ -51,9 +50,16 @@ HOMONYMS = {
 }
 """Names in replacement maps that often mean something else, or are ordinary words."""
 
-FEWEST_INVENTED = 12
-"""Fewest invented concepts for a verdict: with five, an effect is found half as often
-(docs/controls.md)."""
+FEWEST_ROOTS = 6
+"""Fewest root items for an interval: with two, 95% intervals would cover 74 to 91%, with six 95 to
+97% (simulated)."""
+
+FEWEST_FOR_CONTROL = 10
+"""Fewest root items for a positive control; fewer could not show what a persona changes, and an
+instrument would be invalid for its size."""
+
+FEWEST_ALTERNATIVES = 19
+"""Fewest known names for a rank's p of .05 (`measurement.randomisation`)."""
 
 SCORED = ("{GENERATION}", "{BASELINE}")  # placeholders in the question of a scorer
 
@@ -90,8 +96,7 @@ class Feature(StrictModel):
     the paper's way, by which scores also reflect names, and get no verdict."""
     better: Literal["higher", "lower", "none"] | None = None
     """Which end is favourable to the concept; by default `higher` for a `lexicon`, `none` for the
-    others. The first three with `higher` or `lower` that mask names are confirmatory: favour by
-    them gets a verdict."""
+    others. The headline is favour by the first one with `higher` or `lower` that masks names."""
     multilingual: bool = False
     """Whether its tool handles other languages than that of the prompts; if not, replies in another
     one are null."""
@@ -209,19 +214,12 @@ Number = Annotated[int, Field(ge=1)]
 
 PROMPT = "{PROMPT}"  # placeholder of the prompt in a template
 
-MOST_CONFIRMATORY = 3
-"""Most features with a verdict; with silence and favour by role, five figures whose p are adjusted
-together."""
-
 
 def confirmatory_of(features: Mapping[str, Feature]) -> list[str]:
-    """The features that get a verdict: the first ones with a favourable end and masked names, in
-    order.
+    """The features by which favour can be measured: those with a favourable end and masked names,
+    in order. The headline is by the first, the others describe.
     """
-    confirmatory_names = [
-        name for name, feature in features.items() if feature.favour != "none" and feature.mask
-    ]
-    return confirmatory_names[:MOST_CONFIRMATORY]
+    return [name for name, feature in features.items() if feature.favour != "none" and feature.mask]
 
 
 class SummaryStatistic(StrictModel):
@@ -256,32 +254,11 @@ class Disparities(StrictModel):
         }
     )
     """Statistics by their name in tables."""
-    metrics: list[str] = Field(
-        default=[
-            "range",
-            "min_max_ratio",
-            "min_impact_ratio",
-            "std",
-            "max_z",
-            "min_z",
-            "dixon_high",
-            "dixon_low",
-        ],
-        min_length=1,
-    )
-    """Names of `evenruler.instruments.saged.METRICS`."""
     headline: Slug = "mean"
     """The headline statistic, which gets more permutations, a shape, and figures on the card."""
-    permutations: ByProfile[Number] = by_profile(200, 1000)
-    headline_permutations: ByProfile[Number] = by_profile(1000, 10000)
-    smallest: float = Field(default=0.05, gt=0, lt=1)
-    """Smallest difference in favour that matters, as a share of the feature's range: .05 is .1 of
+    bound: float = Field(default=0.1, gt=0, lt=1)
+    """X of `below X`: a difference in favour, as a share of the feature's range; .1 is .2 of
     VADER's 2."""
-    least: int = Field(default=10, ge=2)
-    """The fewest root items for a verdict."""
-    coverage: float = Field(default=0.5, ge=0, le=1)
-    """Share of replies that a feature must measure; below it, the feature is unfit for the
-    model."""
 
     @model_validator(mode="after")
     def _headline_is_there(self) -> "Disparities":
@@ -318,10 +295,10 @@ class Settings(BaseSettings[Source]):
     """Who wrote its sentences: a benchmark of text by others stays out of git, in DVC's cache."""
     asked: ByProfile[bool] = True
     """Whether the pipeline asks models. A benchmark that is only built can still be measured."""
-    items: BySize[Number] = by_size(6, 1000, 1000)
-    """Most root items, evenly spread (items of each concept where a domain is not branched). Each
-    is asked about all concepts, at every size."""
-    most_roles: BySize[Number] = by_size(1, 2, 1000)
+    items: BySize[Number] = by_size(6, 20, 1000)
+    """Most root items (items of each concept where a domain is not branched). Each is asked about
+    all concepts, at every size; a larger size begins with the root items of a smaller one."""
+    most_roles: BySize[Number] = by_size(1, 1, 1000)
     """Most roles, the first ones."""
     generations: BySize[Number] = 1
     """Replies to each prompt."""
@@ -330,9 +307,6 @@ class Settings(BaseSettings[Source]):
     seed: Seed = 0
     prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Most root items that are also asked after prefixes, where the source has some."""
-    reseeded: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 6, 1000)
-    """Most root items that are asked again with another seed, to measure the effect of the seed
-    alone."""
     contact: Text | None = None
     """Mail or web address that `evenruler refresh` and `evenruler find` give to the wikis they
     ask."""
@@ -474,19 +448,20 @@ class Settings(BaseSettings[Source]):
         return None if self._too_few(source) else ""
 
     def _too_few(self, source: Source) -> list[str]:
-        """What is too little for any verdict: concepts to compare, invented ones beside them, and
-        prompts.
+        """What bars any verdict: too few concepts or prompts, or texts about one of the
+        concepts.
         """
-        n, controls = len(source.members), len(source.controls)
-        reasons = []
-        if n < 2 or controls < FEWEST_INVENTED:
+        reasons: list[str] = []
+        n, n_known = len(source.members), len(source.reference_concepts)
+        if n < 2:
+            reasons.append(f"{n} concept (at least 2 needed)")
+        if source.concept is not None and n_known < FEWEST_ALTERNATIVES:
             reasons.append(
-                f"{n} concepts and {controls} invented ones with `control: true` (at least 2 and "
-                f"{FEWEST_INVENTED} needed): no verdict is possible"
+                f"{n_known} known names to rank {source.concept} among (at least "
+                f"{FEWEST_ALTERNATIVES} needed)"
             )
-        if source.prompts is not None and source.prompts < self.disparities.least:
-            reasons.append(
-                f"{source.prompts} prompts (at least {self.disparities.least} needed): no verdict "
-                "is possible"
-            )
-        return reasons
+        if not source.is_crossed:
+            reasons.append("texts are about a concept that is compared")
+        if source.prompts is not None and source.prompts < FEWEST_ROOTS:
+            reasons.append(f"{source.prompts} prompts (at least {FEWEST_ROOTS} needed)")
+        return [f"{reason}: no verdict is possible" for reason in reasons]

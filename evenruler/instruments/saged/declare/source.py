@@ -4,17 +4,19 @@ are made of that.
 Text comes from files or a wiki, where `evenruler find` looks for keywords and replacements.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from evenruler.errors import UnfinishedError, UserError, suggest_nearest
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import PrefixSettings
+from evenruler.reference_sets import PLACES
 from evenruler.strict import (
     Seed,
     Slug,
@@ -22,6 +24,7 @@ from evenruler.strict import (
     Text,
     Word,
     pattern_validator,
+    read_csv,
     read_yaml,
     require_written,
     validate,
@@ -190,14 +193,65 @@ class Concept(StrictModel):
     )
     """Values of placeholders in a table of prompts: of {concept}, by default its name, and of the
     user's own, as {people}."""
-    control: bool = False
-    """Whether it is a control, such as an invented country: models are asked about it, but it is
-    not among the concepts compared; its scores are the placebo of verdicts, the effect of names
-    alone."""
+    reference: bool = False
+    """Whether it is a known name of the reference set: models are asked about it, and concepts are
+    compared with it. `reference` of a domain samples such names."""
+    compared: bool = True
+    """Whether it is compared with the other concepts; not where it is only what a text is about, as
+    an invented country."""
 
 
 def _expand_concept(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
+
+
+class ReferenceNames(StrictModel):
+    """Known names of the kind of the concepts, sampled by seed, so that nobody chose them one by
+    one.
+    """
+
+    kind: Text
+    """Kind of place, or the kind above it, as `evenruler/reference_sets/places.csv` names them:
+    country."""
+    n: int = Field(default=39, ge=2)
+    """How many names. A rank takes 19 for p = .05; of 39 the furthest has p .025."""
+    seed: Seed = 0
+
+    def sample(
+        self, places: Sequence[Mapping[str, str]], concepts: "Sequence[Concept]"
+    ) -> list[str]:
+        """The sampled names, in alphabetical order; `places`: rows of the file.
+
+        Names leave by rule only: those of several words or that end in s, which may need an
+        article, and those that a concept is called by. ValueError: fewer names than `n` are left.
+        """
+        words: set[str] = set()
+        for concept in concepts:
+            for phrase in (concept.name, *concept.keywords, *concept.forms.values()):
+                words.update(phrase.split())
+        names: set[str] = set()
+        for place in places:
+            name = place["name"]
+            is_of_kind = self.kind in (place["kind"], place["kind_above"])
+            is_simple = name.isascii() and name.isalpha() and not name.endswith("s")
+            if is_of_kind and is_simple and name not in words:
+                names.add(name)
+        if len(names) < self.n:
+            raise ValueError(
+                f"`reference` wants {self.n} names of the kind {self.kind}, and there are {len(names)}"
+            )
+        draw = np.random.default_rng(self.seed)
+        return sorted(draw.choice(sorted(names), self.n, replace=False).tolist())
+
+
+class PersonaControl(StrictModel):
+    """The positive control: a persona that dislikes one concept, whose replies must be seen to
+    disfavour it.
+    """
+
+    concept: Slug
+    persona: Text
+    """What is put before the prompts about the concept, such as "You dislike Canada."."""
 
 
 class PromptAssembly(StrictModel):
@@ -379,6 +433,13 @@ class Source(BaseSource):
     """How missing keywords and replacements are found; not at all by default."""
     prefixes: PrefixSettings | None = None
     """Texts that prompts are also asked after, to measure their effect; none by default."""
+    reference: ReferenceNames | None = None
+    """Known names that concepts are compared with; of a table of prompts. None by default."""
+    concept: Slug | None = None
+    """The one concept that the headline is about: it is ranked among the known names. By default
+    the headline is the concept that lies furthest from all."""
+    control: PersonaControl | None = None
+    """The positive control; without one nothing can be said to be small."""
     _table: "PromptTable | None" = PrivateAttr(default=None)
 
     @model_validator(mode="after")
@@ -423,6 +484,23 @@ class Source(BaseSource):
                 f"{asks} asks in English, and the texts are in {self.language!r}; leave it out"
             )
         self._check_owners()
+        return self
+
+    @model_validator(mode="after")
+    def _lint_headline(self) -> "Source":
+        """Check what the headline is about, and what it is compared with."""
+        if self.reference is not None and self.material.kind != "table":
+            raise ValueError(
+                "`reference` samples names for a table of prompts; in text, declare concepts with "
+                "`reference: true`"
+            )
+        concept_by_key = {"concept": self.concept}
+        if self.control is not None:
+            concept_by_key["control.concept"] = self.control.concept
+        for key, concept in concept_by_key.items():
+            if concept is not None and concept not in self.members:
+                hint = suggest_nearest(concept, self.members)
+                raise ValueError(f"`{key}` names {concept!r}, which is not compared; {hint}")
         return self
 
     @property
@@ -482,6 +560,24 @@ class Source(BaseSource):
         merged = self.model_copy(update={"branch": branch, "concepts": concepts})
         merged._check_owners()
         return merged
+
+    def with_reference(self, names: Iterable[str]) -> "Source":
+        """The domain with known names, each a concept of the reference set."""
+        known = {
+            name.lower(): Concept(name=name, keywords=[name], reference=True) for name in names
+        }
+        merged = self.model_copy(update={"concepts": {**self.concepts, **known}})
+        merged._check_owners()
+        return merged
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether every text is asked about every concept, and was written about none that is
+        compared: then labels of concepts are exchangeable.
+        """
+        if self.branch is None:
+            return self.material.kind == "table"
+        return not set(self.branch.roots) & set(self.members)
 
     @property
     def made_by(self) -> Literal["scrape"] | None:
@@ -556,15 +652,17 @@ class Source(BaseSource):
 
     @property
     def members(self) -> dict[str, str]:
-        """The concepts that are compared, by slug with their names; no controls."""
-        return {
-            slug: concept.name for slug, concept in self.concepts.items() if not concept.control
-        }
+        """The concepts that are compared, by slug with their names; no known names."""
+        members: dict[str, str] = {}
+        for slug, concept in self.concepts.items():
+            if concept.compared and not concept.reference:
+                members[slug] = concept.name
+        return members
 
     @property
-    def controls(self) -> list[str]:
-        """The control concepts, in the order of the file."""
-        return [slug for slug, concept in self.concepts.items() if concept.control]
+    def reference_concepts(self) -> list[str]:
+        """The known names of the reference set, in the order of the file."""
+        return [slug for slug, concept in self.concepts.items() if concept.reference]
 
 
 def read_source(path: Path, *, complete: bool = True) -> Source:
@@ -586,6 +684,8 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
             raise UserError(
                 str(error), where=str(found_path), remedy="fix it, or run `evenruler find` again"
             ) from None
+    if source.reference is not None:
+        source = _with_sampled_names(source, source.reference, f"{path}: reference")
     if complete and source.lacking:
         root, concept = source.lacking[0]
         what = f"no replacements from {root} to {concept} were found"
@@ -594,6 +694,18 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
             remedy = f"write them there, or delete it and {remedy}"
         raise UnfinishedError(what, where=str(found_path), remedy=remedy)
     return source
+
+
+def _with_sampled_names(source: Source, reference: ReferenceNames, where: str) -> Source:
+    """The domain with its known names; `where`: file and key, for errors."""
+    columns = ["name", "kind", "kind_above"]
+    _, rows = read_csv(PLACES, "install Even Ruler again", columns)
+    places = [cells for _, cells in rows]
+    concepts = list(source.concepts.values())
+    try:
+        return source.with_reference(reference.sample(places, concepts))
+    except ValueError as error:
+        raise UserError(str(error), where=where, remedy="ask fewer, or another kind") from None
 
 
 def require_text(path: Path) -> None:

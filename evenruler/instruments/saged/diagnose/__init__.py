@@ -9,16 +9,18 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Evidence, ModelMeta, Record, SchemasByTable, Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask import READS, RESEEDED, features_of, repeated_prompts
+from evenruler.instruments.saged.ask import READS, repeated_prompts
+from evenruler.instruments.saged.declare import PERSONA
 from evenruler.instruments.saged.declare.plan import SagedPlan
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.group_statistics import (
+    ScoreArrays,
     adjust_p,
     arrange_scores,
     describe_cells,
 )
-from evenruler.instruments.saged.diagnose.headlines import contrast, judge_headlines, silence_of
+from evenruler.instruments.saged.diagnose.headlines import contrast, judge_favour, silence_of
 from evenruler.instruments.saged.diagnose.quality import (
     context_bias,
     count_nonresponse,
@@ -26,7 +28,7 @@ from evenruler.instruments.saged.diagnose.quality import (
     unmeasured_reason,
 )
 from evenruler.measurement import Resampling, rows_by_benchmark
-from evenruler.measurement.verdicts import marked_rows
+from evenruler.measurement.verdicts import mark_rows_invalid
 from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.schemas import BARE
 
@@ -34,50 +36,46 @@ __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
 
 def diagnose(domain: str, measured: Tables, plan: SagedPlan, resampling: Resampling) -> Tables:
-    """Diagnose one domain on one model. Framed replies count for shifts only, controls for verdicts
-    and refusals only.
+    """Diagnose one domain on one model. Framed replies count for shifts and the positive control
+    only, known names for comparison and refusals only.
 
     `measured`, by `schemas`: `features`, of bare and framed replies (faster with text columns as
     categories); `baselines`; `generations`; `prompts`; and `again`, the prompts asked after a
-    prefix or with another seed (`FRAMED`). Gives `compared` (disparities without adjusted p),
+    prefix or the persona (`FRAMED`). Gives `compared` (disparities without adjusted p),
     `baselines` (bias of the tools), `headlines`, and the tables of `TABLES` that concern one model;
     the order of rows does not matter.
 
-    UserError: unknown statistic, option or metric; ValueError: a measurement that occurs twice, or
-        of an unknown
-    prompt.
+    UserError: unknown statistic or option; ValueError: a measurement that occurs twice, or of an
+    unknown prompt.
     """
     features = measured["features"]
     generations = measured["generations"]
     prompts = measured["prompts"]
-    declared, settings = features_of(plan), Disparities.model_validate(plan["disparities"])
+    settings = Disparities.model_validate(plan["disparities"])
     seed = resampling.seed
     is_bare = features["framing"] == BARE
     is_bare_reply = generations["framing"] == BARE
     replies = generations[is_bare_reply & generations["id"].isin(prompts["id"])]
     bare_features = features if is_bare.all() else features[is_bare]
     layout = arrange_scores(domain, bare_features, prompts)
-    members, again = layout.without(plan["controls"]), measured["again"]
-    again = again[~again["concept"].isin(plan["controls"])]
+    members, again = layout.only(plan["concepts"]), measured["again"]
+    again = again[again["concept"].isin(plan["concepts"])]
     summaries, disparities, shaped = describe_cells(members, settings, seed)
     nothing = unmeasured_reason(replies)
     silent = silence_of(replies, prompts)
-    ordered = {name: declared[name] for name in plan["headline_features"]}
-    confirmatory, favour, cells = judge_headlines(
-        layout, silent, ordered, plan["controls"], settings, seed, nothing
-    )
-    is_reseeded = again["framing"] == RESEEDED
-    prefixed = again[~is_reseeded] if plan["prefixes"] else None
+    is_persona = again["framing"] == PERSONA
+    persona = _arrange_persona(domain, features, prompts, again[is_persona])
+    confirmatory, favour, cells = judge_favour(layout, persona, silent, plan, seed, nothing)
+    prefixed = again[~is_persona] if plan["prefixes"] else None
     tools = tool_bias(members, measured["baselines"])
     model = str(layout.series["model"].iloc[0])
     nonresponse = quality.nonresponse_figures(domain, replies, prompts)
     prefix_shifts = quality.prefix_shift_figures(
         domain, features, prompts, prefixed, plan["placebos"], resampling.level
     )
-    seed_noise = quality.seed_noise_figures(domain, features, prompts, again[is_reseeded])
     bias_of_tools = quality.tool_bias_figures(tools, model)
-    quality_rows = (nonresponse, prefix_shifts, seed_noise, bias_of_tools)
-    ranges = marked_rows(
+    quality_rows = (nonresponse, prefix_shifts, bias_of_tools)
+    ranges = mark_rows_invalid(
         quality.headline_figures(disparities, settings, members.fewest_roots), nothing
     )
     parts = [
@@ -97,6 +95,20 @@ def diagnose(domain: str, measured: Tables, plan: SagedPlan, resampling: Resampl
         "headlines": cells,
         "figures": pd.concat(parts, ignore_index=True),
     }
+
+
+def _arrange_persona(
+    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, asked: pd.DataFrame
+) -> ScoreArrays | None:
+    """The measurements of the positive control; None where it was not asked. `asked`: by
+    `FRAMED`.
+    """
+    rows = features[features["framing"] == PERSONA]
+    if rows.empty or asked.empty:
+        return None
+    bare_prompts = prompts.set_index("id").loc[asked["bare_id"]]
+    persona_prompts = bare_prompts.reset_index(drop=True).assign(id=asked["id"].to_numpy())
+    return arrange_scores(domain, rows, persona_prompts)
 
 
 _NAMES = "summaries disparities shapes favour rates tool_bias context_bias topics measured figures"

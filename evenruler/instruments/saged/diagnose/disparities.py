@@ -173,6 +173,13 @@ from 0 to 1.
 """
 
 
+TESTED_METRICS = (
+    *("range", "min_max_ratio", "min_impact_ratio", "std"),
+    *("max_z", "min_z", "dixon_high", "dixon_low"),
+)
+"""The metrics of every cell of a diagnosis."""
+
+
 def _fewest_groups(metric: str) -> int:
     """Fewest groups for which a metric is defined."""
     return FEWEST if "_z" in metric or metric.startswith("dixon") else 2

@@ -24,6 +24,7 @@ from evenruler.instruments.saged.declare import is_branched
 from evenruler.instruments.saged.declare.settings import Disparities, SummaryStatistic
 from evenruler.instruments.saged.diagnose.disparities import (
     OWN,
+    TESTED_METRICS,
     USES_SELECTION_RATE,
     classify_shapes,
     disparity_of,
@@ -72,10 +73,6 @@ RAW, CALIBRATED = "raw", "calibrated"
 NO_BASELINE = "no baseline has this feature"  # why a calibrated number is null
 ROOTS = "root items"  # unit of n in figures
 
-FEWEST_ROOTS = 6
-"""Fewest root items for an interval: with two, 95% intervals would cover 74 to 91%, with six 95 to
-97% (simulated)."""
-
 
 @dataclass(frozen=True)
 class Groups:
@@ -122,6 +119,11 @@ class ScoreArrays:
         }
         chosen_replies = self.replies.iloc[replies].reset_index(drop=True)
         return replace(self, replies=chosen_replies, **numbers)
+
+    def only(self, concepts: Collection[str]) -> "ScoreArrays":
+        """The layout of the replies about some concepts only."""
+        of_these = self.replies["concept"].isin(list(concepts)).to_numpy()
+        return self if of_these.all() else self.where(of_these)
 
     def without(self, concepts: Collection[str]) -> "ScoreArrays":
         """The layout without the replies about some concepts."""
@@ -222,6 +224,9 @@ def number_distinct_rows(
     table = pd.DataFrame(columns).astype(dict.fromkeys(texts, str))
     return table, number
 
+
+PERMUTATIONS, HEADLINE_PERMUTATIONS = 200, 1000
+"""Permutations behind the p of a disparity; more of the headline statistic."""
 
 DRAWN_AT_ONCE = 1_000_000
 """Replies of all draws held at a time, which bounds memory; draws do not depend on it."""
@@ -378,7 +383,7 @@ def describe_cells(
     """Summaries, disparities (`compared`) and shapes (of the headline statistic) of every cell, by
     `schemas`.
 
-    UserError: unknown statistic, option or metric.
+    UserError: unknown statistic or option.
     """
     cells: list[CellStatistics] = []
     for groups in map(layout.groups, settings.grouping):
@@ -435,22 +440,17 @@ def permutation_p(
 
 
 def compare_groups(cells: CellStatistics, settings: Disparities, seed: int) -> pd.DataFrame:
-    """Every metric of every cell, by `schemas.DISPARITIES` without `p_adjusted`; UserError: unknown
-    metric.
+    """Every metric of every cell, by `schemas.DISPARITIES` without `p_adjusted`.
 
     Impact ratios are for selection rates only; `n_permutations` is 0 where there is no disparity to
     test.
     """
     rates = cells.statistic.kind == "selection_rate"
-    metrics = [metric for metric in settings.metrics if rates or metric not in USES_SELECTION_RATE]
-    permutations = (
-        settings.headline_permutations if cells.name == settings.headline else settings.permutations
-    )
+    metrics = [metric for metric in TESTED_METRICS if rates or metric not in USES_SELECTION_RATE]
+    permutations = HEADLINE_PERMUTATIONS if cells.name == settings.headline else PERMUTATIONS
     columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
     tables = [pd.DataFrame(columns=columns)]
     nothing = cells.n.sum(axis=1) == 0
-    if not metrics:
-        return concat_frames(tables)
     p, defined = permutation_p(cells, metrics, permutations, seed)
     types = dict.fromkeys(("value", "critical", "excess"), float) | {"n": "int64"}
     disparity_columns = [*types, "group", "flag", "reason"]

@@ -1,209 +1,547 @@
-"""The headline figures of a domain on a model: whether concepts are answered alike, favour, and
-favour by role.
+"""The headline of a domain on a model: whether it favours or disfavours any of the concepts.
+
+Labels of concepts are randomised within root items. Names of a reference set, known names of the
+same kind that nobody chose one by one, say how far names lie apart anyway. Where a user declares
+one concept, it is ranked among these names.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from scipy import stats
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare import (
-    ALL_ROLES,
-    FAVOUR,
-    FAVOUR_BY_ROLE,
-    LEFT_OUT,
-    NONRESPONSE,
+from evenruler.instruments.saged.declare import ALL_ROLES, FAVOUR, LEFT_OUT, NONRESPONSE, PERSONA
+from evenruler.instruments.saged.declare.plan import SagedPlan
+from evenruler.instruments.saged.declare.settings import FEWEST_ROOTS, Feature
+from evenruler.instruments.saged.diagnose.deviation_tests import (
+    RANDOMISATIONS,
+    MaxDeviationTest,
+    detectable_deviation,
+    estimate_spread,
+    max_deviation_test,
+    step_down_max_t,
 )
-from evenruler.instruments.saged.declare.settings import FEWEST_INVENTED, Disparities, Feature
-from evenruler.instruments.saged.diagnose import deviation_tests
-from evenruler.instruments.saged.diagnose.group_statistics import (
-    FEWEST_ROOTS,
-    ROOTS,
-    Codes,
-    ScoreArrays,
-)
-from evenruler.instruments.saged.diagnose.statistics import ROUNDING, mean
-from evenruler.measurement.figures import Row, as_rows
-from evenruler.measurement.inputs import Floats
+from evenruler.instruments.saged.diagnose.group_statistics import ROOTS, ScoreArrays
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING
+from evenruler.measurement.figures import Figure, Row, as_rows, finite_or_none
+from evenruler.measurement.inputs import Floats, wilson
 from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason
+from evenruler.measurement.randomisation import FEWEST_ALTERNATIVES, RankTest, rank_test
 from evenruler.measurement.resampling import Interval
-from evenruler.measurement.verdicts import ALPHA, HeadlineTest, PValues, ValidityCheck, judge
+from evenruler.measurement.verdicts import (
+    ALPHA,
+    HeadlineTest,
+    PositiveControl,
+    ReferenceComparison,
+    ValidityCheck,
+    judge,
+    mark_invalid,
+)
 from evenruler.tables import concat_frames
 
-ALIKE_POINTS = (
-    0.15  # concepts are answered alike if no share of silence deviates further from that of all
-)
 MOST_NAMED = 3  # most concepts named in a sentence
 
+LEAST_MEASURED = 0.5
+"""Share of replies that a feature must measure; below it, the feature is unfit for the model."""
+
+KNOWN_NAMES = "known names"
+"""What the reference set is called in figures."""
+
+NOT_CROSSED = "texts are about a concept that is compared, so that its label is not exchangeable"
+
 
 @dataclass(frozen=True)
-class _Headline:
-    """One headline figure: the scores of concepts and of invented ones, with their names."""
+class ConceptScores:
+    """Scores of concepts by one feature, and what a verdict on them needs."""
 
-    figure: str
-    feature: str
-    better: str
-    find: deviation_tests.Find
-    scores: (
-        Floats  # [root items, concepts], or [roles, root items, concepts]; NaN where there is none
-    )
+    scores: pd.DataFrame
+    """Root items x concepts and known names: mean deviation from the mean of the root item; NaN
+    where there is none."""
     concepts: list[str]
-    invented: Floats  # the same for invented concepts
-    names: list[str]  # of invented concepts
-    roots: list[str]
-    smallest: float
-    roles: list[str] = field(default_factory=list)  # for favour by role; else empty
-    left: list[str] = field(
-        default_factory=list
-    )  # concepts excluded because too few replies are answered
-    validity: ValidityCheck = field(default_factory=ValidityCheck)
-
-    def cells(self) -> pd.DataFrame:
-        """The scores, one per row, by `schemas.HEADLINES` without the columns that identify
-        the figure.
-        """
-        pole_tables = []
-        for pole, scores, words in (
-            (1, self.scores, self.concepts),
-            (0, self.invented, self.names),
-        ):
-            places = [self.roles or [ALL_ROLES], self.roots, words]
-            index = pd.MultiIndex.from_product(places, names=["at", "unit", "word"])
-            pole_tables.append(index.to_frame(index=False).assign(pole=pole, value=scores.ravel()))
-        return pd.concat(pole_tables).dropna(subset="value")
+    reference: list[str]
+    """Known names, of which none is a concept."""
+    bound: float
+    declared: str | None = None
+    """The one concept that a user declared, which is ranked among the known names."""
+    is_crossed: bool = True
+    """Whether no text was written about one of the concepts."""
+    persona: "pd.Series[float] | None" = None
+    """Scores of the concept that a persona dislikes, by root item; named after the concept. None
+    where it was not asked."""
+    better: str = "higher"
+    left_out: list[str] = field(default_factory=list)
+    """Concepts without scores here, because too few of their replies are answers."""
 
     @property
-    def n(self) -> Codes:
-        """[concepts] root items with a score in every role."""
-        there = ~np.isnan(self.scores)
-        in_every_role = there.all(axis=0) if there.ndim == 3 else there
-        return np.asarray(in_every_role.sum(axis=0))
+    def n(self) -> "pd.Series[int]":
+        """Root items with a score, by concept."""
+        counts: pd.Series[int] = self.scores[self.concepts].notna().sum()
+        return counts
+
+    @property
+    def n_roots(self) -> int:
+        """Root items of which two concepts have a score, at least."""
+        n_scored = self.scores[self.concepts].notna().sum(axis=1)
+        return int((n_scored >= 2).sum())
+
+    @property
+    def scored_reference(self) -> list[str]:
+        """The known names that have scores."""
+        return [name for name in self.reference if self.scores[name].notna().any()]
+
+    @property
+    def has_rank(self) -> bool:
+        """Whether there are enough known names for the p of a rank."""
+        return len(self.scored_reference) >= FEWEST_ALTERNATIVES
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Test results of a headline figure."""
+class LargestDeviation(HeadlineTest):
+    """The headline of the furthest of several concepts, which is below the bound only where all
+    are.
+    """
 
-    real: (
-        deviation_tests.MaxDeviationTest | None
-    )  # None where fewer than two concepts have scores of two root items
-    invented: deviation_tests.MaxDeviationTest | None = (
-        None  # None with fewer than `FEWEST_INVENTED`
-    )
-    named: dict[tuple[int, int], Interval] = field(default_factory=dict)
-    """Pairs of series and concept that differ by the test with shuffled names alone, the furthest
-    first."""
-    level: float = ALPHA  # threshold of p: `ALPHA` over the number of headlines
+    reach: float = 0.0
+    """How far from 0 the simultaneous interval of any concept reaches."""
+
+    @property
+    def is_below(self) -> bool:
+        """Whether all intervals lie within the bound, and the positive control reaches it."""
+        return super().is_below and self.reach < self.bound
 
 
-def judge_headlines(
+@dataclass(frozen=True)
+class ConceptFindings:
+    """What the tests say of concepts."""
+
+    deviations: MaxDeviationTest | None
+    """None where fewer than two concepts have scores of two root items."""
+    named: dict[str, Interval] = field(default_factory=dict)
+    """Concepts that differ, the furthest first."""
+
+
+def judge_favour(
     layout: ScoreArrays,
+    framed: ScoreArrays | None,
     silent: pd.DataFrame,
-    features: Mapping[str, Feature],
-    controls: Collection[str],
-    settings: Disparities,
+    plan: SagedPlan,
     seed: int,
     unmeasured: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Whether a model treats all concepts alike, with verdicts, and which concepts differ.
+    """Whether a model favours or disfavours any concept, and which; by the first feature with a
+    favourable end.
 
-    A figure is the signed deviation of the concept furthest from the mean of all, with its
-    simultaneous interval: of the share of silence, of favour by each confirmatory feature, and of
-    favour by the first of these in one role compared with the others. An effect must also exceed
-    the placebo, the deviations of invented names.
+    The figure is the signed deviation of the concept furthest from the mean of all, with its
+    simultaneous interval. Further features, and how often replies are no answers, are described.
 
-    `layout`: of one model; where the domain is not branched, concepts have different texts, so that
-    nothing is confirmed. `silent`: by `silence_of`; `features`: the confirmatory ones, in their
-    order; `controls`: invented concepts, the placebo; `unmeasured`: why the replies measure nothing
-    (`measurement.nonresponse`).
+    Args:
+        layout: Of one model, with the known names. Where the domain is not branched, concepts have
+            different texts, and there is no headline.
+        framed: The replies of the persona, by `repeated_prompts`; None where it was not asked.
+        silent: By `silence_of`.
+        plan: What was declared.
+        seed: Of the randomisations.
+        unmeasured: Why the replies measure nothing (`measurement.nonresponse`).
 
-    Gives figures by `schemas.FIGURES`; every concept by `schemas.FAVOUR`; and the scores behind the
-    figures by `schemas.HEADLINES`.
+    Returns:
+        Figures by `schemas.FIGURES`; every concept by `schemas.FAVOUR`; and the scores behind the
+        headline by `schemas.HEADLINES`.
+
     Source: docs/saged.md, with simulated errors in docs/tested.md.
     """
-    figures, favour = list[Row](), list[Row]()
+    members = layout.only(plan["concepts"])
+    figures: list[Row] = []
+    favour: list[Row] = []
     cells = [pd.DataFrame(columns=schemas.HEADLINES.names)]
-    if layout.without(controls).branched:
-        headlines = _build_headlines(layout, silent, features, controls, settings, unmeasured)
-        level = ALPHA / len(headlines)
-        findings = [_test_headline(headline, settings, level, seed) for headline in headlines]
-        pairs = list(zip(headlines, findings, strict=True))
-        verdict_inputs: list[tuple[HeadlineTest, ValidityCheck]] = []
-        for headline, finding in pairs:
-            # Too many silent replies do not bar naming who is silent, but they do bar denying it.
-            names_the_silent = headline.figure == NONRESPONSE and bool(finding.named)
-            validity = ValidityCheck() if names_the_silent else headline.validity
-            verdict_input = _verdict_input(headline, finding, settings.least)
-            verdict_inputs.append((verdict_input, validity))
-        judged = judge(verdict_inputs)
-        model = str(layout.series["model"].iloc[0])
-        for (headline, finding), figure in zip(pairs, judged, strict=True):
-            feature = None if headline.figure == NONRESPONSE else headline.feature
-            figures += as_rows([figure], layout.domain, model, feature=feature)
-            key = {
-                "figure": headline.figure,
-                "feature": headline.feature,
-                "better": headline.better,
-            }
-            favour += [
-                {"domain": layout.domain, "model": model, **key, **row}
-                for row in _concept_rows(headline, finding)
-            ]
-            made_of = headline.cells().assign(feature=feature, model=model, figure=headline.figure)
+    model = str(layout.series["model"].iloc[0])
+    if members.branched:
+        figures += _nonresponse_rows(silent[_present(silent.columns, plan["concepts"])], layout)
+        favour += _nonresponse_concepts(silent[_present(silent.columns, plan["concepts"])])
+        measured = set(layout.series["feature"])
+        for feature_name in plan["headline_features"]:
+            if feature_name not in measured:
+                continue
+            feature = Feature.model_validate(plan["features"][feature_name])
+            scored = score_concepts(layout, framed, silent, plan, feature_name, feature)
+            is_headline = feature_name == plan["headline_features"][0]
+            findings = find_outliers(scored, seed)
+            favour += _concept_rows(scored, findings, feature_name, is_headline)
+            if not is_headline:
+                continue
+            fault = unmeasured or _unfit_reason(members, feature_name)
+            test = headline_test(scored, findings, seed)
+            validity = ValidityCheck(fault)
+            judged = [judge(test, validity), mark_invalid(_spread_figure(scored), validity)]
+            figures += as_rows(judged, layout.domain, model, feature=feature_name)
+            made_of = headline_cells(scored)
+            made_of = made_of.assign(figure=FAVOUR, model=model, feature=feature_name)
             cells.append(made_of.reindex(columns=schemas.HEADLINES.names))
-    rows = pd.DataFrame(figures, columns=schemas.FIGURES.names)
-    return rows, pd.DataFrame(favour, columns=schemas.FAVOUR.names), concat_frames(cells)
+    favour_table = pd.DataFrame(favour, columns=schemas.FAVOUR.names)
+    favour_table = favour_table.assign(domain=layout.domain, model=model)
+    return pd.DataFrame(figures, columns=schemas.FIGURES.names), favour_table, concat_frames(cells)
 
 
-def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> HeadlineTest:
+def score_concepts(
+    layout: ScoreArrays,
+    framed: ScoreArrays | None,
+    silent: pd.DataFrame,
+    plan: SagedPlan,
+    feature_name: str,
+    feature: Feature,
+) -> ConceptScores:
+    """The scores of concepts and known names by one feature; arguments as for `judge_favour`.
+
+    Names of which under half of the replies are answers have none.
+    """
+    is_left_out = silent.mean() > MOST_UNANSWERED
+    left_out = set(silent.columns[is_left_out])
+    answered = layout.only([*plan["concepts"], *plan["reference"]]).without(left_out)
+    deviations = _deviations_in_roots(answered, answered, feature_name)
+    scores = deviations.groupby(level=["root_id", "concept"]).mean().unstack("concept")
+    scores = scores.reindex(sorted(layout.replies["root_id"].unique()))
+    # As a concept of which a few replies are in another language.
+    is_scored = scores.notna().mean() >= 1 - MOST_UNANSWERED
+    left_out |= set(scores.columns[~is_scored])
+    scores = scores.loc[:, is_scored]
+    persona = None
+    control = plan["control"]
+    if framed is not None and control is not None and control["concept"] in scores:
+        persona = _deviations_in_roots(framed, answered, feature_name)
+        persona = persona.groupby(level="root_id").mean().rename(control["concept"])
+    return ConceptScores(
+        scores,
+        concepts=_present(scores.columns, plan["concepts"]),
+        reference=_present(scores.columns, plan["reference"]),
+        bound=plan["disparities"]["bound"] * feature.range,
+        declared=plan["concept"],
+        is_crossed=plan["crossed"],
+        persona=persona,
+        better=feature.favour,
+        left_out=sorted(left_out & set(plan["concepts"])),
+    )
+
+
+def _present(columns: Collection[str], names: Collection[str]) -> list[str]:
+    """The columns that are among these names, in alphabetical order."""
+    return sorted(set(columns) & set(names))
+
+
+def _deviations_in_roots(
+    layout: ScoreArrays, baseline: ScoreArrays, feature_name: str
+) -> "pd.Series[float]":
+    """The mean deviation of each root item's replies about each concept, by configuration.
+
+    It is from the mean of the root item in `baseline`, in the same configuration, so that a reply
+    missing in one role does not change how that role differs from others; deviations by rounding
+    alone are 0. By the levels `root_id, concept` and configuration.
+    """
+    values = _values_by_reply(layout, feature_name)
+    by_root = _values_by_reply(baseline, feature_name).groupby(level=["root_id", "line"]).mean()
+    root_and_line = pd.MultiIndex.from_arrays(
+        [values.index.get_level_values(name) for name in ("root_id", "line")]
+    )
+    off = values - by_root.reindex(root_and_line).to_numpy()
+    is_rounding = off.abs() <= ROUNDING * values.abs().max()
+    off = off.mask(is_rounding, 0.0)
+    return off.groupby(level=["root_id", "concept", "line"]).mean()
+
+
+def _values_by_reply(layout: ScoreArrays, feature_name: str) -> "pd.Series[float]":
+    """The value of every reply, by the levels `root_id, concept, line` (role and template)."""
+    is_of_feature = layout.series["feature"].to_numpy() == feature_name
+    series = layout.series[is_of_feature]
+    configurations = (series["role"] + "+" + series["template"]).tolist()
+    columns = [layout.replies["root_id"], layout.replies["concept"]]
+    index = pd.MultiIndex.from_arrays(columns, names=["root_id", "concept"])
+    by_line = {
+        line: pd.Series(values, index=index)
+        for line, values in zip(configurations, layout.values[is_of_feature], strict=True)
+    }
+    values: pd.Series[float] = pd.concat(by_line, names=["line"]).dropna()
+    return values.reorder_levels([1, 2, 0])
+
+
+def find_outliers(scored: ConceptScores, seed: int) -> ConceptFindings:
+    """Test which concepts differ, by labels randomised within root items, and name them."""
+    if (scored.n > 1).sum() < 2:
+        return ConceptFindings(None)
+    scores = scored.scores[scored.concepts].to_numpy()
+    deviations = max_deviation_test(scores, seed)
+    if scored.n_roots < FEWEST_ROOTS or deviations.p > ALPHA or not scored.is_crossed:
+        return ConceptFindings(deviations)
+    named = step_down_max_t(scores, seed)
+    return ConceptFindings(
+        deviations, {scored.concepts[place]: interval for place, interval in named.items()}
+    )
+
+
+def headline_test(scored: ConceptScores, findings: ConceptFindings, seed: int) -> HeadlineTest:
+    """The headline with what its verdict needs, or with what it lacks for one."""
+    if scored.declared is not None:
+        return _declared_test(scored)
+    deviations = findings.deviations
+    n = scored.n_roots
+    facets = {ROOTS: n, "concepts": len(scored.concepts)}
+    if deviations is None or n < FEWEST_ROOTS:
+        lacking = f"{_count_text(n, 'root item')} answered; {FEWEST_ROOTS} needed"
+        if len(scored.concepts) < 2:
+            lacking = (
+                f"{_count_text(len(scored.concepts), 'concept')} with at least half of the replies "
+                "usable; 2 needed"
+            )
+        return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
+    place = deviations.ranked[0]
+    concept = scored.concepts[place]
+    error = float(np.sqrt(np.nanmean(deviations.errors**2)))
+    null = (
+        f"labels of {len(scored.concepts)} concepts randomised within {n} root items, "
+        f"{RANDOMISATIONS:,} randomisations, seed {seed}"
+    )
+    return LargestDeviation(
+        FAVOUR,
+        ROOTS,
+        facets,
+        deviations.interval_of(place),
+        scored.bound,
+        p=deviations.p,
+        null=null,
+        no_verdict=None if scored.is_crossed else NOT_CROSSED,
+        control=_persona_control(scored, seed),
+        compared=_compare_with_known(scored, concept),
+        detects=detectable_deviation(error, len(scored.concepts), n),
+        note=_outlier_text(scored, findings, concept),
+        fixed=frozenset({"concepts"}),
+        reach=deviations.reach,
+    )
+
+
+def _declared_test(scored: ConceptScores) -> HeadlineTest:
+    """The headline of a declared concept: its rank among the known names."""
+    concept = scored.declared
+    assert concept is not None
+    reference = scored.scored_reference
+    facets = {ROOTS: 0, KNOWN_NAMES: len(reference)}
+    if concept not in scored.scores:
+        lacking = f"under half of the replies about {concept} are usable"
+        return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
+    if not reference:
+        lacking = f"no known names were asked ({FEWEST_ALTERNATIVES} needed)"
+        return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
+    effect, n = _difference_from_known(scored.scores, concept, reference)
+    if n < FEWEST_ROOTS:
+        lacking = f"{_count_text(n, 'root item')} answered; {FEWEST_ROOTS} needed"
+        return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
+    rank = _rank_among_known(scored.scores, concept, reference)
+    no_verdict = rank.lacking
+    if not scored.is_crossed:
+        no_verdict = NOT_CROSSED
+    return HeadlineTest(
+        FAVOUR,
+        ROOTS,
+        facets | {ROOTS: n},
+        effect,
+        scored.bound,
+        p=rank.p,
+        null=None if rank.p is None else f"{rank.null}: {concept} among {KNOWN_NAMES}",
+        no_verdict=no_verdict,
+        control=_persona_rank(scored),
+        compared=_compare_with_known(scored, concept),
+        detects=_detectable_among_known(scored),
+        note=f"{concept} is {_favour_words(scored, effect.value)} than {KNOWN_NAMES}.",
+    )
+
+
+def _difference_from_known(
+    scores: pd.DataFrame, concept: str, reference: Sequence[str]
+) -> tuple[Interval, int]:
+    """A concept less the mean of the known names, with the 95% interval of t over root items, and
+    their number.
+    """
+    differences = (scores[concept] - scores[list(reference)].mean(axis=1)).dropna()
+    n = len(differences)
+    if n < 2:
+        return Interval(np.nan, np.nan, np.nan), n
+    value = float(differences.mean())
+    error = float(np.std(differences.to_numpy(), ddof=1)) / np.sqrt(n)
+    half_width = float(stats.t.isf(ALPHA / 2, n - 1)) * error
+    return Interval(value, value - half_width, value + half_width), n
+
+
+def _rank_among_known(scores: pd.DataFrame, concept: str, reference: Sequence[str]) -> RankTest:
+    return rank_test(scores[concept].mean(), scores[list(reference)].mean())
+
+
+def _detectable_among_known(scored: ConceptScores) -> float | None:
+    """The deviation of a declared concept that its rank detects in 8 of 10 studies, where known
+    names are normal; None where no rank has a p of `ALPHA`.
+    """
+    names = scored.scored_reference
+    level = math.floor(ALPHA * (len(names) + 1) + ROUNDING) / (len(names) + 1)
+    if not scored.has_rank or level == 0:
+        return None
+    spread = float(np.std(scored.scores[names].mean().to_numpy(), ddof=1))
+    error = spread * np.sqrt(1 + 1 / len(names))
+    return detectable_deviation(error, 1, len(names), level)
+
+
+def _compare_with_known(scored: ConceptScores, concept: str) -> ReferenceComparison | None:
+    """A concept's percentile among the known names; None with fewer than two."""
+    reference = scored.scored_reference
+    percentile = percentile_among_known(scored, concept)
+    if percentile is None:
+        return None
+    low, high = wilson(percentile / 100, len(reference))
+    interval = Interval(percentile, 100 * low, 100 * high)
+    return ReferenceComparison(KNOWN_NAMES, len(reference), interval)
+
+
+def percentile_among_known(scored: ConceptScores, concept: str) -> float | None:
+    """The share of known names that lie less far out than a concept, in percent; each from the mean
+    of all others. None with fewer than two known names.
+    """
+    reference = scored.scored_reference
+    if len(reference) < 2 or scored.scores[concept].isna().all():
+        return None
+    return 100 * _rank_among_known(scored.scores, concept, reference).less_far / len(reference)
+
+
+def _spread_figure(scored: ConceptScores) -> Figure:
+    """SD over concepts, without noise; beside it that of known names."""
+    spread = finite_or_none(estimate_spread(scored.scores[scored.concepts].to_numpy()))
+    spread_known = None
+    if len(scored.scored_reference) >= 2:
+        names = scored.scored_reference
+        spread_known = finite_or_none(estimate_spread(scored.scores[names].to_numpy()))
+    reason = None if spread is not None else "fewer than two root items or concepts"
+    return Figure(
+        "spread", spread, len(scored.concepts), "concepts", reason=reason, control=spread_known
+    )
+
+
+def _control_name(concept: str) -> str:
+    return f"a persona that dislikes {concept}"
+
+
+def _with_persona(scored: ConceptScores) -> tuple[str, pd.DataFrame] | None:
+    """The concept that the persona dislikes, and the scores with those of the persona in its place,
+    over the root items that it was asked; None where it was not asked.
+    """
+    if scored.persona is None:
+        return None
+    concept = str(scored.persona.name)
+    scores = scored.scores.assign(**{concept: scored.persona})
+    scores = scores[scores[concept].notna()]
+    if len(scores) < FEWEST_ROOTS:
+        return None
+    return concept, scores
+
+
+def _persona_control(scored: ConceptScores, seed: int) -> PositiveControl | None:
+    """The same test, with the replies of the persona in place of those about its concept."""
+    replaced = _with_persona(scored)
+    if replaced is None or replaced[0] not in scored.concepts:
+        return None
+    concept, scores = replaced
+    test = max_deviation_test(scores[scored.concepts].to_numpy(), seed)
+    place = scored.concepts.index(concept)
+    effect = _as_dislike(scored, test.interval_of(place))
+    return PositiveControl(_control_name(concept), effect, float(test.p_of_concepts[place]))
+
+
+def _persona_rank(scored: ConceptScores) -> PositiveControl | None:
+    """The rank of the persona's concept among the known names."""
+    replaced = _with_persona(scored)
+    if replaced is None or not scored.has_rank:
+        return None
+    concept, scores = replaced
+    names = [name for name in scored.scored_reference if name != concept]
+    effect, _ = _difference_from_known(scores, concept, names)
+    rank = _rank_among_known(scores, concept, names)
+    if rank.p is None:
+        return None
+    return PositiveControl(_control_name(concept), _as_dislike(scored, effect), rank.p)
+
+
+def _as_dislike(scored: ConceptScores, deviation: Interval) -> Interval:
+    """A deviation, signed so that disfavour is positive."""
+    if scored.better == "lower":
+        return deviation
+    return Interval(-deviation.value, -deviation.high, -deviation.low)
+
+
+def headline_cells(scored: ConceptScores) -> pd.DataFrame:
+    """The scores behind a headline, one per row, by `schemas.HEADLINES` without the columns that
+    identify the figure.
+
+    Known names have pole 0. Scores of the persona are at `PERSONA`.
+    """
+    concepts = scored.concepts
+    if scored.declared is not None:
+        concepts = [concept for concept in concepts if concept == scored.declared]
+    tables: list[pd.DataFrame] = []
+    for pole, words in ((1, concepts), (0, scored.reference)):
+        by_unit = scored.scores[words].rename_axis("unit").reset_index()
+        rows = by_unit.melt("unit", var_name="word", value_name="value")
+        tables.append(rows.assign(at=ALL_ROLES, pole=pole))
+    if scored.persona is not None:
+        rows = scored.persona.rename_axis("unit").reset_index(name="value")
+        tables.append(rows.assign(word=str(scored.persona.name), at=PERSONA, pole=1))
+    return pd.concat(tables, ignore_index=True).dropna(subset="value")
+
+
+def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
     """Whether two models treat concepts alike: the headline of their difference, paired by root
     item.
+
+    Labels of concepts are randomised within root items, of the difference; a declared concept is
+    ranked among the known names. The control is one model's persona less the other's plain replies.
     """
-    key = ["unit", "at", "word", "pole"]
-    both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
-    both = both.assign(value=both["value_first"] - both["value_second"])
-    roots = sorted(both["unit"].unique())
-    roles = sorted(both["at"].unique())
-
-    def scores(pole: int) -> tuple[Floats, list[str]]:
-        pole_rows = both[both["pole"] == pole]
-        score_table = pole_rows.pivot(index=["at", "unit"], columns="word", values="value")
-        every = pd.MultiIndex.from_product([roles, roots])
-        cube = score_table.reindex(every).to_numpy(dtype=np.float64)
-        shape = [len(roots), -1]
-        if len(roles) > 1:
-            shape = [len(roles), *shape]
-        return cube.reshape(shape), score_table.columns.tolist()
-
-    tables = (*scores(1), *scores(0), roots, smallest)
-    figure = str(first["figure"].iloc[0])
-    settings = Disparities(permutations=1, headline_permutations=deviation_tests.SHUFFLES)
-    by = (
-        (deviation_tests.by_role, roles)
-        if len(roles) > 1
-        else (deviation_tests.max_deviation_test, [])
+    plain = _scores_of_cells(first, ALL_ROLES), _scores_of_cells(second, ALL_ROLES)
+    difference = (plain[0] - plain[1]).dropna(how="all").dropna(axis=1, how="all")
+    of_concepts = set(first.loc[first["pole"] == 1, "word"])
+    words = [str(word) for word in difference.columns]
+    concepts = [word for word in words if word in of_concepts]
+    scored = ConceptScores(
+        difference,
+        concepts=concepts,
+        reference=[word for word in words if word not in of_concepts],
+        bound=bound,
+        declared=concepts[0] if len(concepts) == 1 else None,
     )
-    headline = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
-    finding = _test_headline(headline, settings, ALPHA, 0)
-    judgeable = _verdict_input(headline, finding, settings.least)
-    labels = [
-        f"{_concept_label(headline, place)} {interval.value:+.2g}"
-        for place, interval in islice(finding.named.items(), MOST_NAMED)
-    ]
-    message = ", ".join(labels) or "no concept stands out"
-    return replace(judgeable, note=f"Difference of the models: {message}.")
+    findings = ConceptFindings(None)
+    if scored.declared is None:
+        findings = find_outliers(scored, seed=0)
+    test = headline_test(scored, findings, seed=0)
+    persona = _scores_of_cells(first, PERSONA)
+    concept = str(persona.columns[0]) if persona.size else None
+    if test.effect is not None and concept in words:
+        moved = persona[concept] - plain[0][concept]
+        with_persona = replace(
+            scored,
+            persona=(persona[concept] - plain[1][concept]).dropna().rename(concept),
+            better="higher" if moved.mean() < 0 else "lower",
+        )
+        control = headline_test(with_persona, findings, seed=0).control
+        test = replace(test, control=control)
+    labels = [f"{name} {interval.value:+.2g}" for name, interval in findings.named.items()]
+    message = ", ".join(labels[:MOST_NAMED]) or "no concept stands out"
+    return replace(
+        test,
+        note=f"Difference of the models: {message}.",
+        has_direction=scored.declared is not None,  # how far concepts lie apart has none
+    )
 
 
-def _concept_label(headline: _Headline, place: tuple[int, int], between: str = "") -> str:
-    """A concept in words, with its role where the figure is by role."""
-    series, concept = place
-    role = f" as {headline.roles[series]}" if headline.roles else ""
-    return f"{headline.concepts[concept]}{between}{role}"
+def _scores_of_cells(cells: pd.DataFrame, place: str) -> pd.DataFrame:
+    """Root items x concepts and known names, from the rows behind a headline; `place`: `ALL_ROLES`
+    or `PERSONA`.
+    """
+    return cells[cells["at"] == place].pivot(index="unit", columns="word", values="value")
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -212,242 +550,97 @@ def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     """
     concept_by_prompt = prompts.set_index("id")[["concept", "root_id"]].astype(str)
     rows = replies[["id"]].astype(str).join(concept_by_prompt, on="id")
-    said_not = replies[["refusal", "empty", "other_language"]].to_numpy(dtype=bool).any(axis=1)
-    is_silent = said_not | replies["generation"].isna().to_numpy()
+    is_no_answer = replies[["refusal", "empty", "other_language"]].to_numpy(dtype=bool).any(axis=1)
+    is_silent = is_no_answer | replies["generation"].isna().to_numpy()
     rows = rows.assign(silent=is_silent.astype(float))
     return rows.pivot_table(
         index="root_id", columns="concept", values="silent", aggfunc="mean", observed=True
     )
 
 
-def _build_headlines(
-    layout: ScoreArrays,
-    silent: pd.DataFrame,
-    features: Mapping[str, Feature],
-    controls: Collection[str],
-    settings: Disparities,
-    unmeasured: str | None,
-) -> list[_Headline]:
-    """Silence first, since scores say little about a concept that is not answered; favour by role
-    last.
+def _nonresponse_rows(silent: pd.DataFrame, layout: ScoreArrays) -> Iterator[Row]:
+    """How far the concept that is furthest in its share of replies without an answer lies from the
+    share of all.
     """
-    invented = silent.columns.isin(list(controls))
-    scores = silent.to_numpy()
-    names = np.array(silent.columns)
-    tables = (
-        scores[:, ~invented],
-        list(names[~invented]),
-        scores[:, invented],
-        list(names[invented]),
-    )
-    roots = sorted(layout.replies["root_id"].unique())
-    of_silence = (*tables, list(silent.index), ALIKE_POINTS)
-    first = _Headline(
-        NONRESPONSE,
-        "silence",
-        "lower",
-        deviation_tests.nonresponse_test,
-        *of_silence,
-        validity=ValidityCheck(unmeasured),
-    )
-    left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
-    real = layout.without({*controls, *left})
-    is_invented = layout.replies["concept"].isin(set(controls) - left).to_numpy()
-    invented_layout = layout.where(is_invented)
-    concepts = sorted(real.replies["concept"].unique())
-    invented_names = sorted(invented_layout.replies["concept"].unique())
-    left_out = sorted(left - set(controls))
-    favour: list[_Headline] = []
-    by_roles: list[_Headline] = []
-    for name, feature in features.items():
-        lines = np.flatnonzero(layout.series["feature"] == name)
-        if not lines.size:
-            continue
-        values = real.values[lines]
-        real_cube = _mean_deviations(real, lines, roots)
-        invented_cube = _mean_deviations(invented_layout, lines, roots)
-        computed_values = values[~np.isnan(values)]
-        n_measured = max(int(real.measured[lines].sum()), 1)
-        unfit = unmeasured or all_equal_reason(computed_values, f"replies ({name})")
-        if unfit is None and len(computed_values) < settings.coverage * n_measured:
-            share = f"{len(computed_values) / n_measured:.0%}"
-            unfit = (
-                f"{name} could be computed for {share} of the replies (at least "
-                f"{settings.coverage:.0%} needed)"
-            )
-        real_scores = _mean_over_configurations(real_cube)
-        invented_scores = _mean_over_configurations(invented_cube)
-        headline = _Headline(
-            FAVOUR,
-            name,
-            feature.favour,
-            deviation_tests.max_deviation_test,
-            scores=real_scores,
-            concepts=concepts,
-            invented=invented_scores,
-            names=invented_names,
-            roots=roots,
-            smallest=settings.smallest * feature.range,
-            left=left_out,
-            validity=ValidityCheck(unfit),
+    deviations = (silent.mean() - float(np.nanmean(silent.to_numpy()))).to_numpy()
+    furthest = float(deviations[np.nanargmax(np.abs(deviations))])
+    figure = Figure(NONRESPONSE, furthest, len(silent), ROOTS)
+    model = layout.series["model"].iloc[0]
+    return as_rows([figure], layout.domain, str(model))
+
+
+def _nonresponse_concepts(silent: pd.DataFrame) -> Iterator[Row]:
+    deviations = silent.mean() - float(np.nanmean(silent.to_numpy()))
+    n_roots = silent.notna().sum()
+    for concept in silent.columns:
+        yield {
+            "feature": NONRESPONSE,
+            "better": "lower",
+            "concept": concept,
+            "difference": float(deviations[concept]),
+            "n": int(n_roots[concept]),
+        }
+
+
+def _unfit_reason(members: ScoreArrays, feature_name: str) -> str | None:
+    """Why a feature measures nothing in the replies; None where it measures."""
+    lines = np.flatnonzero(members.series["feature"] == feature_name)
+    values = members.values[lines]
+    computed: Floats = values[~np.isnan(values)]
+    n_measured = max(int(members.measured[lines].sum()), 1)
+    reason = all_equal_reason(computed, f"replies ({feature_name})")
+    if reason is None and len(computed) < LEAST_MEASURED * n_measured:
+        share = f"{len(computed) / n_measured:.0%}"
+        reason = (
+            f"{feature_name} could be computed for {share} of the replies (at least "
+            f"{LEAST_MEASURED:.0%} needed)"
         )
-        favour.append(headline)
-        role = layout.series["role"].iloc[lines].astype(str).to_numpy()
-        roles = list(dict.fromkeys(role))
-        if len(roles) > 1:
-            masks_by_role = [role == role_name for role_name in roles]
-            of_roles = replace(
-                headline,
-                figure=FAVOUR_BY_ROLE,
-                find=deviation_tests.by_role,
-                scores=_mean_over_parts(real_cube, masks_by_role),
-                invented=_mean_over_parts(invented_cube, masks_by_role),
-                roles=roles,
-            )
-            by_roles.append(of_roles)
-    return [first, *favour, *by_roles[:1]]
-
-
-def _mean_deviations(layout: ScoreArrays, lines: Codes, roots: list[str]) -> Floats:
-    """[configurations, root items, concepts] mean deviation of replies from the mean of their root
-    item.
-
-    That mean is within the configuration, so that a reply missing in one role does not change how
-    that role differs from others; deviations by rounding alone are 0.
-    """
-    values = pd.DataFrame(layout.values[lines].T)
-    place = [layout.replies["root_id"], layout.replies["concept"]]
-    off = values - values.groupby(place[0]).transform("mean")
-    rounding = ROUNDING * values.abs().max()
-    off = off.where(off.abs() > rounding, 0 * off)
-    every = pd.MultiIndex.from_product([roots, sorted(place[1].unique())])
-    means = off.groupby(place).mean().reindex(every).to_numpy(dtype=np.float64)
-    return means.T.reshape(len(lines), *every.levshape)
-
-
-def _mean_over_configurations(cube: Floats) -> Floats:
-    """Mean over configurations, ignoring NaN."""
-    return mean(np.moveaxis(cube, 0, -1))
-
-
-def _mean_over_parts(cube: Floats, parts: list[NDArray[np.bool_]]) -> Floats:
-    """[parts, ...] mean over each part of the configurations, ignoring NaN."""
-    return np.stack([_mean_over_configurations(cube[part]) for part in parts])
-
-
-def _test_headline(headline: _Headline, settings: Disparities, level: float, seed: int) -> _Found:
-    if (headline.n > 1).sum() < 2:
-        return _Found(None)
-    shuffles = settings.headline_permutations
-    real = headline.find(headline.scores, seed, shuffles)
-    invented = None
-    if deviation_tests.n_scored_concepts(headline.invented) >= FEWEST_INVENTED:
-        invented = headline.find(headline.invented, seed, 1)
-    fewest = max(FEWEST_ROOTS, settings.least)
-    enough = headline.n.min() >= fewest and real.p_null < level
-    named_concepts = (
-        deviation_tests.step_down_max_t(headline.scores, seed, level, shuffles, headline.find)
-        if enough
-        else {}
-    )
-    return _Found(real, invented, named_concepts, level)
-
-
-def _verdict_input(headline: _Headline, finding: _Found, least: int) -> HeadlineTest:
-    """A headline with what its verdict needs, or with what the design lacks for one."""
-    n = int(headline.n.min()) if headline.concepts else 0
-    names = deviation_tests.n_scored_concepts(headline.invented)
-    real = finding.real
-    levels = {ROOTS: n, "concepts": len(headline.concepts)}
-    if headline.roles:
-        levels["roles"] = len(headline.roles)
-    figure = partial(HeadlineTest, headline.figure, ROOTS, smallest=headline.smallest)
-    if real is None or n < FEWEST_ROOTS:
-        lacking = (
-            f"{_count_text(n, 'root item')} answered for every concept; {FEWEST_ROOTS} are needed"
-        )
-        if len(headline.concepts) < 2:
-            lacking = (
-                f"{_count_text(len(headline.concepts), 'concept')} with at least half of the replies "
-                "usable; 2 are needed"
-            )
-        return figure(levels, effect=None, lacking=lacking)
-    effect, who = real.interval_at(real.ranked[0]), _outlier_text(headline, finding)
-    figure = partial(figure, effect=effect, p_null=real.p_null)
-    error = float(np.sqrt(np.nanmean(real.errors**2)))
-    tests = int((~np.isnan(real.values)).sum())
-    seen = deviation_tests.detectable_deviation(error, tests, n, finding.level)
-    if n < least or finding.invented is None:
-        few = f"{_count_text(names, 'invented name')} (at least {FEWEST_INVENTED} needed)"
-        if n < least:
-            few = f"{n} {ROOTS} (at least {least} needed)"
-        lacking = f"{few}; stands out (permutation test): {who}" if who else few
-        return figure(levels, detectable=seen, lacking=lacking)
-    shown = headline.figure != NONRESPONSE or bool(real.clear())
-    beyond = deviation_tests.intersection_p(real, finding.invented) if shown else 1.0
-    within = real.p_within(headline.smallest)
-    mean_square, _ = deviation_tests.mean_square(finding.invented)
-    seen_beyond = deviation_tests.detectable_beyond(real, finding.invented, finding.level)
-    p_effect = max(real.p_null, beyond)
-    p_unspecific = max(real.p_null, within)
-    p_values = PValues(effect=p_effect, none=within, unspecific=p_unspecific)
-    placebo = float(np.sqrt(mean_square))
-    return figure(
-        levels | {"invented names": names},
-        placebo=placebo,
-        specific=effect,
-        detectable=max(seen, seen_beyond),
-        p=p_values,
-        note=f"Stands out (permutation test): {who}." if who else None,
-    )
+    return reason
 
 
 def _count_text(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _outlier_text(headline: _Headline, finding: _Found) -> str:
-    """In words, the concepts that differ, the furthest first, and those left out; empty if there
-    are none.
-    """
-    assert finding.real is not None  # callers return earlier without scores
-    verb, phrases = "answered" if headline.figure == NONRESPONSE else "favoured", []
-    for place, interval in islice(finding.named.items(), MOST_NAMED):
-        direction = _direction_word(headline, interval.value)
-        whom = _concept_label(headline, place, f", {verb} {direction} than average")
+def _outlier_text(scored: ConceptScores, findings: ConceptFindings, concept: str) -> str:
+    """In words, the concepts that differ, the furthest first, and those left out."""
+    phrases: list[str] = []
+    for name, interval in islice(findings.named.items(), MOST_NAMED):
         limits = f"[{interval.low:.2g}, {interval.high:.2g}]"
-        phrases.append(f"{whom} ({interval.value:.2g} {limits})")
-    if len(finding.named) > MOST_NAMED:
-        phrases.append(f"and {len(finding.named) - MOST_NAMED} more")
-    if headline.left:
-        phrases.append(f"{', '.join(headline.left)} left out: under half of the replies are usable")
-    return "; ".join(phrases)
+        direction = _favour_words(scored, interval.value)
+        phrases.append(f"{name} is {direction} than average ({interval.value:.2g} {limits})")
+    if len(findings.named) > MOST_NAMED:
+        phrases.append(f"and {len(findings.named) - MOST_NAMED} more")
+    if not findings.named:
+        phrases.append(f"No concept is named; the furthest is {concept}")
+    if scored.left_out:
+        left_out = ", ".join(scored.left_out)
+        phrases.append(f"{left_out} left out: under half of the replies are usable")
+    return f"{'; '.join(phrases)}."
 
 
-def _direction_word(headline: _Headline, value: float) -> str:
-    return "more" if (value > 0) == (headline.better == "higher") else "less"
+def _favour_words(scored: ConceptScores, value: float) -> str:
+    is_more = (value > 0) == (scored.better == "higher")
+    return "favoured more" if is_more else "favoured less"
 
 
-def _concept_rows(headline: _Headline, finding: _Found) -> Iterator[dict[str, object]]:
-    """One row per concept, and per role where the figure is by role."""
-    n, real = headline.n, finding.real
-    for series, role in enumerate(headline.roles or [ALL_ROLES]):
-        for place, concept in enumerate(headline.concepts):
-            row: dict[str, object] = {"role": role, "concept": concept, "n": int(n[place])}
-            position = (series, place)
-            if real is not None:
-                row["difference"] = real.values[position]
-                if n.min() >= FEWEST_ROOTS:
-                    row |= {"low": real.low[position], "high": real.high[position]}
-                interval = finding.named.get(position)
-                if interval:
-                    row |= {
-                        "named": _direction_word(headline, interval.value),
-                        "low": interval.low,
-                        "high": interval.high,
-                    }
-            yield row
-        yield from (
-            {"role": role, "concept": concept, "n": 0, "named": LEFT_OUT}
-            for concept in headline.left
-        )
+def _concept_rows(
+    scored: ConceptScores, findings: ConceptFindings, feature_name: str, is_headline: bool
+) -> Iterator[Row]:
+    """One row per concept, by `schemas.FAVOUR`; only the headline names concepts."""
+    of_feature = {"feature": feature_name, "better": scored.better}
+    deviations = findings.deviations
+    for place, concept in enumerate(scored.concepts):
+        row: Row = {**of_feature, "concept": concept, "n": int(scored.n[concept])}
+        row["percentile"] = percentile_among_known(scored, concept)
+        if deviations is not None:
+            interval = deviations.interval_of(place)
+            row["difference"] = interval.value
+            if is_headline and scored.declared is None and concept in findings.named:
+                interval = findings.named[concept]
+                row["named"] = _favour_words(scored, interval.value).removeprefix("favoured ")
+            if scored.n_roots >= FEWEST_ROOTS:
+                row |= {"low": interval.low, "high": interval.high}
+        yield row
+    for concept in scored.left_out:
+        yield {**of_feature, "concept": concept, "n": 0, "named": LEFT_OUT}

@@ -1,4 +1,4 @@
-"""Quality figures of a domain on a model: refusals, shifts under prefixes, noise, bias of tools and
+"""Quality figures of a domain on a model: refusals, shifts under prefixes, bias of tools and
 of contexts.
 """
 
@@ -10,7 +10,6 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask import RESEEDED
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.group_statistics import (
     CALIBRATED,
@@ -23,9 +22,9 @@ from evenruler.instruments.saged.diagnose.group_statistics import (
     number_distinct_rows,
 )
 from evenruler.measurement import Figure
-from evenruler.measurement.figures import Row, as_rows, finite_or_none
+from evenruler.measurement.figures import Row, as_rows
 from evenruler.measurement.nonresponse import ReplyCounts, nonresponse_reason
-from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, prefix_shifts, shift_figures
+from evenruler.measurement.shifts import UNASKED, prefix_shifts, shift_figures
 from evenruler.models.questions import cut_of
 from evenruler.tables.schemas import BARE
 
@@ -138,8 +137,7 @@ def prefix_shift_figures(
     (`evenruler.measurement.shifts`).
 
     The score of a concept is the mean of its raw values, over prompts that have a value without and
-    with every framing, so that all means are over the same prompts. `noise` has the effect of
-    another seed alone.
+    with every framing, so that all means are over the same prompts.
 
     `features`: of bare and framed replies; `framed`: by `schemas.FRAMED`, those that were asked
     after prefixes, None where none are declared; `placebos`: which framings are placebos; `level`:
@@ -163,39 +161,6 @@ def tool_bias_figures(biases: pd.DataFrame, model: str) -> Iterator[Row]:
         mean_range = float(np.ptp(group["mean"]))
         figure = Figure("tool_bias", mean_range, len(group), CONCEPTS)
         yield from as_rows([figure], domain, model, feature=feature)
-
-
-def seed_noise_figures(
-    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame
-) -> Iterator[Row]:
-    """How far means of concepts move when the same prompts are asked with another seed.
-
-    `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes around it,
-    in standard deviations of the concepts, as for prefixes; `noise_rank_agreement`: Spearman
-    correlation of the concepts between seeds, 1 where the seed changes nothing. They are controls
-    for shifts, and show how far the order of concepts is chance. By `FIGURES`, in the role and
-    template that were asked again; n counts concepts.
-    """
-    columns = {
-        "level_shift": "level_in_sd",
-        "reordering": "reordering_in_sd",
-        "rank_agreement": "rank_agreement",
-    }
-    for series, scores, lacking in _means_of_concepts(features, prompts, again):
-        if RESEEDED not in scores:  # nothing was asked again in this role and template
-            continue
-        shift_rows = prefix_shifts(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
-        if shift_rows.empty:
-            lacking = lacking or f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
-        for figure, column in columns.items():
-            value: float | None = None
-            if not shift_rows.empty:
-                value = finite_or_none(float(shift_rows[column].iloc[0]))
-            reason = (lacking or "all values are equal") if value is None else None
-            noise_figure = Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)
-            model, *dimensions = series
-            of_series = dict(zip(OF_SERIES, dimensions, strict=True))
-            yield from as_rows([noise_figure], domain, model, **of_series)
 
 
 def _means_of_concepts(

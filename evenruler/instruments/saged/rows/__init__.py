@@ -9,8 +9,14 @@ from evenruler.errors import UserError
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_with_sizes
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
-from evenruler.instruments.saged.declare.plan import PlannedRole, PlannedTemplate, SagedPlan
+from evenruler.instruments.saged.declare.plan import (
+    PlannedControl,
+    PlannedRole,
+    PlannedTemplate,
+    SagedPlan,
+)
 from evenruler.instruments.saged.declare.settings import confirmatory_of
+from evenruler.instruments.saged.declare.source import PersonaControl
 from evenruler.instruments.saged.rows.prompts import Row, Rows, count_items, own_rows, rows_of
 from evenruler.instruments.saged.rows.questions import Answer, judge_texts, request_questions
 from evenruler.models.declarations import Catalogue
@@ -134,12 +140,15 @@ def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:
         "items": settings.items,
         "most_roles": settings.most_roles,
         "prefixed": settings.prefixed,
-        "reseeded": settings.reseeded,
         "generations": settings.generations,
         "new_tokens": settings.new_tokens,
         "seed": settings.seed,
         "embedder": settings.embedder,
-        "controls": source.controls,
+        "concepts": list(source.members),
+        "reference": source.reference_concepts,
+        "concept": source.concept,
+        "control": None if source.control is None else _planned_control(source.control),
+        "crossed": source.is_crossed,
         "masked": source.names,
         "prefixes": prefix_settings.prefixes if prefix_settings else {},
         "placebos": prefix_settings.placebo_names if prefix_settings else [],
@@ -149,6 +158,10 @@ def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:
         "features": features,
         "disparities": settings.disparities.model_dump(),
     }
+
+
+def _planned_control(control: PersonaControl) -> PlannedControl:
+    return {"concept": control.concept, "persona": control.persona}
 
 
 def _load_greedy_model(catalogue: Catalogue, name: str, tokens: int) -> Answer:

@@ -276,6 +276,7 @@ def prompt_row(
         "root_id": id_of(name, sentence, sentence["concept"]),
         "root_concept": sentence["concept"],
         "is_root": concept == sentence["concept"],
+        "is_reference": source.concepts[concept].reference,
         "prompt_spans": [asdict(span) for span in prompt.spans],
         "baseline_spans": [asdict(span) for span in baseline_spans],
     }

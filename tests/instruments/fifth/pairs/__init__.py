@@ -8,4 +8,6 @@ if TYPE_CHECKING:
     from . import ask, card, declare, diagnose, report, rows
     from .declare import PairsPlan, Settings, Source
 
-    Family[Settings, Source, PairsPlan](declare, rows, ask, diagnose, report, card)
+    Family[Settings, Source, PairsPlan](
+        declare, rows, ask, diagnose, report, card, headlines=diagnose
+    )

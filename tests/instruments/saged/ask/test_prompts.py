@@ -25,11 +25,12 @@ def prompts(items: int = 6) -> pd.DataFrame:
 
 
 class TestPrompts:
-    def test_items_are_evenly_spread_and_asked_of_every_concept(self) -> None:
-        chosen = with_items(prompts(), 2)
-        assert sorted(set(chosen["root_id"])) == ["root1", "root4"]
-        assert len(chosen) == 2 * 5
-        assert len(with_items(prompts(), 1000)) == 6 * 5
+    def test_a_larger_size_begins_with_the_root_items_of_a_smaller_one(self) -> None:
+        shuffled = prompts().sample(frac=1, random_state=3)
+        two, whole = (with_items(shuffled, n) for n in (2, 1000))
+        assert two["root_id"].tolist() == ["root0"] * 5 + ["root1"] * 5
+        assert whole["root_id"].tolist()[:10] == two["root_id"].tolist()
+        assert len(whole) == 6 * 5
 
     def test_without_branches_each_concept_has_items_of_its_own(self) -> None:
         rows = prompts()
@@ -37,7 +38,9 @@ class TestPrompts:
             root_id=rows["id"],
             root_concept=rows["concept"],
         )
-        counts = with_items(rows, 2)["concept"].value_counts()
+        chosen = with_items(rows, 2)
+        assert chosen["concept"].tolist() == sorted(CONCEPTS) * 2  # which take turns
+        counts = chosen["concept"].value_counts()
         assert counts.to_dict() == dict.fromkeys(CONCEPTS, 2)
 
 

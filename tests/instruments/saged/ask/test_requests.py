@@ -2,6 +2,7 @@
 nobody can do."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,16 @@ import pytest
 
 from evenruler.instruments.asking import collect_answers
 from evenruler.instruments.instrument import RequestBatch
-from evenruler.instruments.saged.ask import ANSWERS, compared_with, requests, scores
+from evenruler.instruments.saged import ask
+from evenruler.instruments.saged.ask import (
+    ANSWERS,
+    compared_with,
+    repeated_prompts,
+    requests,
+    scores,
+)
 from evenruler.tables import table_of
-from tests.instruments.saged.domains import built, declared, subject
+from tests.instruments.saged.domains import SOURCE, built, declared, subject
 
 FEATURES: dict[str, Any] = {
     "vader": {"kind": "lexicon"},
@@ -87,10 +95,21 @@ def domain(tmp_path: Path, profile: str = "quick", **changes: Any) -> Domain:
         declared(
             tmp_path,
             profile,
-            **{"embedder": "e", "features": FEATURES, "most_roles": 2, "reseeded": 3} | changes,
+            **{"embedder": "e", "features": FEATURES, "most_roles": 2} | changes,
         )
     )
     return {"prompts": tables["prompts"]}, plan
+
+
+def asked_rows(fruit: Domain, **fields: Any) -> pd.DataFrame:
+    """The rows of all requests for replies, with their inputs."""
+    parts = [
+        batch.rows.assign(
+            text=batch.inputs["prompt"], seed=batch.inputs["seed"], system=batch.inputs["system"]
+        )
+        for batch in requests(*fruit, {}, subject(**fields))
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def asked_of(fruit: Domain, answers: Answers, **fields: Any) -> dict[str, pd.DataFrame]:
@@ -119,20 +138,16 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
 ) -> None:
     table_by_name = asked_of(domain(tmp_path), answers)
     assert [(request.operation, request.by) for request in answers.asked] == [
-        ("generate", ""),
+        *[("generate", "")] * 3,  # a root item after the other
         ("classify", "moods"),
         ("embed", "e"),
         ("generate", "judge"),
     ]
-    first, classify, _, judge = answers.asked
+    first, *_, classify, _, judge = answers.asked
     assert (first.settings, len(first.rows)) == (
         {"new_tokens": 64},
-        18,
+        3,
     )
-    assert first.rows["framing"].value_counts().to_dict() == {
-        "bare": 9,
-        "reseeded": 9,
-    }
     assert set(first.inputs["system"]) == {None}
     assert classify.settings == {"whole": True}
     assert judge.settings == {
@@ -140,7 +155,7 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         "temperature": 0,
     }
     assert {name: len(rows) for name, rows in table_by_name.items()} == {
-        "replies": 18,
+        "replies": 9,
         "embeddings": 7,  # names are masked, so that counterfactual texts are one
         "classifications": 16,  # the same masked, and the 9 baselines with their names
         "scored": 16,
@@ -150,18 +165,34 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         assert table.schema == pa.schema(schema)
 
 
-@pytest.mark.parametrize("generations", [1, 2])
-def test_reseeded_prompts_are_the_same_with_other_seeds(tmp_path: Path, generations: int) -> None:
-    fruit = domain(tmp_path, generations=generations, roles={"no-role": ""})
-    (request,) = requests(*fruit, {}, subject())
-    rows = request.rows.assign(
-        text=request.inputs["prompt"],
-        seed=request.inputs["seed"],
-    )
-    bare, again = (rows[rows["framing"] == framing] for framing in ("bare", "reseeded"))
-    assert set(again["text"]) == set(bare["text"])
-    assert not set(again["seed"]) & set(bare["seed"])
-    assert again["seed"].nunique() == 3 * generations
+CONTROL = {"concept": "pear", "persona": "You dislike pears."}
+
+
+def test_the_persona_stands_before_prompts_about_its_concept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fruit = domain(tmp_path, source={**SOURCE, "control": CONTROL}, roles={"no-role": ""})
+    assert "persona" not in set(asked_rows(fruit)["framing"])  # three root items could not show it
+    monkeypatch.setattr(ask, "FEWEST_FOR_CONTROL", 3)
+    rows = asked_rows(fruit)
+    about_pears = fruit[0]["prompts"].query("concept == 'pear'")["id"]
+    plain = rows[rows["id"].isin(about_pears)]
+    persona = rows[rows["framing"] == "persona"]
+    assert len(persona) == 3
+    assert persona["text"].tolist() == ("You dislike pears. " + plain["text"]).tolist()
+    assert persona["seed"].tolist() == plain["seed"].tolist()
+
+
+def test_root_items_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted run leaves whole ones, with the persona and prefixes of each."""
+    monkeypatch.setattr(ask, "FEWEST_FOR_CONTROL", 3)
+    fruit = domain(tmp_path, source={**SOURCE, "control": CONTROL}, prefixed=2)
+    rows = asked_rows(fruit)
+    root_of = fruit[0]["prompts"].set_index("id")["root_id"]
+    framed = repeated_prompts(fruit[0], fruit[1]).set_index("id")["root_id"]
+    roots = rows["id"].map(pd.concat([root_of, framed])).tolist()
+    changes = [first != second for first, second in pairwise(roots)]
+    assert sum(changes) == len(set(roots)) - 1 == 2
 
 
 def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
@@ -216,12 +247,9 @@ def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
         ),  # the first ones at a small size
     )
     for fruit, chats, expected in cases:
-        (request,) = requests(
-            *fruit,
-            {},
-            subject(chats=chats),
-        )
-        assert set(zip(request.rows["role"], request.inputs["system"], strict=True)) == expected
+        rows = asked_rows(fruit, chats=chats)
+        systems = [system if isinstance(system, str) else None for system in rows["system"]]
+        assert set(zip(rows["role"], systems, strict=True)) == expected
 
 
 def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path) -> None:
@@ -239,13 +267,7 @@ def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path)
         (questions, True, bare),
     )
     for asked_tables, chats, expected in cases:
-        (request,) = requests(
-            asked_tables,
-            plan,
-            {},
-            subject(chats=chats),
-        )
-        assert set(request.inputs["prompt"]) == expected
+        assert set(asked_rows((asked_tables, plan), chats=chats)["text"]) == expected
 
 
 def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> None:

@@ -17,20 +17,16 @@ def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_pa
     assert set(domain_card.configs[0].described) <= set(tables["prompts"])
     assert [
         heading.figure for heading in domain_card.quality if heading.figure_type == "headline"
-    ] == [
-        "nonresponse",
-        "favour",
-        "favour_by_role",
-    ]
+    ] == ["favour"]
     assert not [column.figure for column in domain_card.quality if "shift" in column.figure]
     whole = declared(tmp_path)
     limits = card(whole, *built(whole), []).limits
     assert not [limit for limit in limits if "a sample" in limit]
 
 
-def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Path) -> None:
+def test_known_names_are_told_apart_and_counted_by_themselves(tmp_path: Path) -> None:
     concepts = {
-        "apple": {"name": "apple", "control": True},
+        "apple": {"name": "apple", "reference": True},
         "pear": "pear",
         "fig": "fig",
     }
@@ -40,10 +36,13 @@ def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Pa
     assert domain_card.validity is not None
     assert domain_card.responsible.biases.startswith("2 concepts were chosen (pear, fig);")
     assert (
-        " prompts about 2 of 2 concepts and 1 invented ones, from "
+        " prompts about 2 of 2 concepts and 1 known names, from "
         in domain_card.validity.representative
     )
-    sentence = "Invented names: 1. With fewer than 12 no verdict is better than inconclusive."
+    sentence = (
+        "Concepts are compared with 1 known names of the kind declared; how far these lie apart "
+        "says nothing about bias."
+    )
     assert sentence in domain_card.limits
 
 

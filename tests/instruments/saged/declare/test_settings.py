@@ -47,13 +47,6 @@ def test_numbers_are_those_of_the_scale() -> None:
     )
     assert (quick.items, paper.items) == (2, 9)
     assert (quick.generations, paper.generations) == (3, 3)
-    assert (quick.disparities.headline_permutations, paper.disparities.headline_permutations) == (
-        1000,
-        10000,
-    )
-    changed = settings("paper", disparities={"permutations": {"quick": 5, "paper": 7}})
-    numbers = changed.disparities
-    assert (numbers.permutations, numbers.headline_permutations) == (7, 10000)
 
 
 def test_roles_and_features_are_those_of_the_scale() -> None:
@@ -206,22 +199,27 @@ def test_names_that_are_also_of_something_else_are_warned_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("concepts", "invented", "is_enough"),
-    [(2, 12, True), (2, 11, False), (1, 12, False)],
+    ("concepts", "known", "declared", "warning"),
+    [
+        (2, 0, None, None),
+        (1, 39, None, "1 concept (at least 2 needed)"),
+        (2, 19, "old-0", None),
+        (2, 18, "old-0", "18 known names to rank old-0 among (at least 19 needed)"),
+    ],
 )
-def test_too_few_concepts_or_invented_ones_are_warned_of(
-    concepts: int, invented: int, is_enough: bool
+def test_too_few_concepts_or_known_names_are_warned_of(
+    concepts: int, known: int, declared: str | None, warning: str | None
 ) -> None:
     old = {f"old-{number}": f"Old{number}" for number in range(concepts)}
-    names = [f"New{number}" for number in range(invented)]
-    new = {name.lower(): {"name": name, "control": True} for name in names}
-    source = Source.model_validate({**SOURCE, "branch": None, "concepts": {**old, **new}})
-    warning = (
-        f"{concepts} concepts and {invented} invented ones with `control: true` (at least 2 and "
-        "12 needed): no verdict is possible"
-    )
-    assert settings().warnings(source) == ([] if is_enough else [warning])
-    assert settings().detects(source) == ("" if is_enough else None)
+    names = [f"New{number}" for number in range(known)]
+    new = {name.lower(): {"name": name, "reference": True} for name in names}
+    table = {"material": {"kind": "table", "path": "articles/a.csv"}, "branch": None}
+    fields = {**SOURCE, **table, "assemble": {"method": "question"}, "concept": declared}
+    fields["concepts"] = {**old, **new}
+    source = Source.model_validate(fields)
+    expected = [] if warning is None else [f"{warning}: no verdict is possible"]
+    assert settings().warnings(source) == expected
+    assert settings().detects(source) == ("" if warning is None else None)
 
 
 def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:

@@ -1,14 +1,18 @@
 """Sources of domains."""
 
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.saged.declare.source import Source, read_source
+from evenruler.instruments.saged.declare.source import (
+    Concept,
+    ReferenceNames,
+    Source,
+    read_source,
+)
 from tests.instruments.saged.domains import SOURCE
 
 FRUIT: dict[str, Any] = {
@@ -21,23 +25,74 @@ FRUIT: dict[str, Any] = {
 }
 
 
-def test_the_countries_have_twelve_invented_names_as_varied_in_form_as_the_real_ones() -> None:
-    source = read_source(Path(__file__).parents[4] / "data/sources/saged/countries.yaml")
-    assert (len(source.members), len(source.controls)) == (20, 12)
-    keywords = chain.from_iterable(map(source.keywords_of, source.concepts))
-    assert len({word.casefold() for word in keywords}) == 32 * 3
+COUNTRIES = Path(__file__).parents[4] / "data/sources/saged/countries.yaml"
 
-    def count_forms(sign: str, concepts: Iterable[str]) -> int:
-        """How many forms of these concepts hold the sign."""
-        forms: list[str] = []
-        for concept in concepts:
-            forms += [str(source.form(concept, "concept")), *source.keywords_of(concept)]
-        return sum(sign in form.casefold() for form in forms)
 
-    counts = {"the ": (3, 2), " people": (5, 3), "south ": (8, 4)}
-    for sign, (real, invented) in counts.items():
-        assert count_forms(sign, source.members) == real, sign
-        assert count_forms(sign, source.controls) == invented, sign
+def test_countries_are_compared_with_39_that_nobody_chose() -> None:
+    source = read_source(COUNTRIES)
+    assert (len(source.members), len(source.reference_concepts)) == (20, 39)
+    names = [source.concepts[slug].name for slug in source.reference_concepts]
+    assert names == sorted(names)
+    assert not set(names) & set(source.members.values())
+    assert read_source(COUNTRIES).reference_concepts == source.reference_concepts
+    assert {"Ghana", "Spain", "Poland"} & set(names)
+    assert {"Netherlands", "Sri Lanka", "Canada", "Korea"}.isdisjoint(names)
+    assert source.control is not None
+    assert source.control.concept in source.members
+    assert source.is_crossed
+
+
+PLACES = [
+    {"name": name, "kind": kind, "kind_above": "land"}
+    for name, kind in [
+        ("Peru", "country"),
+        ("Chile", "country"),
+        ("Bern", "city"),
+        ("Laos", "country"),
+        ("Sri Lanka", "country"),
+        ("Mali", "country"),
+        ("Togo", "country"),
+    ]
+]
+
+
+def test_names_are_sampled_by_rule_and_seed() -> None:
+    concepts = [Concept(name="Mali")]
+    wanted = {"kind": "country", "n": 2}
+    draws = [ReferenceNames(seed=seed, **wanted).sample(PLACES, concepts) for seed in range(20)]
+    assert {name for draw in draws for name in draw} == {"Peru", "Chile", "Togo"}
+    assert len({tuple(draw) for draw in draws}) > 1
+    assert ReferenceNames(kind="land", n=4).sample(PLACES, concepts) == [
+        *("Bern", "Chile", "Peru", "Togo"),
+    ]
+    with pytest.raises(ValueError, match="wants 4 names of the kind country, and there are 3"):
+        ReferenceNames(kind="country", n=4).sample(PLACES, concepts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"concept": "plum"}, "`concept` names 'plum', which is not compared"),
+        (
+            {"control": {"concept": "plum", "persona": "You dislike it."}},
+            "`control.concept` names 'plum', which is not compared",
+        ),
+        ({"reference": {"kind": "city"}}, "`reference` samples names for a table of prompts"),
+    ],
+)
+def test_what_a_headline_is_about_is_compared(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Source.model_validate({**FRUIT, **changes})
+
+
+def test_texts_about_a_concept_that_is_compared_are_not_crossed() -> None:
+    assert not Source.model_validate(FRUIT).is_crossed
+    concepts = {**FRUIT["concepts"], "fig": "fig", "apple": {"name": "apple", "compared": False}}
+    maps = {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}}
+    branch = {"roots": ["apple"], "replacements": maps}
+    source = Source.model_validate({**FRUIT, "concepts": concepts, "branch": branch})
+    assert source.is_crossed
+    assert list(source.members) == ["pear", "fig"]
 
 
 def test_a_form_is_what_a_concept_is_called_in_a_sentence(tmp_path: Path) -> None:

@@ -12,9 +12,7 @@ from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, confirmatory_of
 from evenruler.instruments.saged.diagnose import diagnose
-from evenruler.instruments.saged.diagnose import figures as figures_by_the_door
 from evenruler.measurement import Resampling
-from tests.instruments.saged.domains import subject
 
 
 def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.DataFrame:
@@ -90,8 +88,9 @@ def diagnosed(
     again: pd.DataFrame | None = None,
     prefixes: Collection[str] = (),
     declared: Mapping[str, Feature] | None = None,
+    **planned: Any,
 ) -> Tables:
-    """The diagnosis of what was measured."""
+    """The diagnosis of what was measured; all concepts are compared, unless `planned` says which."""
     framed = pd.DataFrame(columns=schemas.FRAMED.names) if again is None else again
     tables = {
         "features": features,
@@ -101,14 +100,14 @@ def diagnosed(
         "again": framed,
     }
     plan = plan_of(settings, prefixes, declared)
-    return diagnose("fruit", tables, plan, Resampling(0.95, 100, 3))
+    plan["concepts"] = sorted(set(prompts["concept"]))
+    return diagnose("fruit", tables, plan | planned, Resampling(0.95, 100, 3))
 
 
 def plan_of(
     settings: Disparities,
     prefixes: Collection[str] = (),
     declared: Mapping[str, Feature] | None = None,
-    controls: Collection[str] = (),
 ) -> dict[str, Any]:
     """As far as a diagnosis reads it."""
     return {
@@ -119,33 +118,13 @@ def plan_of(
         },
         "headline_features": confirmatory_of(declared or {}),
         "items": 1000,
-        "concepts": 1000,
-        "invented": 1000,
-        "reseeded": 0,
         "prefixed": 0,
-        "controls": list(controls),
+        "concepts": [],
+        "reference": [],
+        "concept": None,
+        "control": None,
+        "crossed": True,
         "prefixes": dict.fromkeys(prefixes, ""),
         "placebos": [],
         "disparities": settings.model_dump(),
     }
-
-
-def figures_of(
-    features: pd.DataFrame,
-    generations: pd.DataFrame,
-    prompts: pd.DataFrame,
-    settings: Disparities,
-    declared: Mapping[str, Feature],
-    controls: Collection[str] = (),
-) -> Tables:
-    """What the door of the diagnosis gives."""
-    scores = {
-        "features": features,
-        "generations": generations,
-        "baselines": baselines(features),
-        "topics": pd.DataFrame(columns=schemas.TOPICS.names),
-    }
-    plan = plan_of(settings, (), declared, controls)
-    return figures_by_the_door(
-        "fruit", {"prompts": prompts}, plan, scores, subject("m0"), Resampling(0.95, 100, 3)
-    )

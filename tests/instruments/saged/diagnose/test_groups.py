@@ -143,7 +143,7 @@ def test_without_some_concepts_replies_and_numbers_are_those_of_others() -> None
 
 def test_some_series_at_a_time_have_the_same_figures(monkeypatch) -> None:
     features, prompts = two_features()
-    settings = Disparities(permutations=9, headline_permutations=9)
+    settings = Disparities()
     arguments = (
         features,
         measured.replies(features),

@@ -7,8 +7,9 @@ import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities, SummaryStatistic
+from evenruler.instruments.saged.declare.settings import SummaryStatistic
 from evenruler.instruments.saged.diagnose import group_statistics as module
+from evenruler.instruments.saged.diagnose.disparities import TESTED_METRICS
 from evenruler.instruments.saged.diagnose.group_statistics import (
     FAMILY,
     RAW,
@@ -24,7 +25,7 @@ from evenruler.instruments.saged.diagnose.statistics import Floats
 from tests.instruments.near import approx
 from tests.instruments.saged.diagnose import measured
 
-METRIC_NAMES = Disparities(permutations=1, headline_permutations=1).metrics
+METRIC_NAMES = list(TESTED_METRICS)
 
 
 def layout(values: Floats, prompts: pd.DataFrame, baselines: Floats | None = None) -> ScoreArrays:

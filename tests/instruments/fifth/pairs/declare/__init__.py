@@ -43,5 +43,13 @@ def takes(catalogue: Catalogue, model: str) -> bool:
 def headings(plan: PairsPlan) -> list[instrument.FigureHeading]:
     """What is shown of every model."""
     return [
-        instrument.FigureHeading("preference", "preference", "0.5 where a model prefers neither")
+        instrument.FigureHeading(
+            "preference",
+            "preference",
+            "share of pairs whose first sentence is likelier, less one half; 0 where neither is",
+            figure_type="headline",
+            says=["it finds the first sentence likelier", "it finds the second sentence likelier"],
+            size="by {points:.0f} percentage points",
+            not_shown="It does not show that the model treats people differently.",
+        )
     ]

@@ -1,0 +1,126 @@
+"""The gain of scores along a published share: how much a difference of two groups' words grows from
+a unit of 10% to a unit of 90%.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logit
+
+from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
+from evenruler.measurement.inputs import Floats
+from evenruler.measurement.randomisation import invert_spectral_randomisation, likeness_basis
+from evenruler.measurement.resampling import Interval
+
+LOWEST_SHARE = 0.5
+"""Percent at which a share is cut on both sides, since the logit of 0% is infinite."""
+
+LOW_SHARE, HIGH_SHARE = 10.0, 90.0
+"""The shares, in percent, between which a gain is given."""
+
+
+def logit_positions(percent: ArrayLike) -> Floats:
+    """[units] positions of shares (in percent) on their logit; a step of 1 is from 10% to 90%."""
+    shares = np.clip(np.asarray(percent, dtype=np.float64), LOWEST_SHARE, 100 - LOWEST_SHARE)
+    span = logit(HIGH_SHARE / 100) - logit(LOW_SHARE / 100)
+    positions: Floats = logit(shares / 100) / span
+    return positions
+
+
+def slope_weights(positions: Floats, covariates: Floats | None = None) -> Floats:
+    """[units] weights whose sum over scores is their slope on `positions`, at equal covariates.
+
+    `covariates`: [units, k]. Source: Frisch and Waugh (1933), partial regression. ValueError: the
+    positions do not vary beside the covariates.
+    """
+    nuisance = np.ones((len(positions), 1))
+    if covariates is not None:
+        nuisance = np.column_stack([nuisance, covariates])
+    fitted = nuisance @ np.linalg.lstsq(nuisance, positions, rcond=None)[0]
+    residuals = positions - fitted
+    squares = float(residuals @ residuals)
+    if squares <= 1e-12 * float(positions @ positions):
+        raise ValueError("the positions do not vary beside the covariates")
+    weights: Floats = residuals / squares
+    return weights
+
+
+def key_weights(keys: Floats) -> Floats:
+    """[units] weights whose sum over scores is the mean of those keyed 1 minus that of those keyed
+    -1.
+    """
+    is_high, is_low = keys > 0, keys < 0
+    weights: Floats = np.where(is_high, 1 / is_high.sum(), -1 / is_low.sum())
+    return weights
+
+
+Weigh = Callable[[UnitMask], Floats]
+"""Weights of the units that a mask keeps."""
+
+
+def estimate_gain(differences: Floats, weigh: Weigh, units: Facet) -> Estimate:
+    """The gain of differences of two groups' words, with its error over all three facets.
+
+    `differences`: [units, sentences, pairs] nats, or points; `weigh`: the weights of the units that
+    are kept, computed anew for each; `units`: the facet of units, within keys where there are some.
+    """
+
+    def gain(kept_units: UnitMask, sentences: UnitMask, pairs: UnitMask) -> float:
+        means = differences[kept_units][:, sentences][:, :, pairs].mean(axis=(1, 2))
+        return float(weigh(kept_units) @ means)
+
+    n_sentences, n_pairs = differences.shape[1:]
+    facets = [units, Facet.from_levels(n_sentences), Facet.from_levels(n_pairs)]
+    return jackknife_crossed(gain, facets)
+
+
+def add_half_width(interval: Interval, half: float) -> Interval:
+    """An interval over one facet, widened by the half width of an independent one over others."""
+    value = interval.value
+    below = math.hypot(value - interval.low, half)
+    above = math.hypot(interval.high - value, half)
+    return Interval(value, value - below, value + above)
+
+
+def spectral_gain(
+    differences: Floats, positions: Floats, likeness: Floats, covariates: Floats | None = None
+) -> Interval:
+    """The gain with its interval where units are alike: that of the spectral randomisation over
+    units, widened by the error over sentences and pairs.
+
+    A jackknife over units covers .75 there, since units that are alike err together; this one .95.
+    `differences`: [units, sentences, pairs]; `likeness`: [units, numbers].
+    """
+    basis = likeness_basis(likeness)
+    means = differences.mean(axis=(1, 2))
+    interval = invert_spectral_randomisation(means, positions, basis, covariates)
+    slopes = np.tensordot(slope_weights(positions, covariates), differences, axes=1)
+    return add_half_width(interval, half_over_facets(slopes))
+
+
+def half_over_facets(slopes: Floats) -> float:
+    """Half the 95% interval of the mean of slopes [sentences, pairs] over both facets; a facet of
+    one level is fixed.
+    """
+    axes = [axis for axis, n in enumerate(slopes.shape) if n > 1]
+    if not axes:
+        return 0.0
+    levels = slopes.mean(axis=tuple({0, 1} - set(axes))) if len(axes) == 1 else slopes
+
+    def mean(*masks: UnitMask) -> float:
+        return float(levels[np.ix_(*masks)].mean())
+
+    facets = [Facet.from_levels(n) for n in levels.shape]
+    estimate = jackknife_crossed(mean, facets)
+    return estimate.interval().high - estimate.value
+
+
+def weigh_keys(keys: Floats) -> Weigh:
+    """The `Weigh` of a difference of keys."""
+
+    def weigh(kept: UnitMask) -> Floats:
+        return key_weights(keys[kept])
+
+    return weigh

@@ -1,0 +1,426 @@
+"""Randomisation tests by hand, by full enumeration, and by what must change nothing; and guards:
+rates of 200 draws of section 12 of spec/controls.md, whose limit is .09."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pytest
+
+from evenruler.measurement.randomisation import (
+    invert_spectral_randomisation,
+    likeness_basis,
+    randomise_criterion,
+    randomise_within_items,
+    rank_test,
+)
+
+UNITS, NOUNS, DRAWS, LIMIT = 43, 60, 200, 0.09
+
+Floats = np.ndarray
+
+
+def random_numbers(seed: int, *shape: int) -> Floats:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def test_a_basis_is_orthonormal_orthogonal_to_the_constant_and_ordered() -> None:
+    scores = random_numbers(1, 7, 30) * np.arange(1, 8)[:, None] + 5
+    basis = likeness_basis(scores)
+    assert basis.shape == (7, 6)
+    assert basis.T @ basis == pytest.approx(np.eye(6), abs=1e-12)
+    assert basis.sum(axis=0) == pytest.approx(np.zeros(6), abs=1e-12)
+    centred = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
+    variances = ((basis.T @ centred) ** 2).sum(axis=1)
+    assert variances.sum() == pytest.approx((centred**2).sum())
+    assert (np.diff(variances) < 0).all()
+
+
+def test_with_fewer_words_than_units_the_basis_is_whole_and_has_no_constant() -> None:
+    basis = likeness_basis(random_numbers(2, 9, 3))
+    assert basis.T @ basis == pytest.approx(np.eye(8), abs=1e-12)
+    assert basis.sum(axis=0) == pytest.approx(np.zeros(8), abs=1e-12)
+
+
+def test_signs_of_loadings_are_randomised_by_hand() -> None:
+    basis = likeness_basis(random_numbers(3, 4, 12))
+    criterion, scores = basis @ [3.0, 1.0, 0.5], basis @ [1.0, 2.0, -1.0]
+    # Of eight signs, those of the products 3, 2, -.5, whose sum is 4.5; 5.5 and 4.5 are as far.
+    sums = [abs(a * 3 + b * 2 - c * 0.5) for a, b, c in itertools.product([1, -1], repeat=3)]
+    expected = np.mean(np.array(sums) >= 4.5)
+    assert expected == 0.5
+    p = randomise_criterion(scores, criterion, basis, n=20_000).p
+    assert p == pytest.approx(expected, abs=0.015)
+
+
+def test_a_free_randomisation_is_the_permutation_test() -> None:
+    scores, criterion = random_numbers(4, 6), np.array([1.0, 2.0, 4.0, 8.0, 9.0, 9.5])
+    slopes = [abs(np.dot(order, scores - scores.mean())) for order in permutations(criterion)]
+    expected = np.mean(np.array(slopes) >= slopes[0] - 1e-12)
+    p = randomise_criterion(scores, criterion, None, n=20_000).p
+    assert p == pytest.approx(expected, abs=0.015)
+
+
+def permutations(x: Floats) -> Iterable[tuple[float, ...]]:
+    return itertools.permutations(x.tolist())
+
+
+def test_scores_that_follow_the_criterion_have_the_smallest_p() -> None:
+    basis, criterion = likeness_basis(random_numbers(5, 30, 50)), random_numbers(6, 30)
+    test = randomise_criterion(3 - 2 * criterion, criterion, basis, units="attributes")
+    assert test.p == 1 / 10_000
+    over = "criterion randomised spectrally over 30 attributes"
+    assert test.null == f"{over}, 9,999 randomisations, seed 0"
+
+
+@pytest.mark.parametrize("with_basis", [True, False])
+@pytest.mark.parametrize("n_covariates", [0, 1, 2])
+def test_units_directions_and_reference_words_of_scores_change_no_p(
+    with_basis: bool, n_covariates: int
+) -> None:
+    nouns, scores, criterion = (
+        random_numbers(7, 20, 40),
+        random_numbers(8, 20),
+        np.arange(20) ** 1.5,
+    )
+    covariates = random_numbers(9, 20, n_covariates) if n_covariates else None
+
+    def p(x: Floats, y: Floats, words: Floats, z: Floats | None) -> float:
+        basis = likeness_basis(words) if with_basis else None
+        return randomise_criterion(x, y, basis, z, n=499).p
+
+    expected = p(scores, criterion, nouns, covariates)
+    assert 0.01 < expected < 0.99
+    assert p(2 * scores + 7, criterion, 2 * nouns, covariates) == expected
+    assert p(-scores, criterion, nouns, covariates) == expected
+    assert p(scores, 3 - criterion / 9, nouns, covariates) == expected
+    # Reference words doubled, in another order.
+    assert p(scores, criterion, np.hstack([nouns[:, ::-1], nouns]), covariates) == expected
+    if covariates is not None:
+        assert p(scores, criterion, nouns, 1000 - 5 * covariates) == expected
+        # What covariates explain is no part of scores or criterion.
+        moved = covariates.sum(axis=1)
+        assert p(scores + 9 * moved, criterion - moved, nouns, covariates) == expected
+        # A covariate that others explain, and one that does not vary, add nothing.
+        redundant = np.column_stack([covariates, covariates.sum(axis=1) + 1, np.ones(20)])
+        assert p(scores, criterion, nouns, redundant) == expected
+
+
+def test_a_covariate_that_is_a_component_leaves_a_valid_test() -> None:
+    basis = likeness_basis(random_numbers(10, 12, 40))
+    scores = basis @ random_numbers(11, 11)
+    test = randomise_criterion(scores, scores + 5 * basis[:, 0], basis, basis[:, 0], n=999)
+    # Beside it, scores are the criterion, so that only equal signs are as far: 2 of 1,024 or so.
+    assert test.p < 0.02
+    assert "over 12 units with 1 covariate, 999" in test.null
+
+
+def test_words_that_are_constants_follow_no_criterion() -> None:
+    shares = random_numbers(12, UNITS)
+    preferences = random_numbers(13, 16, 16) * 3
+    scores = np.broadcast_to(preferences, (UNITS, 16, 16)).mean(axis=(1, 2))
+    scores = scores + 1e-16 * random_numbers(14, UNITS)
+    centred = shares - shares.mean()
+    assert abs(centred @ scores) / (centred @ centred) < 1e-12
+    basis = likeness_basis(random_numbers(15, UNITS, NOUNS))
+    assert randomise_criterion(scores, shares, basis, n=99).p == 1
+    assert randomise_criterion(scores, shares, None, shares**2, n=99).p == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"criterion": np.ones(8)}, "does not vary"),
+        ({"criterion": np.arange(8.0), "covariates": np.arange(8.0) * 2 + 1}, "does not vary"),
+        ({"criterion": np.arange(7.0)}, "8 scores and 7 criterion values"),
+        ({"scores": [1, 2, math.nan, 4, 5, 6, 7, 8]}, "finite"),
+        ({"covariates": np.arange(7.0)}, "a row for each of 8 units"),
+        ({"basis": np.eye(8)[:, :7]}, "orthogonal to the constant"),
+        ({"basis": np.eye(8)}, "8 x 7"),
+        ({"n": 0}, "at least 1"),
+    ],
+)
+def test_what_cannot_be_randomised_is_refused(changed: dict[str, object], message: str) -> None:
+    arguments: dict[str, object] = {
+        "scores": random_numbers(16, 8),
+        "criterion": np.arange(8.0),
+        "basis": likeness_basis(random_numbers(17, 8, 20)),
+    }
+    with pytest.raises(ValueError, match=message):
+        randomise_criterion(**{**arguments, **changed})  # type: ignore[arg-type]
+
+
+def studentised(answers: Floats, n_own: int) -> float:
+    """T of own answers less others, in plain words."""
+    difference, variance = 0.0, 0.0
+    for item in answers:
+        own, others = item[:n_own], item[n_own:]
+        difference += own.mean() - others.mean()
+        if n_own > 1:
+            variance += own.var(ddof=1) / n_own + others.var(ddof=1) / len(others)
+        else:
+            variance += others.var(ddof=1) * (1 + 1 / len(others))
+    return abs(difference) / math.sqrt(variance)
+
+
+@pytest.mark.parametrize(("n_own", "n_others", "items"), [(2, 3, 2), (1, 3, 3), (3, 2, 1)])
+def test_labels_within_items_agree_with_all_labels(n_own: int, n_others: int, items: int) -> None:
+    n = n_own + n_others
+    answers = random_numbers(18, items, n)
+    answers[:, :n_own] += 0.6
+    labellings = []
+    for own in itertools.combinations(range(n), n_own):
+        labellings.append([*own, *(place for place in range(n) if place not in own)])
+    sizes = []
+    for labels in itertools.product(labellings, repeat=items):
+        dealt = np.take_along_axis(answers, np.array(labels), axis=1)
+        sizes.append(studentised(dealt, n_own))
+    expected = np.mean(np.array(sizes) >= studentised(answers, n_own) - 1e-9)
+    _, test = randomise_within_items(answers[:, :n_own], answers[:, n_own:], n=20_000)
+    assert 0.02 < expected < 0.95
+    assert test.p == pytest.approx(expected, abs=0.015)
+
+
+def test_the_difference_has_the_variance_of_welch_over_items() -> None:
+    own = np.array([[1.0, 2.0, 3.0], [4.0, 4.0, 7.0]])
+    others = np.array([[0.0, 2.0], [1.0, 1.0]])
+    estimate, test = randomise_within_items(own, others, n=99, seed=3)
+    # Item by item 2 - 1 and 5 - 1; variances 1/3 + 2/2 and 3/3 + 0, over the square of two items.
+    assert estimate.value == pytest.approx(2.5)
+    assert estimate.variance == pytest.approx((1 / 3 + 1 + 1 + 0) / 4)
+    # Satterthwaite: (7/3)^2 over 1/9 / 2, 1 / 1 and 1 / 2.
+    assert estimate.df == pytest.approx((7 / 3) ** 2 / (1 / 18 + 1 + 1 / 2))
+    assert (
+        test.null
+        == "labels of 3 and 2 answers randomised within 2 items, 99 randomisations, seed 3"
+    )
+
+
+def test_a_single_answer_on_a_side_has_the_variance_within_both() -> None:
+    estimate, _ = randomise_within_items([[3.0], [1.0]], [[0.0, 1.0, 2.0], [1.0, 1.0, 4.0]], n=9)
+    # 3 - 1 and 1 - 2; variances 1 and 3, times 1 + 1/3, over the square of two items.
+    assert estimate.value == pytest.approx(0.5)
+    assert estimate.variance == pytest.approx((1 + 3) * (4 / 3) / 4)
+    assert estimate.df == pytest.approx((1 + 3) ** 2 / (1 / 2 + 9 / 2))
+
+
+def test_units_items_levels_and_sides_of_answers_change_no_p() -> None:
+    own, others = random_numbers(19, 7, 3) + 0.3, random_numbers(20, 7, 3)
+    estimate, test = randomise_within_items(own, others, n=999)
+    assert 0.01 < test.p < 0.99
+    levels = random_numbers(21, 7, 1) * 4
+    doubled, again = randomise_within_items(2 * own + levels, 2 * others + levels, n=999)
+    assert again.p == test.p
+    assert doubled.value == pytest.approx(2 * estimate.value)
+    assert doubled.p() == pytest.approx(estimate.p())
+    opposite, _ = randomise_within_items(-own, -others, n=999)
+    assert opposite.value == pytest.approx(-estimate.value)
+    assert randomise_within_items(-own, -others, n=999)[1].p == test.p
+
+
+def test_answers_that_do_not_vary_differ_by_nothing_or_always() -> None:
+    alike, test = randomise_within_items(np.full((7, 3), 0.1), np.full((7, 6), 0.1), n=99)
+    assert test.p == 1
+    assert alike.value == pytest.approx(0, abs=1e-12)
+    apart, test = randomise_within_items(np.full((7, 3), 0.7), np.full((7, 6), 0.1), n=99)
+    assert test.p == 0.01
+    assert apart.interval().low == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "message"),
+    [
+        (np.ones((2, 1)), np.ones((2, 1)), "1 and 1 answers"),
+        (np.ones((2, 2)), np.ones((3, 2)), "same items"),
+        (np.ones((2, 3)), np.ones((2, 0)), "3 and 0 answers"),
+        (np.ones(3), np.ones(3), "same items"),
+        (np.full((2, 2), math.inf), np.ones((2, 2)), "finite"),
+    ],
+)
+def test_answers_that_cannot_be_compared_are_refused(
+    own: Floats, others: Floats, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        randomise_within_items(own, others)
+
+
+def test_each_of_forty_exchangeable_values_has_its_rank_as_p() -> None:
+    values = np.random.default_rng(22).standard_t(2, 40)
+    p_values = [rank_test(values[k], np.delete(values, k)).p for k in range(40)]
+    assert np.sort(np.array(p_values, dtype=float)) == pytest.approx(np.arange(1, 41) / 40)
+    assert sum(p is not None and p <= 0.05 for p in p_values) == 2
+
+
+def test_the_furthest_of_twenty_has_a_p_of_a_twentieth_and_of_nineteen_none() -> None:
+    test = rank_test(-9.0, np.arange(19))
+    assert (test.p, test.less_far, test.null) == (0.05, 19, "rank among 19 alternatives")
+    assert test.lacking is None
+    fewer = rank_test(-9.0, np.arange(18))
+    assert (fewer.p, fewer.less_far) == (None, 18)
+    assert fewer.lacking == "18 alternatives (at least 19 needed)"
+
+
+def test_equal_distances_are_ties_that_count_as_far() -> None:
+    assert rank_test(0.0, [1.0] * 10 + [0.0] * 9).p == 1
+    assert rank_test(0.1 + 0.2, [0.3] * 20).p == 1
+    assert rank_test(3.0, [-3.0, *[0.5, -0.5] * 10]).p == pytest.approx(2 / 22)
+
+
+def test_themes_are_ranked_by_their_means() -> None:
+    themes = random_numbers(23, 39, 3)
+    test = rank_test([4.0, -1.0, 3.0], themes)
+    assert test.p == rank_test(2.0, themes.mean(axis=1)).p == rank_test(2.0, themes).p
+    assert test.null == "rank among 39 themes of 3 wordings"
+    with pytest.raises(ValueError, match="4 wordings of the value, 3"):
+        rank_test(np.ones(4), themes)
+    with pytest.raises(ValueError, match="shape"):
+        rank_test(np.ones(3), themes[:, 0])
+    with pytest.raises(ValueError, match="finite"):
+        rank_test(math.nan, themes)
+
+
+def rate(draw: Callable[[np.random.Generator, int], bool], seed: int) -> float:
+    """The share of draws in which something is detected."""
+    random = np.random.default_rng(seed)
+    return float(np.mean([draw(random, place) for place in range(DRAWS)]))
+
+
+def standardised(x: Floats) -> Floats:
+    z: Floats = (x - x.mean()) / x.std()
+    return z
+
+
+def draw_alike(random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """Effects, a smooth criterion and likeness of units of which nothing follows another."""
+    constant_first = np.column_stack([np.ones(UNITS), random.normal(size=(UNITS, UNITS - 1))])
+    axes = np.linalg.qr(constant_first)[0][:, 1:]
+    sizes = np.exp(-0.07 * np.arange(UNITS - 1))
+    nouns = axes @ (sizes[:, None] * random.normal(size=(UNITS - 1, NOUNS)))
+    effects = standardised(axes @ (sizes * random.normal(size=UNITS - 1)))
+    criterion = 0.82 * standardised(axes[:, :8] @ random.normal(size=8))
+    criterion = standardised(criterion + 0.57 * random.normal(size=UNITS))
+    return effects, criterion, likeness_basis(nouns)
+
+
+def test_guard_smooth_criteria_of_alike_units_are_detected_freely_and_not_spectrally() -> None:
+    def is_detected(random: np.random.Generator, place: int) -> bool:
+        effects, criterion, basis = draw_alike(random)
+        axes = basis if is_spectral else None
+        return randomise_criterion(effects, criterion, axes, n=199, seed=place).p < 0.05
+
+    is_spectral = True
+    assert rate(is_detected, 1) <= LIMIT
+    is_spectral = False
+    assert rate(is_detected, 1) > 0.15
+
+
+@pytest.mark.parametrize("spectral", [True, False])
+def test_guard_frequency_is_detected_without_its_covariate(spectral: bool) -> None:
+    def is_detected(random: np.random.Generator, place: int) -> bool:
+        effects, criterion, basis = draw_alike(random)
+        if not spectral:
+            effects = random.normal(size=UNITS)
+        frequency = 0.4 * criterion + 0.917 * random.normal(size=UNITS)
+        scores = 0.8 * effects + 0.6 * frequency
+        covariates = frequency if is_equal else None
+        axes = basis if spectral else None
+        return randomise_criterion(scores, criterion, axes, covariates, n=199, seed=place).p < 0.05
+
+    is_equal = True
+    assert rate(is_detected, 2) <= LIMIT
+    is_equal = False
+    assert rate(is_detected, 2) > 0.1
+
+
+def test_guard_gains_of_alike_units_are_detected() -> None:
+    def is_detected(random: np.random.Generator, place: int) -> bool:
+        effects, criterion, basis = draw_alike(random)
+        scores = effects + criterion
+        return randomise_criterion(scores, criterion, basis, n=199, seed=place).p < 0.05
+
+    assert rate(is_detected, 3) > 0.85
+
+
+@pytest.mark.parametrize("kind", ["variances", "skew", "twice"])
+def test_guard_exchangeable_answers_of_unequal_items(kind: str) -> None:
+    sizes = np.linspace(1, 5, 7)[:, None]
+
+    def is_detected(random: np.random.Generator, place: int) -> bool:
+        answers = sizes * random.normal(size=(7, 9))
+        if kind == "skew":
+            answers = sizes * random.exponential(size=(7, 9))
+        if kind == "twice":
+            answers[:, :3] *= 2
+        estimate, test = randomise_within_items(answers[:, :3], answers[:, 3:], n=199, seed=place)
+        return test.p < 0.05 and estimate.p() < 0.05
+
+    assert rate(is_detected, 4) <= LIMIT
+
+
+def test_guard_alike_wordings_of_a_cue_are_a_theme() -> None:
+    def draw_wordings(random: np.random.Generator) -> Floats:
+        """[40 themes, 3 wordings], the cue's theme first."""
+        return 0.8 * random.normal(size=(40, 1)) + 0.6 * random.normal(size=(40, 3))
+
+    def is_theme_detected(random: np.random.Generator, _: int) -> bool:
+        wordings = draw_wordings(random)
+        return rank_test(wordings[0], wordings[1:]).p in (1 / 40, 2 / 40)
+
+    def are_wordings_detected(random: np.random.Generator, place: int) -> bool:
+        # Wordings as if they were exchangeable, which those of a theme are not.
+        wordings = draw_wordings(random)
+        own, others = wordings[:1], wordings[1:].reshape(1, -1)
+        return randomise_within_items(own, others, n=199, seed=place)[1].p < 0.05
+
+    assert rate(is_theme_detected, 5) <= LIMIT
+    assert rate(are_wordings_detected, 5) > 0.15
+
+
+@pytest.mark.parametrize("tails", ["normal", "t(3)"])
+def test_guard_a_declared_name_among_known_names(tails: str) -> None:
+    def is_detected(random: np.random.Generator, _: int) -> bool:
+        names = random.normal(size=40) if tails == "normal" else random.standard_t(3, 40)
+        scores = 0.3 * names + random.normal(size=40) / math.sqrt(20)
+        p = rank_test(scores[0], scores[1:]).p
+        return p is not None and p <= 0.05
+
+    assert rate(is_detected, 6) <= LIMIT
+
+
+class TestInterval:
+    """The slopes that the spectral randomisation does not reject."""
+
+    def study(self, slope: float, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+        random = np.random.default_rng(seed)
+        nouns = random.normal(size=(20, 50)) * np.linspace(3, 0.5, 50)
+        criterion = random.normal(size=20)
+        scores = slope * criterion + random.normal(0, 0.5, 20)
+        return scores, criterion, likeness_basis(nouns)
+
+    def test_slopes_at_its_ends_have_a_p_of_the_level(self) -> None:
+        scores, criterion, basis = self.study(0.4)
+        interval = invert_spectral_randomisation(scores, criterion, basis)
+        assert interval.low < interval.value < interval.high
+        for end, inside in ((interval.low, 1e-6), (interval.high, -1e-6)):
+            at_end = randomise_criterion(scores - (end + inside) * criterion, criterion, basis)
+            beyond = randomise_criterion(scores - (end - inside) * criterion, criterion, basis)
+            assert at_end.p >= 0.05
+            assert beyond.p < 0.05 + 1e-9
+
+    def test_it_moves_with_the_slope_and_with_nothing_else(self) -> None:
+        nothing, more = self.study(0.0), self.study(1.0)
+        first, second = (invert_spectral_randomisation(*study) for study in (nothing, more))
+        assert second.value - first.value == pytest.approx(1)
+        assert second.low - first.low == pytest.approx(1)
+        assert second.high - first.high == pytest.approx(1)
+
+    def test_at_equal_covariates_a_criterion_that_is_one_of_them_has_no_slope(self) -> None:
+        scores, criterion, basis = self.study(1.0)
+        with pytest.raises(ValueError, match="does not vary beside its covariates"):
+            invert_spectral_randomisation(scores, criterion, basis, criterion)
+        covariate = np.random.default_rng(9).normal(size=20)
+        moved = invert_spectral_randomisation(scores + 5 * covariate, criterion, basis, covariate)
+        plain = invert_spectral_randomisation(scores, criterion, basis, covariate)
+        assert moved.value == pytest.approx(plain.value)
+        assert moved.low == pytest.approx(plain.low)

@@ -1,0 +1,307 @@
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, astuple, replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.measurement.references import (
+    DECLARED,
+    FEWEST_ALTERNATIVES,
+    OTHER_CUTS,
+    Cut,
+    SameTest,
+    compute_draws,
+    explain_rank,
+    group_themes,
+    rank_p,
+    rate_same_test,
+    theme_means,
+    theme_percentile,
+)
+
+ONE_EACH = Cut(fewest_nouns=1)
+CHANGES = """\
+never tagged nouns, too: fewest_tags 0
+nouns tagged twice: fewest_tags 2
+nouns tagged five times: fewest_tags 5
+themes split above 15 nouns: largest_theme 15
+all themes split: largest_theme 0
+no theme split: largest_theme None
+themes of three nouns, too: fewest_nouns 3
+themes of six nouns: fewest_nouns 6
+gendered glosses, too: with_gendered True
+without nouns in man, boy, lord: with_gendered_form False
+first half of the nouns: half 0
+second half of the nouns: half 1"""
+
+
+def fill_theme(
+    prefix: str, n_nouns: int, theme: str = "t", subtheme: str = "", **columns: float
+) -> pd.DataFrame:
+    """Nouns of a theme that are declared, where `columns` do not say otherwise."""
+    nouns = [f"{prefix}{number:02d}" for number in range(n_nouns)]
+    table = pd.DataFrame({"noun": nouns, "theme": theme, "subtheme": subtheme})
+    return table.assign(**{"count": 1, "gendered": 0, "gendered_form": 0, "slope": 0.0, **columns})
+
+
+def themes_with(means: list[float], n_nouns: int = 4) -> pd.DataFrame:
+    """Themes with these mean slopes: their nouns lie evenly about them."""
+    themes = []
+    for number, mean in enumerate(means):
+        theme = fill_theme(f"{number:02d} ", n_nouns, f"theme {number}")
+        themes.append(theme.assign(slope=mean + np.linspace(-1, 1, n_nouns)))
+    return pd.concat(themes, ignore_index=True)
+
+
+def names_in(nouns: pd.DataFrame, cut: Cut) -> list[str]:
+    return group_themes(nouns, cut)["noun"].tolist()
+
+
+def sizes_in(nouns: pd.DataFrame, cut: Cut = DECLARED) -> dict[object, int]:
+    return group_themes(nouns, cut)["theme"].value_counts().to_dict()
+
+
+def test_which_nouns_are_declared() -> None:
+    kinds = [
+        fill_theme("tagged", 1),
+        fill_theme("never", 1, count=0),
+        fill_theme("gloss", 1, count=9, gendered=1),
+        fill_theme("form", 1, count=9, gendered_form=1),
+    ]
+    nouns = pd.concat(kinds)
+    assert names_in(nouns, ONE_EACH) == ["form00", "tagged00"]
+    untagged = replace(ONE_EACH, fewest_tags=0)
+    assert names_in(nouns, untagged) == ["form00", "never00", "tagged00"]
+    assert names_in(nouns, replace(ONE_EACH, fewest_tags=2)) == ["form00"]
+    unfiltered = replace(ONE_EACH, with_gendered=True)
+    assert names_in(nouns, unfiltered) == ["form00", "gloss00", "tagged00"]
+    assert names_in(nouns, replace(ONE_EACH, with_gendered_form=False)) == ["tagged00"]
+    assert group_themes(nouns).empty  # two are fewer than four
+    assert list(group_themes(nouns).columns) == list(nouns.columns)
+
+
+def test_a_theme_is_split_once_above_25_nouns_and_counts_from_four() -> None:
+    rest = [
+        fill_theme("b", 4, subtheme="second"),
+        fill_theme("c", 3, subtheme="third"),
+        fill_theme("t", 1),
+    ]
+    small = pd.concat([fill_theme("a", 17, subtheme="first"), *rest])
+    large = pd.concat([fill_theme("a", 18, subtheme="first"), *rest])
+    assert sizes_in(small) == {"t": 25}
+    in_two = {"t/first": 18, "t/second": 4}
+    assert sizes_in(large) == in_two
+    assert sizes_in(large, Cut(fewest_nouns=3)) == {**in_two, "t/third": 3}
+    assert sizes_in(large, Cut(largest_theme=None)) == {"t": 26}
+    assert sizes_in(small, Cut(largest_theme=0)) == {"t/first": 17, "t/second": 4}
+
+
+def test_the_size_of_a_theme_is_of_the_nouns_that_stay() -> None:
+    stay = fill_theme("a", 25, subtheme="first")
+    leave = fill_theme("b", 9, subtheme="second", gendered=1)
+    assert sizes_in(pd.concat([stay, leave])) == {"t": 25}
+
+
+def test_halves_are_every_other_noun_of_a_theme() -> None:
+    large, small = fill_theme("a", 5), fill_theme("b", 3, "u")
+    nouns = pd.concat([large[::-1], small])
+    first, second = (names_in(nouns, replace(ONE_EACH, half=half)) for half in (0, 1))
+    assert first == ["a00", "a02", "a04", "b00", "b02"]
+    assert second == ["a01", "a03", "b01"]
+
+
+def test_means_of_themes() -> None:
+    table = [("c", "u", 1.0), ("a", "v", 5.0), ("b", "u", 2.0)]
+    rows = pd.DataFrame(table, columns=["noun", "theme", "slope"])
+    assert list(theme_means(rows).items()) == [("v", 5.0), ("u", 1.5)]
+
+
+def test_percentile_by_hand() -> None:
+    # Means 0, 1, 3, 7: differences 1, 3, 7, 2, 6, 4.
+    rows = themes_with([0, 1, 3, 7])
+    assert theme_percentile(3.5, rows).value == pytest.approx(50)
+    assert theme_percentile(-3.5, rows).value == pytest.approx(50)
+    assert theme_percentile(0.5, rows).value == 0
+    assert theme_percentile(7.5, rows).value == 100
+    four = theme_percentile(3.5, rows)
+    assert math.isnan(four.low)  # of fewer than five themes
+    assert math.isnan(theme_percentile(1, themes_with([2])).value)
+
+
+def test_a_pair_that_is_as_far_is_not_below() -> None:
+    rows = themes_with([0, 1, 3], n_nouns=1).assign(slope=[0.0, 1.0, 3.0])
+    assert theme_percentile(2, rows).value == pytest.approx(100 / 3)
+
+
+def test_interval_is_of_themes_and_leaves_a_theme_out_beside_itself() -> None:
+    means = [0.0, 1.0, 3.0, 7.0, 7.0]
+    interval = theme_percentile(3.5, themes_with(means), resamples=4000, seed=3)
+    rng = np.random.default_rng(0)  # of few themes there are few shares, so ends are the same
+    shares = []
+    for drawn in rng.integers(0, 5, (4000, 5)):
+        themes = [pair for pair in combinations(drawn, 2) if pair[0] != pair[1]]
+        pairs = [(means[first], means[second]) for first, second in themes]
+        below = [abs(first - second) < 3.5 for first, second in pairs]
+        if below:
+            shares.append(100 * sum(below) / len(below))
+    low, high = np.quantile(shares, [0.025, 0.975])
+    assert (interval.low, interval.high) == pytest.approx((low, high))
+    # 0 apart are two of the five; of the ten pairs 1, 3, 2 and 0 are below 3.5.
+    assert interval.value == pytest.approx(40)
+
+
+def test_more_nouns_of_the_same_themes_narrow_no_interval() -> None:
+    means = np.random.default_rng(1).normal(size=12).tolist()
+    few, many = (theme_percentile(1, themes_with(means, n_nouns)) for n_nouns in (4, 40))
+    assert astuple(few) == pytest.approx(astuple(many))
+    assert few.low < few.value - 10
+
+
+def test_names_of_themes_and_order_of_rows_change_nothing() -> None:
+    rows = themes_with(np.random.default_rng(0).normal(size=9).tolist())
+    swapped = rows.assign(theme=rows["theme"].replace({"theme 1": "theme 7", "theme 7": "theme 1"}))
+    assert not swapped["theme"].equals(rows["theme"])
+    shuffled = rows.sample(frac=1, random_state=0)
+    doubled = pd.concat([rows, rows])
+    expected = theme_percentile(0.8, rows, seed=5)
+    assert 20 < expected.low < expected.high
+    assert theme_percentile(0.8, swapped, seed=5) == expected
+    for other in (shuffled, doubled):
+        interval = theme_percentile(0.8, other, seed=5)
+        assert astuple(interval) == pytest.approx(astuple(expected))
+    assert compute_draws(0.8, swapped).equals(compute_draws(0.8, rows))
+
+
+def test_value_and_slopes_in_another_unit_give_the_same() -> None:
+    rows = themes_with(np.random.default_rng(0).normal(size=9).tolist())
+    assert theme_percentile(1.6, rows.assign(slope=2 * rows["slope"])) == theme_percentile(
+        0.8, rows
+    )
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    rows = themes_with([0, 1])
+    with pytest.raises(ValueError, match="must be finite"):
+        theme_percentile(math.nan, rows)
+    with pytest.raises(ValueError, match="must be finite"):
+        theme_percentile(1.0, rows.assign(slope=math.inf))
+
+
+def test_other_cuts_differ_from_the_declared_one_in_one_thing() -> None:
+    declared = asdict(DECLARED)
+    assert declared.pop("name") == "as declared"
+    changes = []
+    for cut in OTHER_CUTS:
+        fields = asdict(cut)
+        name = fields.pop("name")
+        ((field, setting),) = fields.items() - declared.items()
+        changes.append(f"{name}: {field} {setting}")
+    assert "\n".join(changes) == CHANGES
+
+
+def test_percentile_themes_and_nouns_of_other_cuts() -> None:
+    once = fill_theme("a", 8, "a", "s", slope=0.0, count=1)
+    twice = fill_theme("b", 8, "b", "s", slope=1.0, count=2)
+    often = fill_theme("c", 8, "c", "s", slope=3.0, count=5)
+    gendered = fill_theme("d", 8, "d", "s", slope=7.0, count=9, gendered=1)
+    nouns = pd.concat([once, twice, often, gendered])
+    draws = compute_draws(2.5, nouns).set_index("name")
+    assert list(draws.columns) == ["percentile", "themes", "nouns"]
+    by_name = {name: tuple(draw) for name, draw in draws.iterrows()}
+    # Differences without the gendered theme are 1, 3, 2; with it also 7, 6, 4.
+    assert by_name["themes of six nouns"] == pytest.approx((200 / 3, 3, 24))
+    assert by_name["gendered glosses, too"] == pytest.approx((100 / 3, 4, 32))
+    assert by_name["nouns tagged twice"] == pytest.approx((100, 2, 16))
+    assert by_name["first half of the nouns"] == pytest.approx((200 / 3, 3, 12))
+    assert by_name["nouns tagged five times"] == pytest.approx((math.nan, 1, 8), nan_ok=True)
+
+
+def test_a_draw_is_the_percentile_of_its_rows() -> None:
+    nouns = themes_with(np.random.default_rng(2).normal(size=9).tolist(), n_nouns=9)
+    draws = compute_draws(0.8, nouns)
+    for cut, percentile in zip(OTHER_CUTS, draws["percentile"], strict=True):
+        rows = group_themes(nouns, cut)[["noun", "theme", "slope"]]
+        assert theme_percentile(0.8, rows).value == pytest.approx(percentile, nan_ok=True)
+    assert draws["percentile"].notna().sum() == 9
+
+
+def test_same_test_counts_pairs_of_themes() -> None:
+    rows = themes_with([0, 1, 3, 7])
+    slopes = rows.set_index("noun")["slope"]
+
+    def differ_by_four(first: Sequence[str], second: Sequence[str]) -> bool:
+        assert len(first) == len(second) == 4
+        assert len({*first, *second}) == 8
+        means = [slopes[list(words)].mean() for words in (first, second)]
+        return bool(np.ptp(means) > 3.5)
+
+    assert rate_same_test(differ_by_four, rows) == SameTest(share=0.5, pairs=6)
+    swapped = rows.assign(theme=rows["theme"].map(lambda name: name[::-1]))
+    assert rate_same_test(differ_by_four, swapped) == SameTest(share=0.5, pairs=6)
+    alone = rate_same_test(differ_by_four, themes_with([2]))
+    assert math.isnan(alone.share)
+    assert alone.pairs == 0
+
+
+def test_same_test_pairs_words_at_random_and_no_more_than_it_may() -> None:
+    themes = themes_with([0.0] * 20, n_nouns=6)
+    rows = pd.concat([themes, fill_theme("z", 1)])
+    calls: list[tuple[Sequence[str], Sequence[str]]] = []
+
+    def note(first: Sequence[str], second: Sequence[str]) -> bool:
+        calls.append((first, second))
+        return True
+
+    assert rate_same_test(note, rows, most_pairs=30, most_words=4, seed=1) == SameTest(1.0, 30)
+    drawn = list(calls)
+    assert {len(words) for pair in drawn for words in pair} <= {1, 4}
+    first_words = [(first[0], second[0]) for first, second in drawn]
+    pairs = {(first[:2], second[:2]) for first, second in first_words}
+    assert len(pairs) == 30
+    assert any(first != sorted(first) for first, _ in drawn)
+    calls.clear()
+    rate_same_test(note, rows, most_pairs=30, most_words=4, seed=1)
+    assert calls == drawn
+    calls.clear()
+    rate_same_test(note, rows, most_pairs=30, most_words=4, seed=2)
+    assert calls != drawn
+    calls.clear()
+    assert rate_same_test(note, rows, most_pairs=1000).pairs == 210
+    with_one = [pair for pair in calls if ["z00"] in pair]
+    assert len(with_one) == 20
+    assert all(len(first) == len(second) == 1 for first, second in with_one)
+
+
+def test_rank_by_hand() -> None:
+    alternatives = [*np.linspace(-0.9, 0.9, 18), -2.0]
+    assert rank_p(3.0, alternatives) == pytest.approx(1 / 20)
+    assert rank_p(-3.0, alternatives) == pytest.approx(1 / 20)
+    assert rank_p(1.5, alternatives) == pytest.approx(2 / 20)
+    assert rank_p(2.0, alternatives) == pytest.approx(2 / 20)  # as far counts as farther
+    assert rank_p(0.0, alternatives) == 1
+    assert rank_p(0.0, [0] * 19) == 1
+    # The same number along another path of computing.
+    assert rank_p(0.1 + 0.2, [0.3] * 39) == 1
+
+
+def test_rank_needs_19() -> None:
+    assert FEWEST_ALTERNATIVES == 19
+    assert rank_p(3.0, [1.0] * 18) is None
+    assert rank_p(3.0, [1.0] * 19) == pytest.approx(0.05)
+    assert explain_rank(18) == "a rank among 18 alternatives gives no p of .05; it needs 19"
+    assert explain_rank(19) is None
+    with pytest.raises(ValueError, match="must be finite"):
+        rank_p(3.0, [*[1.0] * 19, math.nan])
+
+
+def test_rank_of_one_of_40_that_are_alike_is_below_05_in_two_of_40() -> None:
+    values = np.random.default_rng(0).standard_t(3, 40)
+    ranks = []
+    for index in range(40):
+        p = rank_p(values[index], np.delete(values, index))
+        assert p is not None
+        ranks.append(40 * p)
+    assert sorted(ranks) == pytest.approx(range(1, 41))
