@@ -16,8 +16,13 @@ from evenruler.errors import UserError
 from evenruler.instruments.external.declare import GAIN, PlannedGain
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
 from evenruler.measurement.inputs import Floats
-from evenruler.measurement.randomisation import RANDOMISATIONS, likeness_basis, randomise_criterion
-from evenruler.measurement.resampling import FEWEST_UNITS
+from evenruler.measurement.randomisation import (
+    RANDOMISATIONS,
+    invert_spectral_randomisation,
+    likeness_basis,
+    randomise_criterion,
+)
+from evenruler.measurement.resampling import FEWEST_UNITS, Interval
 from evenruler.measurement.verdicts import HeadlineTest
 
 BOUND = math.log(2)
@@ -168,7 +173,8 @@ def gain_headline(
 
     Returns:
         The headline. Its interval is a crossed jackknife over units, and over sentences and pairs
-        of words if the design crosses them with units. Covariates of the randomisation are the
+        of words if the design crosses them with units; with likeness, the wider of that and of the
+        inverted randomisation. Covariates of the randomisation are the
         length of a unit's name in letters, and its log frequency.
 
     Raises:
@@ -197,6 +203,9 @@ def gain_headline(
             remedy="score the reference set's nouns after sentences about all of them",
         )
     basis = likeness_basis(likeness.loc[design.units].to_numpy(dtype=np.float64))
+    inverted = invert_spectral_randomisation(design.means, design.axis, basis, n=n, seed=seed)
+    # A jackknife covers too little where units are alike, an inversion where sentences differ.
+    effect = Interval(effect.value, min(effect.low, inverted.low), max(effect.high, inverted.high))
     covariates = _covariates(table, design.units)
     test = randomise_criterion(design.means, design.axis, basis, covariates, n, seed, units)
     return HeadlineTest(GAIN, units, facets, effect, bound, test.p, test.null, detects=detects)
