@@ -33,6 +33,7 @@ from evenruler.measurement.randomisation import (
     randomise_within_items,
     rank_test,
 )
+from evenruler.measurement.slopes import spectral_gain
 from studies.tables import print_head, print_row
 
 Floats = NDArray[np.float64]
@@ -241,7 +242,12 @@ class ProbeStudy:
             for manner, axes in (("spectral", basis), ("free", None))
         }
         estimate = crossed_slope(scores, criterion, covariates)
-        return with_interval(p, estimate, self.scale * self.gain)
+        detections = with_interval(p, estimate, self.scale * self.gain)
+        interval = spectral_gain(scores, criterion, drawn.nouns, covariates, RANDOMISATIONS)
+        holds_zero = interval.low <= 0 <= interval.high
+        detections["headline: detected"] = p["spectral"] <= ALPHA and not holds_zero
+        holds_truth = interval.low <= self.scale * self.gain <= interval.high
+        return detections | {"headline: interval holds the truth": holds_truth}
 
     def _scores(self, random: Random, spread: Spread, drawn: Occupations) -> Floats:
         """[occupations, sentences, pairs] how much likelier the first word of a pair is."""

@@ -183,7 +183,8 @@ def measure_planted_model(
                 "benchmark": result.benchmark.name,
                 "asked": asked_hash,
             }
-            headline = headlines[figure, WHOLE if key in part_keys else key]
+            # A part that is read alone may have another figure than the benchmark's headline.
+            headline = headlines.get((figure, WHOLE if key in part_keys else key), {})
             unfit = headline["why"] if headline.get("verdict") == Verdict.INVALID else None
             reading_columns |= {
                 "figure": figure,

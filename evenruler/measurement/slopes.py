@@ -11,7 +11,11 @@ from scipy.special import logit
 
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
 from evenruler.measurement.inputs import Floats
-from evenruler.measurement.randomisation import invert_spectral_randomisation, likeness_basis
+from evenruler.measurement.randomisation import (
+    RANDOMISATIONS,
+    invert_spectral_randomisation,
+    likeness_basis,
+)
 from evenruler.measurement.resampling import Interval
 
 LOWEST_SHARE = 0.5
@@ -85,17 +89,21 @@ def add_half_width(interval: Interval, half: float) -> Interval:
 
 
 def spectral_gain(
-    differences: Floats, positions: Floats, likeness: Floats, covariates: Floats | None = None
+    differences: Floats,
+    positions: Floats,
+    likeness: Floats,
+    covariates: Floats | None = None,
+    n: int = RANDOMISATIONS,
 ) -> Interval:
     """The gain with its interval where units are alike: that of the spectral randomisation over
     units, widened by the error over sentences and pairs.
 
     A jackknife over units covers .75 there, since units that are alike err together; this one .95.
-    `differences`: [units, sentences, pairs]; `likeness`: [units, numbers].
+    `differences`: [units, sentences, pairs]; `likeness`: [units, numbers]; `n`: randomisations.
     """
     basis = likeness_basis(likeness)
     means = differences.mean(axis=(1, 2))
-    interval = invert_spectral_randomisation(means, positions, basis, covariates)
+    interval = invert_spectral_randomisation(means, positions, basis, covariates, n)
     slopes = np.tensordot(slope_weights(positions, covariates), differences, axes=1)
     return add_half_width(interval, half_over_facets(slopes))
 

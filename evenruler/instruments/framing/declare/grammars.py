@@ -63,6 +63,9 @@ def sample_sentences(
 ) -> SampledSentences:
     """Sample n sentences, or all that are left where they are fewer, in an order by the seed.
 
+    No two share a word of the longest list of the grammar: sentences about one thing move answers
+    alike (7 tenths of the variance on SmolLM2), so that they are no two alternatives.
+
     Which words are combined does not depend on the form, so that tasks with one grammar get
     sentences about the same things. A sentence of which a word is one of the construct's leaves.
     """
@@ -72,8 +75,13 @@ def sample_sentences(
         if word_in(" ".join(combination), construct_words) is None:
             neutral.append(combination)
     neutral.sort(key=lambda combination: content_sha256(grammar.seed, *combination))
+    n_words = [len(words) for words in grammar.words.values()]
+    longest = n_words.index(max(n_words))
+    by_thing: dict[str, tuple[str, ...]] = {}
+    for combination in neutral:
+        by_thing.setdefault(combination[longest], combination)
     texts: list[str] = []
-    for combination in neutral[:n]:
+    for combination in list(by_thing.values())[:n]:
         filling = dict(zip(grammar.slots, combination, strict=True))
         texts.append(fill(form, filling, "literal"))
     excluded = len(combinations) - len(neutral)
