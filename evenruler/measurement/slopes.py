@@ -88,6 +88,12 @@ def add_half_width(interval: Interval, half: float) -> Interval:
     return Interval(value, value - below, value + above)
 
 
+def widen_to(first: Interval, second: Interval) -> Interval:
+    """The shortest interval about the first one's value that holds both."""
+    low, high = min(first.low, second.low), max(first.high, second.high)
+    return Interval(first.value, low, high)
+
+
 def spectral_gain(
     differences: Floats,
     positions: Floats,
@@ -96,16 +102,26 @@ def spectral_gain(
     n: int = RANDOMISATIONS,
 ) -> Interval:
     """The gain with its interval where units are alike: that of the spectral randomisation over
-    units, widened by the error over sentences and pairs.
+    units, widened by the error over sentences and pairs, or that of the jackknife over all three,
+    whichever is wider.
 
-    A jackknife over units covers .75 there, since units that are alike err together; this one .95.
+    The jackknife covers .75 where units are alike, since these err together; the randomisation
+    detects nothing in .14 of studies where a single unit is odd.
     `differences`: [units, sentences, pairs]; `likeness`: [units, numbers]; `n`: randomisations.
     """
     basis = likeness_basis(likeness)
     means = differences.mean(axis=(1, 2))
     interval = invert_spectral_randomisation(means, positions, basis, covariates, n)
     slopes = np.tensordot(slope_weights(positions, covariates), differences, axes=1)
-    return add_half_width(interval, half_over_facets(slopes))
+    of_randomisation = add_half_width(interval, half_over_facets(slopes))
+
+    def weigh(kept: UnitMask) -> Floats:
+        return slope_weights(positions[kept], None if covariates is None else covariates[kept])
+
+    if min(differences.shape) < 2:
+        return of_randomisation
+    jackknifed = estimate_gain(differences, weigh, Facet.from_levels(len(positions)))
+    return widen_to(of_randomisation, jackknifed.interval())
 
 
 def half_over_facets(slopes: Floats) -> float:

@@ -55,6 +55,7 @@ from evenruler.measurement.slopes import (
     key_weights,
     logit_positions,
     slope_weights,
+    widen_to,
 )
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge_all
 from evenruler.tables import concat_frames, row_hashes
@@ -237,7 +238,7 @@ def gain_headline(scores: Scores, figure: str = GAIN, bound: float | None = None
     half = scores.gain_over(over_rest).interval().high - effect.value if over_rest else 0.0
     return replace(
         headline,
-        effect=add_half_width(interval_of_axis(scores), half),
+        effect=widen_to(add_half_width(interval_of_axis(scores), half), effect.interval()),
         no_null=None,
         p=test.p,
         null=test.null,
