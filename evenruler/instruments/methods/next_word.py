@@ -45,7 +45,8 @@ def reference_rows() -> list[dict[str, Any]]:
     follows = nouns["noun"].map(article_for) == ARTICLE
     nouns = nouns[is_tagged & follows]
     flags = ["gendered", "gendered_form"]
-    return nouns.astype(dict.fromkeys(flags, bool)).to_dict("records")
+    table = nouns.astype(dict.fromkeys(flags, bool))
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def list_words(nouns: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> list[str]:
@@ -90,7 +91,7 @@ class NextWordScores:
         is_read = ~np.isnan(rows).any(axis=0)
         units = list(dict.fromkeys(ordered["unit"]))
         names = list(dict.fromkeys(ordered["sentence"]))
-        readable = [word for word, one_token in zip(words, is_read, strict=True) if one_token]
+        readable = [words[place] for place in np.flatnonzero(is_read)]
         cube = rows[:, is_read].reshape(len(units), len(names), len(readable))
         return cls(cube, units, names, readable)
 

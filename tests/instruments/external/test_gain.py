@@ -16,9 +16,9 @@ from evenruler.instruments.external.diagnose.gain import (
     gain_estimates,
     gain_headline,
     gain_items,
-    share_axis,
 )
 from evenruler.measurement.figures import Verdict
+from evenruler.measurement.slopes import logit_positions
 from evenruler.measurement.verdicts import judge
 from tests.instruments.external import made
 from tests.instruments.near import approx
@@ -39,14 +39,6 @@ def table_of(scores: list[float] | np.ndarray, axis: list[float] | np.ndarray) -
     return pd.DataFrame(
         {"unit": units, "part": "all", "value": scores, "axis": axis, "sentence": "", "pair": "a/b"}
     )
-
-
-def test_ten_and_ninety_percent_are_one_apart() -> None:
-    """A point of a percent is added to both sides."""
-    axis = share_axis(pd.Series([50.0, 9.2, 90.8, 0.0]))
-    assert axis[0] == 0
-    assert axis[2] - axis[1] == approx(1)
-    assert axis[3] == approx(math.log(1 / 101) / (2 * math.log(9)))
 
 
 def test_the_gain_by_hand() -> None:
@@ -231,7 +223,7 @@ def winogender(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     built = made.built(made.source(folder, "winogender", files, gain=gain, units="occupations"))
 
     def nats(row: pd.Series) -> float:
-        place = share_axis(pd.Series([row["criterion"]]))[0]
+        place = logit_positions([row["criterion"]])[0]
         gained = 2 * place if row["part"] == PARTS[0] else 0.0
         return gained if row["role"] == "first" else 0.0
 

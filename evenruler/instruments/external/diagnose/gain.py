@@ -18,11 +18,13 @@ from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_cr
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.randomisation import (
     RANDOMISATIONS,
+    detectable_slope,
     invert_spectral_randomisation,
     likeness_basis,
     randomise_criterion,
 )
-from evenruler.measurement.resampling import FEWEST_UNITS, Interval
+from evenruler.measurement.resampling import FEWEST_UNITS
+from evenruler.measurement.slopes import logit_positions, widen_to
 from evenruler.measurement.verdicts import HeadlineTest
 
 BOUND = math.log(2)
@@ -33,21 +35,8 @@ NO_LIKENESS = (
 )
 """Why nothing is detected without a table of likeness."""
 
-SHARES_APART = 2 * math.log(9)
-"""Distance of 10% and 90% in logits."""
-
 LOG_FREQUENCY = "log_frequency"
 """Column with the log frequency of a unit's name, a covariate where there is one."""
-
-
-def share_axis(percent: "pd.Series[float]") -> "pd.Series[float]":
-    """Positions of shares in percent along their logit, on which 10% and 90% are 1 apart.
-
-    A point of a percent is added to both sides, so that 0% and 100% have a position.
-    Source: spec/controls.md, section 3.
-    """
-    logits: pd.Series[float] = np.log((percent + 1) / (101 - percent))
-    return logits / SHARES_APART
 
 
 def gain_items(items: pd.DataFrame, texts: pd.DataFrame, gain: PlannedGain) -> pd.DataFrame:
@@ -71,7 +60,7 @@ def gain_items(items: pd.DataFrame, texts: pd.DataFrame, gain: PlannedGain) -> p
         table["axis"] = np.where(is_low, -0.5, 0.5)
         table["value"] = items["value"].where(~is_low, -items["value"])
     else:
-        table["axis"] = share_axis(items["criterion"].astype("float64"))
+        table["axis"] = logit_positions(items["criterion"].to_numpy(dtype=np.float64))
     return table.dropna(subset=["axis"]).reset_index(drop=True)
 
 
@@ -205,7 +194,8 @@ def gain_headline(
     basis = likeness_basis(likeness.loc[design.units].to_numpy(dtype=np.float64))
     inverted = invert_spectral_randomisation(design.means, design.axis, basis, n=n, seed=seed)
     # A jackknife covers too little where units are alike, an inversion where sentences differ.
-    effect = Interval(effect.value, min(effect.low, inverted.low), max(effect.high, inverted.high))
+    effect = widen_to(effect, inverted)
+    detects = max(detects, detectable_slope(design.means, design.axis, basis, seed=seed))
     covariates = _covariates(table, design.units)
     test = randomise_criterion(design.means, design.axis, basis, covariates, n, seed, units)
     return HeadlineTest(GAIN, units, facets, effect, bound, test.p, test.null, detects=detects)

@@ -6,6 +6,7 @@ share a word. So words that only one text has are a random facet, beside the uni
 sampled from (docs/external.md, "The lean"; simulated by `studies.hostile.external_words`).
 """
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -161,7 +162,8 @@ class LeanRegression:
     def coefficients(self) -> Floats:
         """[n] the coefficients of items in the intercept, which is their product with the lean."""
         inverse = np.linalg.pinv(self._products.sum(axis=0), rcond=_SINGULAR, hermitian=True)
-        return self.weights * (self.covariates @ inverse[0])
+        coefficients: Floats = self.weights * (self.covariates @ inverse[0])
+        return coefficients
 
     def shares(self) -> Floats:
         """[g] contributions of units to the intercept, times g, so that their mean is the
@@ -398,7 +400,7 @@ def _loadings(likeness: ItemLikeness, scales: Floats, x: Floats) -> Floats:
 
 def _length_beside(x: Floats, loadings: Floats) -> float:
     """The length of a vector beside the components that it has these loadings on."""
-    return float(np.sqrt(max(0.0, x @ x - loadings @ loadings)))
+    return math.sqrt(max(0.0, float(x @ x - loadings @ loadings)))
 
 
 def _random_cosines(dimensions: int, draws: int, random: np.random.Generator) -> Floats:
@@ -494,8 +496,9 @@ def positive_control(items: pd.DataFrame, score: Score, seed: int) -> PositiveCo
     codes, units = pd.factorize(items["unit"], sort=True)
     if len(units) < FEWEST_UNITS:
         return None
-    sums = np.bincount(codes, weights * correct)
-    means = _without_each(sums) / _without_each(np.bincount(codes, weights))
+    sums = np.bincount(codes, weights * correct).astype(np.float64)
+    weight_sums = np.bincount(codes, weights).astype(np.float64)
+    means = _without_each(sums) / _without_each(weight_sums)
     estimate = jackknife_estimate(means, len(units) - 1.0)
     p = sign_flips(sums, seed, RANDOMISATIONS)
     return PositiveControl(CONTROLS[score], estimate.interval(), p)

@@ -82,10 +82,11 @@ def _likeness_rows(name: str, source: Source, units: list[str]) -> Iterator[dict
     if lacking:
         what = f"{len(lacking)} units have no row, such as {lacking[0]!r}"
         raise UserError(what, where=f"{name}: likeness", remedy="run `studies.likeness` again")
+    frequencies = table["log_frequency"]
+    numbers = table.drop(columns="log_frequency")
     for unit in units:
-        numbers = table.loc[unit]
-        frequency = numbers["log_frequency"]
-        components = numbers.drop("log_frequency").tolist()
+        frequency = frequencies[unit]
+        components = [float(number) for number in numbers.loc[unit]]
         identifier = row_id(family="fixed", benchmark=name, unit=unit)
         yield {
             **common_columns(identifier, source, unit, components),
@@ -148,8 +149,8 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
         "rejected": table_of(rejected, schemas.REJECTED),
     }
     if source.likeness is not None:
-        units = sorted({item.unit for item in sample})
-        likeness_rows = _likeness_rows(declaration.name, source, units)
+        names = sorted({item.unit for item in sample})
+        likeness_rows = _likeness_rows(declaration.name, source, names)
         tables["likeness"] = table_of(likeness_rows, schemas.LIKENESS)
     if not source.passed_on:
         tables["ids"] = tables["texts"].select(schemas.IDS.names)

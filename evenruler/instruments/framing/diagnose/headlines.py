@@ -110,7 +110,7 @@ def _headline(
     dimensions = of_cue | {"outcome": str(framing_plan.focal_outcome)}
     planned = framing_plan.alternatives_of(headline)
     points = _points_of(by_class, str(framing_plan.focal_outcome))
-    points = points[[number for number in points.columns if number != CONTROL]]
+    points = points.drop(columns=CONTROL, errors="ignore")
     control = None
     if planned is not None and planned.control is not None:
         control_points = _points_of(by_class, str(framing_plan.control_outcome))
@@ -271,7 +271,8 @@ def root_mean_square(changes: Floats) -> float:
 
 def alternative_numbers(points: pd.DataFrame) -> list[int]:
     """The columns of alternatives."""
-    return [number for number in points.columns if number > 0]
+    numbers = [int(number) for number in points.columns]
+    return [number for number in numbers if number > 0]
 
 
 def rank_among_alternatives(points: pd.DataFrame, number: int) -> RankTest:

@@ -214,7 +214,8 @@ def diagnose(
                     tables.setdefault("concepts", []).append(measurements)
         figures += [(key, _mark_if_associated(figure, fit), fit) for figure in set_figures]
     if next_words is not None:
-        model_columns = likelihoods[["model", "lineage", "method"]].iloc[0].to_dict()
+        first = likelihoods.iloc[0]
+        model_columns = {name: str(first[name]) for name in ("model", "lineage", "method")}
         key = {"benchmark": str(probes["benchmark"].iloc[0]), **NEXT_WORD_KEY, **model_columns}
         figures.append((key, next_words.headline, next_words.validity))
         figures += [(key, figure, ValidityCheck()) for figure in next_words.described]
@@ -263,7 +264,8 @@ def _reference_scores(headline_rows: pd.DataFrame, benchmark: str) -> pd.DataFra
     """The scores with the nouns of the reference set, by `schemas.REFERENCE`."""
     rows = headline_rows[headline_rows["group"] == gain.REFERENCE]
     names = {"unit": "attribute", "word": "noun"}
-    return rows.rename(columns=names).assign(benchmark=benchmark)[schemas.REFERENCE.names]
+    scores = rows.rename(columns=names).assign(benchmark=benchmark)
+    return scores.reindex(columns=schemas.REFERENCE.names)
 
 
 NEXT_WORD_KEY = {"set": NEXT_WORD, "framing": BARE, "variant": "agree"}

@@ -345,8 +345,9 @@ def _likeness_of_both(first: Scores, second: Scores) -> Floats | None:
     """[attributes, numbers] the likeness of attributes to two models, each at its own sharpness."""
     if first.likeness is None or second.likeness is None:
         return None
-    parts = [scores.likeness / measure_sharpness(scores) for scores in (first, second)]
-    return np.concatenate(parts, axis=1)
+    of_first = first.likeness / measure_sharpness(first)
+    of_second = second.likeness / measure_sharpness(second)
+    return np.concatenate([of_first, of_second], axis=1)
 
 
 def measure_sharpness(scores: Scores) -> float:

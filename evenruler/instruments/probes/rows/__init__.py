@@ -172,8 +172,8 @@ def _stem_rows(name: str, source: ProbeSource) -> Iterator[Row]:
     for slug, word in source.attributes.items():
         if criterion is not None and criterion.values[slug] is not None:
             units.append((schemas.ATTRIBUTE_KIND, slug, word, None))
-    for key, words in ((1, settings.control.high), (-1, settings.control.low)):
-        units += [(schemas.CONTROL, slug_of(word), word, key) for word in words]
+    for pole, words in ((1, settings.control.high), (-1, settings.control.low)):
+        units += [(schemas.CONTROL, slug_of(word), word, pole) for word in words]
     for (sentence, template), (kind, unit, word, key) in product(settings.sentences.items(), units):
         text = fill(template, {ATTRIBUTE: word}, "agree")
         identity = {"sentence": sentence, "kind": kind, "unit": unit}
