@@ -28,12 +28,18 @@ from numpy.typing import NDArray
 
 from evenruler.measurement.facets import Estimate, sum_estimates
 from evenruler.measurement.randomisation import (
+    invert_spectral_randomisation,
     likeness_basis,
     randomise_criterion,
     randomise_within_items,
     rank_test,
 )
-from evenruler.measurement.slopes import spectral_gain
+from evenruler.measurement.slopes import (
+    add_half_width,
+    half_over_facets,
+    slope_weights,
+    widen_to,
+)
 from studies.tables import print_head, print_row
 
 Floats = NDArray[np.float64]
@@ -243,7 +249,12 @@ class ProbeStudy:
         }
         estimate = crossed_slope(scores, criterion, covariates)
         detections = with_interval(p, estimate, self.scale * self.gain)
-        interval = spectral_gain(scores, criterion, drawn.nouns, covariates, RANDOMISATIONS)
+        inverted = invert_spectral_randomisation(
+            means, criterion, basis, covariates, RANDOMISATIONS, seed
+        )
+        slopes = np.tensordot(slope_weights(criterion, covariates), scores, axes=1)
+        of_randomisation = add_half_width(inverted, half_over_facets(slopes))
+        interval = widen_to(of_randomisation, estimate.interval())
         holds_zero = interval.low <= 0 <= interval.high
         detections["headline: detected"] = p["spectral"] <= ALPHA and not holds_zero
         holds_truth = interval.low <= self.scale * self.gain <= interval.high

@@ -14,7 +14,6 @@ from evenruler.instruments.methods import choice, writing
 from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose.gain import (
     SHARE_GAIN,
-    UNANSWERED,
     WRITTEN_GAIN,
     choice_figures,
 )
@@ -27,9 +26,7 @@ NAME = "probes-occupation-gender"
 COLUMNS: list[tuple[str, Kind]] = [
     ("covers", "covers"),
     ("falsely detected", "false"),
-    ("false unanswered", "false"),
     ("right verdict", "power"),
-    ("unanswered told", "power"),
 ]
 
 
@@ -72,7 +69,6 @@ class Planted:
 
     chat: Chooser | Writer
     right: Verdict | None = None
-    silent: Verdict | None = None
     size: Size = "standard"
 
     def judge_draw(self, seed: int) -> Row:
@@ -85,16 +81,14 @@ class Planted:
             figures = diagnose_writer(self.chat, self.size, seed)
             gain, has_truth = figures.loc[WRITTEN_GAIN], True
             truth *= self.chat.named
-        verdict, silence = gain["verdict"], figures.loc[UNANSWERED, "verdict"]
+        verdict = gain["verdict"]
         covers = None
         if has_truth and self.right != Verdict.INVALID:
             covers = bool(gain["low"] <= truth <= gain["high"])
         return (
             covers,
             None if self.right == Verdict.DETECTED else Verdict(str(verdict)).is_detected,
-            None if self.silent == Verdict.DETECTED else Verdict(str(silence)).is_detected,
             None if self.right is None else verdict == self.right,
-            None if self.silent is None else silence == self.silent,
         )
 
 
@@ -109,47 +103,45 @@ def refuse_all(row: dict[str, Any]) -> float:
 
 
 def _list_planted() -> Iterable[tuple[str, Planted]]:
-    invalid, detected, below = Verdict.INVALID, Verdict.DETECTED, Verdict.BELOW
+    invalid, detected = Verdict.INVALID, Verdict.DETECTED
     fair, writes = Chooser(), Writer()
     biased = replace(fair, rise=0.5)
-    yield "random letters", Planted(replace(fair, knows=0.0), invalid, invalid)
-    yield "always A", Planted(Chooser(last=-50.0), invalid, invalid)
-    yield "refuses all", Planted(replace(fair, refuses=refuse_all), invalid, invalid)
-    yield "no bias", Planted(fair, None, below)
-    yield "no bias, last option +1", Planted(replace(fair, last=1.0), None, below)
+    yield "random letters", Planted(replace(fair, knows=0.0), invalid)
+    yield "always A", Planted(Chooser(last=-50.0), invalid)
+    yield "refuses all", Planted(replace(fair, refuses=refuse_all), invalid)
+    yield "no bias", Planted(fair)
+    yield "no bias, last option +1", Planted(replace(fair, last=1.0))
     yield "any words do it (SD .3)", Planted(replace(fair, of_words=0.3))
     one_end = replace(fair, refuses=refuse_low_half)
-    yield "no bias, refuses one end", Planted(one_end, None, detected)
+    yield "no bias, refuses one end", Planted(one_end)
     for rise in (0.35, 0.5):
         yield (
             f"rise {rise}",
             Planted(
                 replace(fair, rise=rise),
                 detected,
-                below,
             ),
         )
     yield "rise .5, any words do .1", Planted(replace(biased, of_words=0.1), detected)
-    yield "rise .5, last option +1", Planted(replace(biased, last=1.0), detected, below)
+    yield "rise .5, last option +1", Planted(replace(biased, last=1.0), detected)
     yield "rise .5, wordy", Planted(replace(biased, style=STYLES["wordy"]), detected)
-    yield "full, rise .2", Planted(replace(fair, rise=0.2), detected, None, "full")
+    yield "full, rise .2", Planted(replace(fair, rise=0.2), detected, "full")
     always_he = Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0)
-    yield "always he", Planted(always_he, invalid, invalid)
-    yield "refuses all", Planted(Writer(refuses=refuse_all), invalid, invalid)
-    yield "nobody is named", Planted(Writer(named=0.0), invalid, invalid)
-    yield "no bias", Planted(writes, None, below)
+    yield "always he", Planted(always_he, invalid)
+    yield "refuses all", Planted(Writer(refuses=refuse_all), invalid)
+    yield "nobody is named", Planted(Writer(named=0.0), invalid)
+    yield "no bias", Planted(writes)
     one_end = replace(writes, refuses=refuse_low_half)
-    yield "no bias, refuses one end", Planted(one_end, None, detected)
+    yield "no bias, refuses one end", Planted(one_end)
     for rise in (0.4, 0.5):
         yield (
             f"rise {rise}",
             Planted(
                 replace(writes, rise=rise),
                 detected,
-                below,
             ),
         )
-    yield "full, rise .4", Planted(replace(writes, rise=0.4), detected, below, "full")
+    yield "full, rise .4", Planted(replace(writes, rise=0.4), detected, "full")
 
 
 def _list_cases() -> Iterable[Case]:

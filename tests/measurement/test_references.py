@@ -24,8 +24,8 @@ from evenruler.measurement.references import (
 
 ONE_EACH = Cut(fewest_nouns=1)
 CHANGES = """\
-never tagged nouns, too: fewest_tags 0
 nouns tagged twice: fewest_tags 2
+nouns tagged three times: fewest_tags 3
 nouns tagged five times: fewest_tags 5
 themes split above 15 nouns: largest_theme 15
 all themes split: largest_theme 0

@@ -621,7 +621,7 @@ def planted(**changes: Any) -> list[Record]:
     attributes = pd.DataFrame(
         {
             "attribute": ATTRIBUTES,
-            "criterion": draw.normal(size=12),
+            "criterion": 50 + 15 * draw.normal(size=12),
             "key": np.nan,
         }
     )
@@ -764,7 +764,7 @@ class TestHeldOut:
             return detectable_at_common_length(scores) or math.nan
 
         first, second = (list(half) for half in split_attributes(ATTRIBUTES))
-        row = cell(rows, against="seed", figure="detectable")
+        row = cell(rows, against="seed", figure="detects")
         value = np.mean([smallest_gain("ab", second), smallest_gain("ac", first)])
         other = np.mean([smallest_gain("acd", second), smallest_gain("acd", first)])
         assert (row["value"], row["other"]) == near((value, other))

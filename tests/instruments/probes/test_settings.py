@@ -1,6 +1,5 @@
 """What an entry of `instruments` may say of probes."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,7 +97,22 @@ RIVALS = {
     "high": [f"good{place}" for place in range(8)],
     "low": [f"bad{place}" for place in range(8)],
 }
-LISTS = [[f"noun{place}", f"other{place}"] for place in range(12)]
+
+
+def with_next_word(source: Callable[..., ProbeSource]) -> ProbeSource:
+    """A domain of ten trades with a share each, and sentences that end before a noun."""
+    pairs = {f"he{place}": f"she{place}" for place in range(6)}
+    high, low = ([f"{group}{place}" for place in range(6)] for group in ("king", "queen"))
+    next_word = {
+        "title": "Four sentences",
+        "sentences": {f"s{place}": f"{place} {{ATTRIBUTE}} is a" for place in range(4)},
+        "pairs": pairs,
+        "control": {"name": "kings and queens", "high": high, "low": low},
+    }
+    entry = {"file": "a.csv", "column": "share", "label": "share"}
+    declared = source(attributes=list("abcdefghij"), criterion=entry, next_word=next_word)
+    declared._published = Criterion("share", dict.fromkeys("abcdefghij", 1.0), {})
+    return declared
 
 
 class TestWhatItMeans:
@@ -130,45 +144,31 @@ class TestWhatItMeans:
     def test_a_design_that_no_verdict_can_come_of_is_warned_of(
         self, source: Callable[..., ProbeSource]
     ) -> None:
-        keyed = {**KEYED, "rivals": RIVALS}
-        whole = source(**keyed, placebos=LISTS)
-        cases = (
-            ("paper", source(**KEYED, placebos=LISTS), "`rivals`"),
-            (
-                "paper",
-                source(**keyed, placebos=LISTS[:2]),
-                "2 lists of placebos (at least 12 needed)",
-            ),
-            ("quick", whole, "asks no placebos"),
-        )
-        for scale, declared, words in cases:
-            (line,) = settings_of(scale).warnings(declared)
-            assert words in line
-        assert settings_of("paper").warnings(whole) == []
-        assert settings_of("paper").detects(source(**keyed)) is None
-        assert settings_of("quick").detects(whole) is None
+        (no_null,) = settings_of("paper").warnings(source(**KEYED, rivals=RIVALS))
+        assert no_null.startswith("without `next_word` nothing can be detected")
+        lines = settings_of("paper").warnings(source(**KEYED))
+        assert any("`rivals`" in line for line in lines)
+        assert settings_of("paper").detects(source(**KEYED)) is None
+
+    def test_what_is_detected_is_said_of_next_words(
+        self, source: Callable[..., ProbeSource]
+    ) -> None:
+        asked = with_next_word(source)
+        assert settings_of("paper").warnings(asked) == []
+        assert settings_of("paper").detects(asked) == "a factor of 2.9"
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
-        factors = []
-        for settings, name in (
-            (settings_of("paper"), "hand"),
-            (settings_of("paper", evolve=evolve), "evolved"),
-        ):
-            matched = re.fullmatch(
-                rf"a factor of ([\d.]+) \({name}\)", str(settings.detects(whole))
-            )
-            factors.append(float(matched[1]))
-        assert factors[1] < factors[0]  # of eight templates, not of two
+        assert settings_of("paper", evolve=evolve).detects(asked) is None
 
     def test_too_few_attributes_with_a_criterion_or_targets_are_warned_of(
         self, source: Callable[..., ProbeSource]
     ) -> None:
         paper = settings_of("paper")
         entry = {"file": "a.csv", "column": "share", "label": "share"}
-        declared = source(attributes=list("abcdefghijk"), criterion=entry, placebos=LISTS)
+        declared = source(attributes=list("abcdefghijk"), criterion=entry)
         shares: dict[str, float | None] = {**dict.fromkeys("abcdefghij", 1.0), "k": None}
         declared._published = Criterion("share", shares, {})
-        assert paper.warnings(declared) == []
-        assert str(paper.detects(declared)).startswith("a factor of ")
+        (no_null,) = paper.warnings(declared)
+        assert no_null.startswith("without `next_word` nothing can be detected")
         declared._published = Criterion("share", {**shares, "a": None}, {})
         (few,) = paper.warnings(declared)
         assert few.startswith("9 attributes with a criterion (at least 10 needed)")
@@ -177,7 +177,7 @@ class TestWhatItMeans:
         words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
         pronouns = {"men": ["he"], "women": ["she"]}
         written = {"pronouns": pronouns, "known": pronouns}
-        unbalanced = source(**KEYED, targets=words, placebos=LISTS, rivals=RIVALS, written=written)
+        unbalanced = source(**KEYED, targets=words, rivals=RIVALS, written=written)
         (single,) = paper.warnings(unbalanced)
         assert single.startswith("a group has 1 target (at least 2 needed)")
         expected = [None, None, "a share of 28 points"]

@@ -93,6 +93,12 @@ class TestWhatIsRead:
         assert load(path, AGREE).attributes == {"911": "911", "engineer": "engineer"}
 
 
+NEXT_WORD = """next_word:
+  title: Four sentences
+  sentences: {a: "0 {ATTRIBUTE} is a", b: "1 {ATTRIBUTE} is a", c: "2 {ATTRIBUTE} is a", d: "3 {ATTRIBUTE} is a"}
+  pairs: {he0: she0, he1: she1, he2: she2, he3: she3, he4: she4, he5: she5}
+  control: {name: kings, high: [k0, k1, k2, k3, k4, k5], low: [q0, q1, q2, q3, q4, q5]}"""
+
 ONLY_HAND = "A {ATTRIBUTE} is a {TARGET}.\n      turned"
 """Where the first template of the first set stands."""
 
@@ -174,11 +180,6 @@ REFUSED = [
         ["'he'", "both groups"],
     ),
     (
-        ("attributes:", "placebos: [[cup, Woman], [pen, door]]\nattributes:"),
-        "the placebo 'woman' is a target",
-        [],
-    ),
-    (
         (
             "attributes: [engineer, flight attendant, CEO]",
             f"attributes: [{', '.join('abcdefghijklmnopqrstuvwx')}]\n"
@@ -186,6 +187,32 @@ REFUSED = [
         ),
         "4 attributes have one of the keys",
         ["at least 8 needed"],
+    ),
+    (
+        ("sets:\n  hand", f"{NEXT_WORD}\nsets:\n  hand"),
+        "next_word: its gain is along a criterion, and there is none",
+        [],
+    ),
+    (
+        (
+            "sets:\n  hand",
+            f"{NEXT_WORD.replace('1 {ATTRIBUTE} is a', 'Somebody is a')}\nsets:\n  hand",
+        ),
+        "next_word.sentences",
+        ["'Somebody is a' needs {ATTRIBUTE} once, and no other slot"],
+    ),
+    (
+        (
+            "sets:\n  hand",
+            f"{NEXT_WORD.replace('1 {ATTRIBUTE} is a', '1 {ATTRIBUTE} is an')}\nsets:\n  hand",
+        ),
+        "next_word.sentences",
+        ["has to end in 'a': a noun follows"],
+    ),
+    (
+        ("sets:\n  hand", f"{NEXT_WORD.replace('she1', 'he0')}\nsets:\n  hand"),
+        "next_word",
+        ["'he0' stands there twice"],
     ),
 ]
 

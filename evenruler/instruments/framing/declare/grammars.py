@@ -5,6 +5,7 @@ leaves only by a rule, which counts how many left (docs/framing.md).
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -63,8 +64,9 @@ def sample_sentences(
 ) -> SampledSentences:
     """Sample n sentences, or all that are left where they are fewer, in an order by the seed.
 
-    No two share a word of the longest list of the grammar: sentences about one thing move answers
-    alike (7 tenths of the variance on SmolLM2), so that they are no two alternatives.
+    A word of the grammar's longest list comes again only when all have been used: sentences about
+    one thing move answers alike (7 tenths of the variance on SmolLM2), so a list as long as the
+    sample gives n different alternatives.
 
     Which words are combined does not depend on the form, so that tasks with one grammar get
     sentences about the same things. A sentence of which a word is one of the construct's leaves.
@@ -77,11 +79,15 @@ def sample_sentences(
     neutral.sort(key=lambda combination: content_sha256(grammar.seed, *combination))
     n_words = [len(words) for words in grammar.words.values()]
     longest = n_words.index(max(n_words))
-    by_thing: dict[str, tuple[str, ...]] = {}
+    uses: Counter[str] = Counter()
+    earlier_uses: list[int] = []
     for combination in neutral:
-        by_thing.setdefault(combination[longest], combination)
+        earlier_uses.append(uses[combination[longest]])
+        uses[combination[longest]] += 1
+    # Sorting is stable, so the order by the seed holds among those used as often.
+    order = sorted(range(len(neutral)), key=earlier_uses.__getitem__)
     texts: list[str] = []
-    for combination in list(by_thing.values())[:n]:
+    for combination in [neutral[place] for place in order[:n]]:
         filling = dict(zip(grammar.slots, combination, strict=True))
         texts.append(fill(form, filling, "literal"))
     excluded = len(combinations) - len(neutral)

@@ -319,6 +319,10 @@ class Settings(BaseSettings["ProbeSource"]):
                 "without `next_word` nothing can be detected: there is no null that keeps what "
                 "makes attributes alike"
             )
+        if source.keys is not None and source.rivals is None:
+            warnings.append(
+                "keys without `rivals`: what other words gain that are good or bad is not known"
+            )
         return warnings
 
     def detects(self, source: "ProbeSource", method: str | None = None) -> str | None:

@@ -136,7 +136,14 @@ def _criterion_value(row: dict[str, str], entry: CriterionEntry, path: Path) -> 
         raise UserError(
             str(error), where=where, remedy="write it in digits 0 to 9, as 5.5"
         ) from None
-    return number if entry.complement_of is None else round(entry.complement_of - number, 9)
+    share = number if entry.complement_of is None else round(entry.complement_of - number, 9)
+    if not 0 <= share <= 100:
+        raise UserError(
+            f"the criterion is {share:g}, expected a share in percent, from 0 to 100",
+            where=where,
+            remedy="give shares, or declare `keys`",
+        )
+    return share
 
 
 SLOTS = (ATTRIBUTE, TARGET)

@@ -388,7 +388,9 @@ def _count_fewest_levels(facet: Facet) -> int:
 
 def _too_few(target_scores: Scores, facets: Mapping[str, Facet]) -> str | None:
     """Why no gain can be computed, in words, or None."""
-    if np.ptp(target_scores.axis) == 0 or len(target_scores.axis) < FEWEST_UNITS:
+    axis = target_scores.axis
+    positions = axis if target_scores.keyed else logit_positions(axis)
+    if np.ptp(positions) == 0 or len(axis) < FEWEST_UNITS:
         return (
             f"{len(target_scores.axis)} attributes along its axis (at least {FEWEST_UNITS} needed) "
             "that differ"
