@@ -296,7 +296,7 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
                 for column in columns
                 if column not in tables[table]
             ]
-        else:
+        elif table not in ask.OPTIONAL_TABLES:
             lacking.append(f"the table {table!r}")
     if lacking:
         n_more = len(lacking) - 1

@@ -85,6 +85,8 @@ class AskModule(Protocol[PlanT]):
     """Ways of asking, the preferred first."""
     READS: ColumnsByTable
     """The columns of published tables that `ask` and `diagnose` read."""
+    OPTIONAL_TABLES: frozenset[str]
+    """Those of these tables that not every instrument of the family has."""
     PLANNED: PlanKeys
     """The keys of the plan that they read."""
 

@@ -105,8 +105,8 @@ def spectral_gain(
     units, widened by the error over sentences and pairs, or that of the jackknife over all three,
     whichever is wider.
 
-    The jackknife covers .75 where units are alike, since these err together; the randomisation
-    detects nothing in .14 of studies where a single unit is odd.
+    The jackknife alone covers .75 where units are alike, since these err together; the
+    randomisation alone is false in .14 of studies where a single unit is odd.
     `differences`: [units, sentences, pairs]; `likeness`: [units, numbers]; `n`: randomisations.
     """
     basis = likeness_basis(likeness)

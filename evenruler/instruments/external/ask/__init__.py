@@ -31,6 +31,7 @@ from evenruler.tables.schemas import BARE
 __all__ = [
     "ANSWERS",
     "METHODS",
+    "OPTIONAL_TABLES",
     "PLANNED",
     "READS",
     "limited",
@@ -46,6 +47,8 @@ READS: ColumnsByTable = {
     ),
     "likeness": ("unit", "log_frequency", "likeness"),
 }
+
+OPTIONAL_TABLES: frozenset[str] = frozenset({"likeness"})
 
 PLANNED: PlanKeys = (
     "between",

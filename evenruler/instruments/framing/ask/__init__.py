@@ -31,13 +31,24 @@ from evenruler.tables.ids import content_sha256
 from evenruler.terminal import print_note
 from evenruler.text.replies import LETTERS
 
-__all__ = ["ANSWERS", "METHODS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = [
+    "ANSWERS",
+    "METHODS",
+    "OPTIONAL_TABLES",
+    "PLANNED",
+    "READS",
+    "limited",
+    "requests",
+    "scores",
+]
 
 READS: ColumnsByTable = {
     "content-free": ("id", "prompt", "task", "letters", "framing"),
     "prompts": ("id", "prompt", "task", "stimulus", "turn", "order", "framing"),
     "stimuli": ("text", "stimulus", "group"),
 }
+
+OPTIONAL_TABLES: frozenset[str] = frozenset()
 
 PLANNED: PlanKeys = (*sorted(set(FramingPlan.model_fields) - {"asked"}), "tools")
 

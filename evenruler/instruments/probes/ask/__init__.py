@@ -38,7 +38,16 @@ from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, build_schema
 from evenruler.text import ATTRIBUTE, TARGET, distinct_words, fill
 
-__all__ = ["ANSWERS", "METHODS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = [
+    "ANSWERS",
+    "METHODS",
+    "OPTIONAL_TABLES",
+    "PLANNED",
+    "READS",
+    "limited",
+    "requests",
+    "scores",
+]
 
 READS: ColumnsByTable = {
     "attributes": ("word", "attribute", "criterion", "match", "key", "log_frequency", "likeness"),
@@ -60,6 +69,8 @@ READS: ColumnsByTable = {
     "stems": ("id", "sentence", "kind", "unit", "word", "key", "text"),
     "nouns": ("noun", "theme", "subtheme", "count", "gendered", "gendered_form"),
 }
+
+OPTIONAL_TABLES: frozenset[str] = frozenset({"stems", "nouns"})
 
 PLANNED: PlanKeys = (
     "descriptive",

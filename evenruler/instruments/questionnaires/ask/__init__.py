@@ -32,7 +32,16 @@ from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.models.declarations import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.tables.frames import limit_tables
 
-__all__ = ["ANSWERS", "METHODS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = [
+    "ANSWERS",
+    "METHODS",
+    "OPTIONAL_TABLES",
+    "PLANNED",
+    "READS",
+    "limited",
+    "requests",
+    "scores",
+]
 
 READS: ColumnsByTable = {
     "items": ("id", "premise", "hypothesis", "original", "item", "twin", "subscale", "keying"),
@@ -47,6 +56,8 @@ READS: ColumnsByTable = {
     ),
     "terms": ("item", "twin", "word", "term"),
 }
+
+OPTIONAL_TABLES: frozenset[str] = frozenset()
 
 PLANNED: PlanKeys = (
     *(

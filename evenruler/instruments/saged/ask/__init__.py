@@ -54,7 +54,16 @@ from evenruler.text.english import is_other_language
 from evenruler.text.replies import is_empty, is_refusal
 from evenruler.text.whole_words import find_words
 
-__all__ = ["ANSWERS", "METHODS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = [
+    "ANSWERS",
+    "METHODS",
+    "OPTIONAL_TABLES",
+    "PLANNED",
+    "READS",
+    "limited",
+    "requests",
+    "scores",
+]
 
 READS: ColumnsByTable = {
     "prompts": (
@@ -62,6 +71,8 @@ READS: ColumnsByTable = {
         *("root_id", "root_concept", "prompt_spans", "baseline_spans", "section"),
     )
 }
+
+OPTIONAL_TABLES: frozenset[str] = frozenset()
 
 PLANNED: PlanKeys = (
     *(

@@ -16,6 +16,8 @@ from ..declare import PairsPlan
 
 READS: ColumnsByTable = {"pairs": ("id", "more", "less")}
 
+OPTIONAL_TABLES: frozenset[str] = frozenset()
+
 PLANNED: PlanKeys = ("most",)
 
 ANSWERS: SchemasByTable = {"likelihoods": schemas.LIKELIHOODS}
