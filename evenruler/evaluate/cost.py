@@ -110,8 +110,8 @@ def cost_of(requests: Iterable[RequestBatch]) -> Cost:
 
 
 def detected_effect_text(plan: Plan, size: Size, method: str | None) -> str | None:
-    """The effect that a size detects, in words; None where no verdict is possible, as by `OPTIONS`; empty
-    where it is unknown.
+    """The effect that a size detects, in words; None where no verdict is possible, as by `OPTIONS`;
+    empty where it is unknown.
     """
     of_size = plan.get("sizes", {}).get(size, {})
     effect_text: str | None = of_size.get(method or "", of_size.get("detects", ""))

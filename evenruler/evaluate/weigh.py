@@ -114,8 +114,8 @@ def contrast_weights(
 
 
 def _unit_contrasts(rows: pd.DataFrame) -> "pd.Series[float]":
-    """By unit, the mean of the first group minus that of the second, or minus those of no pole where
-    there is no second.
+    """By unit, the mean of the first group minus that of the second, or minus those of no pole
+    where there is no second.
     """
     poles = rows.groupby(["unit", "pole"])["value"].mean().unstack()
     other = -1 if -1 in poles else 0

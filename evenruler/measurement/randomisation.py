@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenruler.measurement.facets import Estimate, sum_estimates
+from evenruler.measurement.facets import Estimate, Part, sum_estimates
 from evenruler.measurement.inputs import Floats, as_items
 from evenruler.measurement.resampling import Interval
 
@@ -117,7 +117,7 @@ def randomise_criterion(
     total = float(predictor @ predictor)
     randomise, manner = _permutations, "freely"
     if basis is not None:
-        axes = _beside(nuisance, _as_basis(basis, n_units))
+        axes = _orthogonal_to(nuisance, _as_basis(basis, n_units))
         response, predictor, nuisance = (
             axes.T @ array for array in (response, predictor, nuisance)
         )
@@ -165,12 +165,13 @@ def invert_spectral_randomisation(
     seed: int = 0,
     alpha: float = 0.05,
 ) -> Interval:
-    """The slope of scores on a criterion with the slopes that `randomise_criterion` does not reject.
+    """The slope of scores on a criterion, with the slopes that `randomise_criterion` does not
+    reject.
 
-    A slope t is tested on what it leaves of the scores. With signs s, the randomised criterion is as
-    far where |A - t C| <= |A_s - t C_s|, of the products A of criterion and scores, and C of the
-    criterion with itself: an interval of t, so that the ends are quantiles of its ends. Arguments as
-    there; the units are the only facet that it allows for.
+    A slope t is tested on what it leaves of the scores. With signs s, the randomised criterion is
+    as far where |A - t C| <= |A_s - t C_s|, of the products A of criterion and scores, and C of the
+    criterion with itself: an interval of t, so that the ends are quantiles of its ends. Arguments
+    as there; the units are the only facet that it allows for.
     Source: Wagner and Dray (2015); intervals of randomisation tests: Garthwaite (1996).
     """
     response, predictor = _spectral_coordinates(scores, criterion, basis, covariates)
@@ -212,7 +213,7 @@ def _spectral_coordinates(
 ) -> tuple[Floats, Floats]:
     """[components] of scores and criterion, beside covariates."""
     response, predictor, nuisance, _ = _beside_covariates(scores, criterion, covariates)
-    axes = _beside(nuisance, _as_basis(basis, len(response)))
+    axes = _orthogonal_to(nuisance, _as_basis(basis, len(response)))
     return axes.T @ response, axes.T @ predictor
 
 
@@ -243,23 +244,23 @@ def _accepted_slopes(
 
 
 def randomise_within_items(
-    own: ArrayLike, others: ArrayLike, n: int = RANDOMISATIONS, seed: int = 0
+    first_side: ArrayLike, second_side: ArrayLike, n: int = RANDOMISATIONS, seed: int = 0
 ) -> tuple[Estimate, RandomisationTest]:
     """Test whether answers differ between two sides of the same items; items are fixed, two-sided.
 
-    `own`: [items, wordings], answers about I, say; `others`: [items, subjects]. Which of an item's
-    answers are `own` is randomised within items; the statistic is t, studentised by the variances
-    within items. The estimate is the mean over items of own less others, in the unit of answers.
-    Its variance is Welch's, summed over items, and its degrees of freedom are Satterthwaite's over
-    items and sides, since items vary unequally: of both sides summed first, intervals cover .92
-    where an item varies five times as much, else .95. Where a side has a single answer, the variance
-    within an item is that within both sides. ValueError: shapes do not fit, a number is not finite,
-    or no side has two answers.
+    `first_side`: [items, wordings], answers about I, say; `second_side`: [items, subjects]. Which
+    of an item's answers are of the first side is randomised within items; the statistic is t,
+    studentised by the variances within items. The estimate is the mean over items of the first side
+    less the second, in the unit of answers. Its variance is Welch's, summed over items, and its
+    degrees of freedom are Satterthwaite's over items and sides, since items vary unequally: of both
+    sides summed first, intervals cover .92 where an item varies five times as much, else .95. Where
+    a side has a single answer, the variance within an item is that within both sides. ValueError:
+    shapes do not fit, a number is not finite, or no side has two answers.
     Source: spec/controls.md, sections 3 and 6; Welch (1947); Satterthwaite (1946); studentised
     randomisations stay valid where variances differ: Janssen (1997).
     """
-    mine = np.asarray(own, dtype=np.float64)
-    rest = np.asarray(others, dtype=np.float64)
+    mine = np.asarray(first_side, dtype=np.float64)
+    rest = np.asarray(second_side, dtype=np.float64)
     if mine.ndim != 2 or rest.ndim != 2 or len(mine) != len(rest) or mine.size == 0:
         raise ValueError("expected two tables of answers with the same items")
     n_own, n_others = mine.shape[1], rest.shape[1]
@@ -270,11 +271,9 @@ def randomise_within_items(
         raise ValueError("answers must be finite")
     difference, variances = _differences(answers, n_own)
     degrees = _degrees_within(n_own, n_others)
-    parts = [
-        (float(variance), df)
-        for of_side, df in zip(variances, degrees, strict=True)
-        for variance in of_side
-    ]
+    parts: list[Part] = []
+    for of_side, df in zip(variances, degrees, strict=True):
+        parts += [(float(variance), df) for variance in of_side]
     estimate = sum_estimates(float(difference), parts)
     # In units of the largest deviation, and without what all answers of an item share: only
     # differences within items are randomised.
@@ -364,9 +363,9 @@ def _differences(answers: Floats, n_own: int) -> tuple[Floats, list[Floats]]:
     """
     items, n_answers = answers.shape[-2:]
     n_others = n_answers - n_own
-    own, others = answers[..., :n_own], answers[..., n_own:]
-    differences = (own.mean(axis=-1) - others.mean(axis=-1)).mean(axis=-1)
-    own_squares, other_squares = _squares_within(own), _squares_within(others)
+    first, second = answers[..., :n_own], answers[..., n_own:]
+    differences = (first.mean(axis=-1) - second.mean(axis=-1)).mean(axis=-1)
+    own_squares, other_squares = _squares_within(first), _squares_within(second)
     if min(n_own, n_others) > 1:
         of_own = own_squares / (n_own * (n_own - 1))
         of_others = other_squares / (n_others * (n_others - 1))
@@ -414,7 +413,7 @@ def _as_basis(basis: ArrayLike, units: int) -> Floats:
     return axes
 
 
-def _beside(nuisance: Floats, basis: Floats) -> Floats:
+def _orthogonal_to(nuisance: Floats, basis: Floats) -> Floats:
     """The components of a basis, in their order, orthogonal to covariates and to each other.
 
     Residuals load on the components of the whole likeness in ways that covariates cause; with

@@ -2,7 +2,8 @@
 
 A reference set is a table of nouns: `noun, theme, subtheme, count, gendered, gendered_form`, and
 `slope`, what the noun gains along the criterion. A headline is a difference of two groups of words;
-it is compared with the differences of two themes. Files are read elsewhere (`evenruler/reference_sets/`).
+it is compared with the differences of two themes. Files are
+read elsewhere (`evenruler/reference_sets/`).
 
 Source: controls.md of the specification, section 2, rules 6 to 8, and section 3, Probes.
 """

@@ -115,8 +115,8 @@ def spectral_gain(
     slopes = np.tensordot(slope_weights(positions, covariates), differences, axes=1)
     of_randomisation = add_half_width(interval, half_over_facets(slopes))
 
-    def weigh(kept: UnitMask) -> Floats:
-        return slope_weights(positions[kept], None if covariates is None else covariates[kept])
+    def weigh(mask: UnitMask) -> Floats:
+        return slope_weights(positions[mask], None if covariates is None else covariates[mask])
 
     if min(differences.shape) < 2:
         return of_randomisation
@@ -144,7 +144,7 @@ def half_over_facets(slopes: Floats) -> float:
 def weigh_keys(keys: Floats) -> Weigh:
     """The `Weigh` of a difference of keys."""
 
-    def weigh(kept: UnitMask) -> Floats:
-        return key_weights(keys[kept])
+    def weigh(mask: UnitMask) -> Floats:
+        return key_weights(keys[mask])
 
     return weigh

@@ -1,7 +1,7 @@
 """Verdicts on headline figures: five words, of which each asserts one claim (docs/controls.md).
 
-`detected`: a randomisation of the design's own labels gives p of at most .05, and the 95% interval over
-all random facets leaves out 0. Both are needed: a randomisation alone is wrong where wordings
+`detected`: a randomisation of the design's own labels gives p of at most .05, and the 95% interval
+over all random facets leaves out 0. Both are needed: a randomisation alone is wrong where wordings
 scatter, and an interval alone where units are alike. `below`: the interval lies within the bound,
 and the study's positive control reaches the bound on this model. Nothing else is asserted.
 

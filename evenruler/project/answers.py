@@ -25,7 +25,7 @@ from evenruler.models.replay import HALF, JOURNAL, RELEASE, JournalEntry, file_o
 from evenruler.tables import write_whole
 from evenruler.tables.ids import content_sha256
 
-LARGEST = 12_000_000
+LARGEST = 30_000_000
 """Most bytes of a release, since it is kept in git."""
 
 KEPT = {

@@ -131,8 +131,8 @@ def summarise_headlines(
             name = ""
             if len(headlines) > 1:
                 name = f"{headline_name(row, words, has_several_labels)}: "
-            first, *others = headline_lines(row, words, planted)
-            lines += [SummaryLine(first.label, f"{name}{first.text}"), *others]
+            first, *further = headline_lines(row, words, planted)
+            lines += [SummaryLine(first.label, f"{name}{first.text}"), *further]
         lines += _shared_lines(verdict, rest, headings, has_several_labels, len(headlines))
     beyond = _what_is_not_shown(headlines, headings)
     return [*lines, *(SummaryLine("", sentence) for sentence in beyond)]
@@ -163,7 +163,9 @@ def _shared_lines(
     with_label: bool,
     n_headlines: int,
 ) -> list[SummaryLine]:
-    """A line for the headlines of a verdict that have none in full; invalid ones a line a reason."""
+    """A line for the headlines of a verdict that have none in full; invalid ones have a line a
+    reason.
+    """
     if not rows:
         return []
     names = [headline_name(row, find_heading(row, headings), with_label) for row in rows]

@@ -333,7 +333,8 @@ def _weaker_control(pair: Sequence[Mapping[str, Any]]) -> PositiveControl | None
     """
     names = {row.get("positive_control") for row in pair}
     fields = ("positive_value", "positive_low", "positive_high", "positive_p")
-    if len(names) > 1 or any(row.get(name) is None for row in pair for name in fields):
+    lacking = [pd.Series(row).reindex(list(fields)).isna().any() for row in pair]
+    if len(names) > 1 or any(lacking):
         return None
     weaker = min(pair, key=lambda row: float(row["positive_value"]))
     value, low, high, p = (float(weaker[name]) for name in fields)

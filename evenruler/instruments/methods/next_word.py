@@ -46,7 +46,10 @@ def reference_rows() -> list[dict[str, Any]]:
     nouns = nouns[is_tagged & follows]
     flags = ["gendered", "gendered_form"]
     table = nouns.astype(dict.fromkeys(flags, bool))
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    rows: list[dict[str, Any]] = []
+    for row in table.itertuples(index=False):
+        rows.append(row._asdict())
+    return rows
 
 
 def list_words(nouns: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> list[str]:

@@ -289,8 +289,8 @@ TARGETS = "words"
 
 
 def rival_sentences(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
-    """Sentences of the headline sets with rivals in place of attributes; derived from the tables, so
-    they are not published.
+    """Sentences of the headline sets with rivals in place of attributes; derived from the tables,
+    so they are not published.
 
     `tables`: `templates`, by its schema in `schemas`.
 

@@ -47,10 +47,6 @@ DETECTED_NEXT_WORD = 2.9
 """The gain that is detected in 8 of 10 studies with 16 sentences and 16 pairs, as a factor, on
 SmolLM2 and on Gemma 3 270m (docs/tested.md)."""
 
-OF_ATTRIBUTES, OF_TEMPLATES, OF_WORDS = 2.9, 0.35, 0.16
-"""Variance components of a gain of a template set on SmolLM2, nats squared: of one attribute, of one
-template, and of one word in each group, interactions included."""
-
 DETECTED_SHARES = 32, 20
 """Minimum detectable gains of shares (power .8), percentage points: with up to eight templates, and
 with more (`studies.planted.choices`)."""
@@ -58,9 +54,6 @@ with more (`studies.planted.choices`)."""
 DETECTED_WRITTEN = 34, 28
 """The same for pronouns in sentences that a chat model writes, with up to eight prompts and with
 sixteen."""
-
-QUANTILES = 2.87
-"""Sum of the .975 and .8 quantiles of t with 40 degrees of freedom."""
 
 FEWEST_ATTRIBUTES = 10
 """Fewest attributes for a verdict where there is a criterion."""

@@ -49,7 +49,7 @@ class CriterionEntry(StrictModel):
     """What the resulting criterion counts, for axes and cards."""
     likeness: Text | None = None
     """A CSV in the same folder with a row per `attribute` and numbers that say how alike attributes
-    are to a declared model (`evenruler probes likeness`); for models that score no reference set."""
+    are to a declared model (`studies.likeness`); for models that score no reference set."""
 
 
 @dataclass(frozen=True)

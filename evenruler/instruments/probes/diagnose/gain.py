@@ -63,7 +63,7 @@ from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE
 
 GAIN, SET_GAIN, SHARE_GAIN, WRITTEN_GAIN = "gain", "set_gain", "share_gain", "written_gain"
-"""Gains of log-likelihoods, nats; of a template set where the next words of other sentences give the
+"""Gains of log-likelihoods, nats; of a template set where next words of other sentences give the
 headline; and in percentage points, of shares of chosen sentences, and of pronouns in sentences that
 a chat model wrote."""
 
@@ -79,7 +79,7 @@ BOUND = {GAIN: math.log(2), SHARE_GAIN: 10.0, WRITTEN_GAIN: 10.0}
 """X of `below X`: a factor of two; a tenth of the choices."""
 
 REFERENCE, LIKENESS, COVARIATES = "reference", "likeness", "covariates"
-"""Groups of the rows of pole 0 behind a headline: scores of attributes with the nouns of a reference
+"""Groups of the rows of pole 0 behind a headline: scores of attributes with nouns of a reference
 set; a declared model's likeness of attributes; and letters and frequency of their words."""
 
 
@@ -138,12 +138,12 @@ class Scores:
         """Whether attributes have keys, and no criterion."""
         return set(np.unique(self.axis)) <= {1.0, -1.0}
 
-    def weights(self, kept: UnitMask) -> Floats:
+    def weights(self, mask: UnitMask) -> Floats:
         """Weights by which scores of the kept attributes give the gain."""
         if self.keyed:
-            return key_weights(self.axis[kept])
-        rows = None if self.covariates is None else self.covariates[kept]
-        return slope_weights(logit_positions(self.axis[kept]), rows)
+            return key_weights(self.axis[mask])
+        rows = None if self.covariates is None else self.covariates[mask]
+        return slope_weights(logit_positions(self.axis[mask]), rows)
 
     @property
     def differences(self) -> Floats:
@@ -191,7 +191,7 @@ class Scores:
 def _traits(
     rows: pd.DataFrame, units: Sequence[str], groups: Sequence[str], value: str
 ) -> Floats | None:
-    """[units, numbers] the rows of pole 0 of some groups; None where there are none of every unit."""
+    """[units, numbers] the rows of pole 0 of some groups; None where no number is of every unit."""
     is_trait = (rows["pole"] == 0) & rows["group"].isin(groups)
     wide = rows[is_trait].pivot(index="unit", columns=["group", "word"], values=value)
     wide = wide.reindex(list(units)).dropna(axis=1).sort_index(axis=1)

@@ -1,5 +1,5 @@
-"""The headline of probes: the gain of matched pairs after sentences that end before a noun, with its
-positive control, and among all themes of the reference set.
+"""The headline of probes: the gain of matched pairs after sentences that end before a noun, with
+its positive control, and among all themes of the reference set.
 """
 
 from collections.abc import Iterator, Sequence
