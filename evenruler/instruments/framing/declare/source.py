@@ -101,8 +101,8 @@ class Settings(AskingSettings, BaseSettings["ContrastSource"]):
     """Of templates and options, where the contrast has several."""
     stimuli: BySize[Annotated[int, Field(ge=1)]] = by_size(12, 24, 1000)
     """Most stimuli that are asked about, evenly spread over the list."""
-    alternatives: int = Field(default=39, ge=0)
-    """Number of sentences with which a cue is compared."""
+    alternatives: BySize[Annotated[int, Field(ge=0)]] = by_size(39, 39, 39)
+    """Number of sentences with which a cue is compared; 0 leaves it described."""
 
     def detects(self, source: "ContrastSource", method: str | None = None) -> str | None:
         """The change of each headline that is detected in 8 of 10 studies, by the spread of

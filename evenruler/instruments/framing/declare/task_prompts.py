@@ -16,16 +16,21 @@ CONTROL, CONTROL_NAME = -1, "control"
 
 
 def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
-    """The prompts that are asked: about the stimuli of the plan, each in `ASKED_ORDERS` of options.
+    """The prompts that are asked: about the stimuli of the plan, each in `ASKED_ORDERS` of options,
+    with as many alternatives as are planned (the control, too, where there are any).
 
     Orders are turned on from stimulus to stimulus, the same for the cue and whatever stands in its
     place.
     """
     places = {stimulus: place for place, stimulus in enumerate(plan["stimuli"])}
+    n_alternatives = max((entry["asked"] for entry in plan["alternatives"]), default=0)
+    planned_numbers = range(n_alternatives + 1)
+    if n_alternatives:
+        planned_numbers = range(CONTROL, n_alternatives + 1)
     asked_rows = []
     for row in prompts:
         place = places.get(row["stimulus"])
-        if place is None:
+        if place is None or alternative_of(row["framing"]) not in planned_numbers:
             continue
         turn = (row["turn"] - ASKED_ORDERS * place) % orders_of(len(row["order"]))
         if turn < ASKED_ORDERS:

@@ -41,11 +41,14 @@ def build(
     plan.
     """
     source = declaration.source
-    rows = compose_tables(declaration.name, source, declaration.settings)
+    every_size = (declaration.settings, *declaration.sizes.values())
+    most = max(size_settings.alternatives for size_settings in every_size)
+    settings = declaration.settings.model_copy(update={"alternatives": most})
+    rows = compose_tables(declaration.name, source, settings)
     n_prompts, n_rejected = len(rows["prompts"]), len(rows["rejected"])
     messages = [f"{declaration.name}: {n_prompts:,} prompts, {n_rejected:,} rejected"]
     samples: list[str] = []
-    for entry in _planned_alternatives(source, declaration.settings):
+    for entry in _planned_alternatives(source, settings):
         samples.append(
             f"{declaration.name}: {entry.asked} of {entry.sentences} sentences of the grammar "
             f"`{entry.grammar}` are asked; {entry.excluded} hold a word of the construct"

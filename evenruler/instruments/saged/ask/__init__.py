@@ -312,7 +312,7 @@ def planned_replies(tables: Tables, plan: SagedPlan, subject: ModelMeta) -> pd.D
     if not subject.chats:
         without_text = [role for role, text in roles.items() if not text]
         roles = dict.fromkeys(without_text or ["no-role"], "")
-    prompts = with_items(tables["prompts"], plan["items"])
+    prompts = planned_prompts(tables, plan)
     if subject.chats:
         before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
         prompts = prompts.assign(prompt=before + prompts["prompt"])
@@ -327,16 +327,22 @@ def repeated_prompts(tables: Tables, plan: SagedPlan) -> pd.DataFrame:
     persona of the positive control (`PERSONA`), where root items are enough to show it; by
     `FRAMED`.
     """
-    planned_prompts = with_items(tables["prompts"], plan["items"])
-    after = prefixed_prompts(
-        plan["name"], with_items(planned_prompts, plan["prefixed"]), plan["prefixes"]
-    )
+    prompts = planned_prompts(tables, plan)
+    few_prompts = with_items(prompts, plan["prefixed"])
+    after = prefixed_prompts(plan["name"], few_prompts, plan["prefixes"])
     control = plan["control"]
-    if control is None or planned_prompts["root_id"].nunique() < FEWEST_FOR_CONTROL:
+    if control is None or prompts["root_id"].nunique() < FEWEST_FOR_CONTROL:
         return after
-    about = planned_prompts[planned_prompts["concept"] == control["concept"]]
+    about = prompts[prompts["concept"] == control["concept"]]
     of_persona = prefixed_prompts(plan["name"], about, {PERSONA: control["persona"]})
     return pd.concat([after, of_persona], ignore_index=True)
+
+
+def planned_prompts(tables: Tables, plan: SagedPlan) -> pd.DataFrame:
+    """The prompts that are asked: of planned root items, about concepts and planned known names."""
+    prompts = with_items(tables["prompts"], plan["items"])
+    is_planned = ~prompts["is_reference"] | prompts["concept"].isin(plan["reference"])
+    return prompts[is_planned]
 
 
 def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:

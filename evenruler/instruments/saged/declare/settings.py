@@ -298,6 +298,9 @@ class Settings(BaseSettings[Source]):
     items: BySize[Number] = by_size(6, 20, 1000)
     """Most root items (items of each concept where a domain is not branched). Each is asked about
     all concepts, at every size; a larger size begins with the root items of a smaller one."""
+    known_names: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 1000, 1000)
+    """Most known names of the reference set that are asked about, too; 0 leaves out what concepts
+    are compared with."""
     most_roles: BySize[Number] = by_size(1, 1, 1000)
     """Most roles, the first ones."""
     generations: BySize[Number] = 1
@@ -452,7 +455,7 @@ class Settings(BaseSettings[Source]):
         concepts.
         """
         reasons: list[str] = []
-        n, n_known = len(source.members), len(source.reference_concepts)
+        n, n_known = len(source.members), len(source.reference_concepts[: self.known_names])
         if n < 2:
             reasons.append(f"{n} concept (at least 2 needed)")
         if source.concept is not None and n_known < FEWEST_ALTERNATIVES:

@@ -145,7 +145,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:
         "seed": settings.seed,
         "embedder": settings.embedder,
         "concepts": list(source.members),
-        "reference": source.reference_concepts,
+        "reference": source.reference_concepts[: settings.known_names],
         "concept": source.concept,
         "control": None if source.control is None else _planned_control(source.control),
         "crossed": source.is_crossed,
