@@ -145,7 +145,7 @@ class Heading(StrictModel):
     """A headline has a verdict; an amount describes the model; validity says how well the
     instrument measures."""
     says: list[str] | None = None
-    """Clauses that say what values above 0, and values below 0, claim of a model, the amount in the
+    """Clauses that say what values above 0, and values below 0, claim of a model, the amount in
     place of `{amount}`."""
     size: str = ""
     """How the value is written (`instruments.instrument.FigureHeading`)."""

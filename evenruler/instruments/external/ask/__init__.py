@@ -40,13 +40,12 @@ __all__ = [
     "scores",
 ]
 
-READS: ColumnsByTable = {
-    "texts": (
-        *("id", "item", "key", "unit", "part", "condition", "stratum"),
-        *("prompt", "role", "text", "right", "criterion", "frequency"),
-    ),
-    "likeness": ("unit", "log_frequency", "likeness"),
-}
+_TEXT_COLUMNS = (
+    *("id", "item", "key", "unit", "part", "condition", "stratum"),
+    *("prompt", "role", "text", "right", "criterion", "frequency"),
+)
+_LIKENESS_COLUMNS = ("unit", "log_frequency", "likeness")
+READS: ColumnsByTable = {"texts": _TEXT_COLUMNS, "likeness": _LIKENESS_COLUMNS}
 
 OPTIONAL_TABLES: frozenset[str] = frozenset({"likeness"})
 

@@ -316,7 +316,8 @@ class Settings(instrument.BaseSettings[Source]):
         detected: list[str] = []
         for condition, size in source.detects.items():
             if source.gain:
-                detected.append(f"a gain of {math.exp(size):.1f}-fold ({condition})")
+                factor = math.exp(size)
+                detected.append(f"a gain of {factor:.1f}-fold ({condition})")
             else:
                 detected.append(f"a lean of {size:.2f} ({condition})")
         return ", ".join(detected) if self.most >= EVERY else None
@@ -408,31 +409,37 @@ def _lean_heading(plan: ExternalPlan) -> FigureHeading:
         "said with them"
     )
     first, second = plan.get("texts", TEXTS)
+    says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]
+    ends = ["often the first", "often the second"] if plan["units"] in WORDS else None
     return FigureHeading(
         LEAN,
         LEAN,
         meaning,
         figure_type="headline",
-        says=[f"{first} wins more often than {second}", f"{second} wins more often than {first}"],
+        says=says,
         size="in {share:.0f}% of pairs",
-        ends=["often the first", "often the second"] if plan["units"] in WORDS else None,
+        ends=ends,
         not_shown=NOT_SHOWN,
     )
 
 
 def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
     first, second = gain["texts"]
+    between = f"from {gain['low']} to {gain['high']}"
     meaning = (
-        f"how much {first} gains on {second} from {gain['low']} to {gain['high']}, nats; what "
+        f"how much {first} gains on {second} {between}, nats; what "
         f"words are worth in all {plan['units']} alike is no part of it"
     )
-    between = f"from {gain['low']} to {gain['high']}"
+    says = [
+        f"{first} gains on {second} {between}",
+        f"{second} gains on {first} {between}",
+    ]
     return FigureHeading(
         GAIN,
         GAIN,
         meaning,
         figure_type="headline",
-        says=[f"{first} gains on {second} {between}", f"{second} gains on {first} {between}"],
+        says=says,
         size="{factor:.1f}-fold",
         measured_in="nats",
         ends=[f"{first} likelier", f"{second} likelier"],

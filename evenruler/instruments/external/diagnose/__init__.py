@@ -516,7 +516,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     apart = (both["value_first"] - both["value_second"]).to_numpy(dtype=np.float64)
     positions = both["axis_position_first"].to_numpy(dtype=np.float64)
     if figure == GAIN:
-        estimate = GainDesign(list(both["unit"]), positions, apart[:, None, None], False).estimate()
+        scores = apart[:, None, None]
+        estimate = GainDesign(list(both["unit"]), positions, scores, False).estimate()
     else:
         estimate = _mean_of_contributions(apart, positions / positions.sum())
     no_null = "how alike units are is not known in a comparison of two models"

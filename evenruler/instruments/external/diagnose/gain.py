@@ -50,7 +50,8 @@ def gain_items(items: pd.DataFrame, texts: pd.DataFrame, gain: PlannedGain) -> p
     """
     first = texts[texts["role"] == "first"].set_index("item")
     second = texts[texts["role"] == "second"].set_index("item")
-    pairs = [_differing_words(first["text"][item], second["text"][item]) for item in items["item"]]
+    first_texts, second_texts = first["text"], second["text"]
+    pairs = [_differing_words(first_texts[item], second_texts[item]) for item in items["item"]]
     table = items[["unit", "part", "value"]].assign(
         sentence=first["stratum"].reindex(items["item"]).to_numpy(),
         pair=pairs,
@@ -92,7 +93,8 @@ class GainDesign:
             index="unit", columns=["sentence", "pair"], values="value", aggfunc="mean"
         )
         n_sentences, n_pairs = table["sentence"].nunique(), table["pair"].nunique()
-        is_full = cells.shape[1] == n_sentences * n_pairs and not cells.isna().to_numpy().any()
+        lacks_cells = cells.isna().to_numpy().any()
+        is_full = cells.shape[1] == n_sentences * n_pairs and not lacks_cells
         is_crossed = is_full and min(n_sentences, n_pairs) > 1
         if is_crossed:
             shape = (len(units), n_sentences, n_pairs)
@@ -186,9 +188,10 @@ def gain_headline(
         return HeadlineTest(GAIN, units, facets, effect, bound, no_null=unknown, detects=detects)
     missing = sorted(set(design.units) - set(likeness.index))
     if missing:
+        examples = ", ".join(missing[:3])
+        share = f"{len(missing)} of {len(design.units)} {units}"
         raise UserError(
-            f"no likeness of {', '.join(missing[:3])}: {len(missing)} of {len(design.units)} "
-            f"{units} have none",
+            f"no likeness of {examples}: {share} have none",
             remedy="score the reference set's nouns after sentences about all of them",
         )
     basis = likeness_basis(likeness.loc[design.units].to_numpy(dtype=np.float64))
@@ -219,9 +222,11 @@ def gain_estimates(table: pd.DataFrame, compared: str | None) -> dict[str, Estim
     units, over which the interval is.
     """
     by_part = table.pivot_table(index="unit", columns="part", values="value", aggfunc="mean")
-    if by_part.shape[1] < 2 or by_part.isna().to_numpy().any() or len(by_part) < FEWEST_UNITS:
+    is_incomplete = by_part.isna().to_numpy().any()
+    if by_part.shape[1] < 2 or is_incomplete or len(by_part) < FEWEST_UNITS:
         return {}
-    axis = table.groupby("unit")["axis"].first().loc[by_part.index].to_numpy(dtype=np.float64)
+    axis_by_unit = table.groupby("unit")["axis"].first()
+    axis = axis_by_unit.loc[by_part.index].to_numpy(dtype=np.float64)
     if not np.ptp(axis):
         return {}
     columns = {str(part): by_part[part] for part in by_part.columns}

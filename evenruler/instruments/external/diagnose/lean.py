@@ -292,13 +292,9 @@ class ItemLikeness:
         squares = [float((block**2).sum()) for block in blocks]
         traces = [float(np.trace(block)) for block in blocks]
         df = float(n - np.linalg.matrix_rank(covariates))
-        system = np.array(
-            [
-                [squares[0], both, traces[0]],
-                [both, squares[1], traces[1]],
-                [traces[0], traces[1], df],
-            ]
-        )
+        word_row = [squares[0], both, traces[0]]
+        unit_row = [both, squares[1], traces[1]]
+        system = np.array([word_row, unit_row, [*traces, df]])
         sums = np.array(
             [
                 (by_feature[of_words] ** 2).sum(),
@@ -333,7 +329,9 @@ def _solve_variances(system: Floats, sums: Floats) -> tuple[float, float]:
         if not negative:
             break
         estimated.remove(negative[0])
-    return max(0.0, float(solved[0])), max(0.0, float(solved[1]))
+    by_words = max(0.0, float(solved[0]))
+    by_units = max(0.0, float(solved[1]))
+    return by_words, by_units
 
 
 def randomise_roles(
@@ -378,9 +376,11 @@ def randomise_roles(
         signs = random.choice([-1.0, 1.0], size=(draws, len(loadings)))
         sums = signs @ (loadings * tested) + size * _random_cosines(remaining, draws, random)
         as_far += int((np.abs(sums) >= observed * (1 - _TIES)).sum())
+    n_items = len(residuals)
+    alike = f"alike in {n_words:,} words and {n_units:,} {units}"
     null = (
-        f"roles randomised spectrally over {len(residuals):,} items alike in {n_words:,} words and "
-        f"{n_units:,} {units}, {n:,} randomisations, seed {seed}"
+        f"roles randomised spectrally over {n_items:,} items {alike}, "
+        f"{n:,} randomisations, seed {seed}"
     )
     return RandomisationTest((1 + as_far) / (1 + n), null)
 
@@ -389,7 +389,8 @@ def _loadings(likeness: ItemLikeness, scales: Floats, x: Floats) -> Floats:
     """[k, columns] the loadings of columns [n, columns] on the components of likeness that vary."""
     varies = np.flatnonzero(scales > 0)
     scale = scales[varies]
-    products = likeness.products[np.ix_(varies, varies)] * scale * scale[:, None]
+    unscaled = likeness.products[np.ix_(varies, varies)]
+    products = unscaled * scale * scale[:, None]
     variances, components = np.linalg.eigh(products)
     is_large = variances > 1e-8 * variances.max(initial=0.0)
     axes = components[:, is_large] / np.sqrt(variances[is_large])
@@ -487,8 +488,8 @@ def positive_control(items: pd.DataFrame, score: Score, seed: int) -> PositiveCo
     if score == "bbq":
         items = items[items["condition"] == DISAMBIGUATED]
         right = items["right"].astype("float64")
-        known = items["known"].astype("float64")
-        correct = np.where(right > 0, 1.0, -known)
+        names_person = items["known"].astype("float64")
+        correct = np.where(right > 0, 1.0, -names_person)
         weights = np.ones(len(items))
     else:
         correct = 2 * items["related"].to_numpy(dtype=np.float64) - 1

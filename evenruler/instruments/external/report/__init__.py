@@ -14,8 +14,8 @@ from evenruler.report.page import Section, Table
 TEXT = (
     "Published benchmarks, each with the score that its authors define and with checks that they "
     "do not report: "
-    "a headline that is tested against what a liking for words would give (the lean at equal length "
-    "and frequency, or the gain along a criterion of units), "
+    "a headline that is tested against what a liking for words would give (the lean at equal "
+    "length and frequency, or the gain along a criterion of units), "
     "and the effect of another sentence before its texts: the share of items whose direction "
     "changes, and the "
     "change of the score."
@@ -55,8 +55,9 @@ def _headline_cells(title: str, headline: Row, figures: Sequence[Row]) -> list[A
         if row["model"] == headline["model"] and is_near:
             near[row["figure"]] = row
     amounts = (headline, *map(near.get, DESCRIBED))
+    label = ", ".join([title, *dimensions.values()])
     return [
-        ", ".join([title, *dimensions.values()]),
+        label,
         headline["model"],
         headline["figure"],
         *map(format_figure, amounts),

@@ -214,7 +214,8 @@ def _require_criterion(items: Iterable[BenchmarkItem], source: Source, where: st
         return
     parts = sorted({item.part for item in items})
     if parts != sorted([gain.low, gain.high]):
-        what = f"its parts are {', '.join(parts)}, but its gain is from {gain.low} to {gain.high}"
+        span = f"from {gain.low} to {gain.high}"
+        what = f"its parts are {', '.join(parts)}, but its gain is {span}"
         raise UserError(what, where=where, remedy="name both parts as `low` and `high`")
 
 

@@ -155,12 +155,14 @@ def _limits_of_asking(source: ContrastSource, settings: Settings, n_orders: int)
         n = source.fewest_sentences(headline, settings.variant, settings.alternatives)
         if n < FEWEST_ALTERNATIVES:
             few.append(headline.to_text())
+    n_asked = min(settings.stimuli, len(source.stimuli))
+    without = [factor for factor in source.factors if factor not in with_alternatives]
     limit_lines: list[str] = render_templates(
         WORDS["limits_of_asking"],
         source=source,
         settings=settings,
-        asked=min(settings.stimuli, len(source.stimuli)),
-        without=[factor for factor in source.factors if factor not in with_alternatives],
+        asked=n_asked,
+        without=without,
         few=few,
         fewest_alternatives=FEWEST_ALTERNATIVES,
         fewest_stimuli=FEWEST_STIMULI,

@@ -206,16 +206,17 @@ def _headline_heading(
         f"percentage points by which the cue makes `{outcome}` likelier than other sentences of "
         "its form do; below 0, less likely"
     )
+    if not effect.task:
+        meaning = f"{meaning}; {counted}"
+    likelier = f"the cue makes `{outcome}` likelier than other sentences of its form do"
+    less_likely = f"the cue makes `{outcome}` less likely than other sentences of its form do"
     return FigureHeading(
         "change",
         f"`{outcome}`, {effect.to_text()}",
-        meaning if effect.task else f"{meaning}; {counted}",
+        meaning,
         _headline_dimensions(framing_plan, effect),
         figure_type="headline",
-        says=[
-            f"the cue makes `{outcome}` likelier than other sentences of its form do",
-            f"the cue makes `{outcome}` less likely than other sentences of its form do",
-        ],
+        says=[likelier, less_likely],
         not_shown="It does not show which wording is right, or what the model does without the "
         "prompt.",
         **amount,

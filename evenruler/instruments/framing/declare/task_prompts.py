@@ -32,7 +32,8 @@ def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
         place = places.get(row["stimulus"])
         if place is None or alternative_of(row["framing"]) not in planned_numbers:
             continue
-        turn = (row["turn"] - ASKED_ORDERS * place) % orders_of(len(row["order"]))
+        n_orders = orders_of(len(row["order"]))
+        turn = (row["turn"] - ASKED_ORDERS * place) % n_orders
         if turn < ASKED_ORDERS:
             asked_rows.append(row)
     return asked_rows

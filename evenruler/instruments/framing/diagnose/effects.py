@@ -191,8 +191,8 @@ class Effects:
         factors.
 
         The mean leaves out tasks with a cell of too little coverage, unless all have one, and of
-        the others those without alternatives, unless none has any. So effect and control are over the
-        same tasks.
+        the others those without alternatives, unless none has any. So effect and control are over
+        the same tasks.
         """
         tasks = sorted(self.measured["task"].unique())
         table_columns: list[Any] = self.table.columns.tolist()

@@ -194,20 +194,22 @@ def build_change_test(
     few_stimuli = None
     if len(complete) < FEWEST_STIMULI:
         few_stimuli = f"{len(complete)} stimuli (at least {FEWEST_STIMULI} needed)"
-    detects, no_below = None, None
+    null, detects, no_below = None, None, None
     if rank.p is not None:
+        null = f"{rank.null}, sentences of the cue's form"
         detects = DETECTED_SPREADS * float(alternatives.mean(axis=0).std(ddof=1))
         # The interval is over stimuli alone, so it may be narrow where sentences scatter widely.
         if detects > bound:
             no_below = f"sentences scatter so that only {detects:.2g} points would be detected"
+    compared = _compare(float(cue.mean()), alternatives, grammar, seed)
     return replace(
         test,
         effect=beyond_alternatives(complete, 0),
         p=rank.p,
-        null=None if rank.p is None else f"{rank.null}, sentences of the cue's form",
+        null=null,
         no_verdict=rank.lacking or few_stimuli,
         control=control,
-        compared=_compare(float(cue.mean()), alternatives, grammar, seed),
+        compared=compared,
         detects=detects,
         no_below=no_below,
     )

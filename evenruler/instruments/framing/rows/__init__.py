@@ -46,11 +46,13 @@ def build(
     settings = declaration.settings.model_copy(update={"alternatives": most})
     rows = compose_tables(declaration.name, source, settings)
     n_prompts, n_rejected = len(rows["prompts"]), len(rows["rejected"])
-    messages = [f"{declaration.name}: {n_prompts:,} prompts, {n_rejected:,} rejected"]
+    counts = f"{n_prompts:,} prompts, {n_rejected:,} rejected"
+    messages = [f"{declaration.name}: {counts}"]
     samples: list[str] = []
     for entry in _planned_alternatives(source, settings):
+        sampled = f"{entry.asked} of {entry.sentences} sentences of the grammar"
         samples.append(
-            f"{declaration.name}: {entry.asked} of {entry.sentences} sentences of the grammar "
+            f"{declaration.name}: {sampled} "
             f"`{entry.grammar}` are asked; {entry.excluded} hold a word of the construct"
         )
     messages += dict.fromkeys(samples)

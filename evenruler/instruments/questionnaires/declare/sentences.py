@@ -46,11 +46,10 @@ _TRUE: Final = "It is true that"
 _OF_FIRST_PERSON = re.compile(r"\b(I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
 _REFUSED = re.compile(r"\b(mine|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 
-_PRONOUNS: Final = {
-    "he": {"I": "he", "me": "him", "my": "his", "myself": "himself"},
-    "she": {"I": "she", "me": "her", "my": "her", "myself": "herself"},
-    "it": {"I": "it", "me": "it", "my": "its", "myself": "itself"},
-}
+_HE: Final = {"I": "he", "me": "him", "my": "his", "myself": "himself"}
+_SHE: Final = {"I": "she", "me": "her", "my": "her", "myself": "herself"}
+_IT: Final = {"I": "it", "me": "it", "my": "its", "myself": "itself"}
+_PRONOUNS: Final = {"he": _HE, "she": _SHE, "it": _IT}
 
 _IRREGULAR: Final = {"have": "has", "am": "is", "do": "does", "go": "goes"}
 _MODALS: Final = frozenset(
@@ -75,7 +74,7 @@ class NoSentenceError(ValueError):
 
 @dataclass(frozen=True)
 class Version:
-    """Which of an item's sentences: about whom, in which words."""
+    """Which of an item's sentences: its subject and its wording."""
 
     number: int
     """From 1, within the item."""
@@ -103,7 +102,8 @@ def list_versions(subjects: Sequence[Subject], place: int) -> list[Version]:
     Wordings go round over subjects and items. So each has about as many subjects in every item, and
     no subject or form stands in one wording alone.
     """
-    parts: list[tuple[Subject | None, str, str | None]] = [(None, w, None) for w in WORDINGS]
+    parts: list[tuple[Subject | None, str, str | None]] = []
+    parts += [(None, wording, None) for wording in WORDINGS]
     for control in (ALL_THE_TIME, NEVER):
         parts += [(None, wording, control) for wording in CONTROL_WORDINGS]
     for order, subject in enumerate(subjects):

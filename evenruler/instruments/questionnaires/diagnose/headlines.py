@@ -182,7 +182,8 @@ def beside_control(differences: Floats, bound: float) -> HeadlineTest:
     if not n:
         uncontrolled = "no corpus that is its control"
         return HeadlineTest(MOVED, FITS, facets, None, bound, no_verdict=uncontrolled)
-    few = f"{n} {'fit' if n == 1 else FITS} (at least {FEWEST_FITS} needed)"
+    noun = "fit" if n == 1 else FITS
+    few = f"{n} {noun} (at least {FEWEST_FITS} needed)"
     if n == 1:
         value = Interval(float(differences[0]), nan, nan)
         return HeadlineTest(MOVED, FITS, facets, value, bound, no_verdict=few)
@@ -313,11 +314,13 @@ def i_or_others_of_fits(fits: Sequence[Record[QuestionnairePlan]], method: str) 
     answers = sentence_answers(fits, method)
     if answers.empty:
         return _unasked(fits[0], len(fits), _unasked_reason(fits[0], method))
-    own, others = _tables_by_subject(answers)
+    i_answers, subject_answers = _tables_by_subject(answers)
     figure = compare_with_others(
-        own.to_numpy(), others.to_numpy(), len(fits), plan["bound"], plan["least"]
+        i_answers.to_numpy(), subject_answers.to_numpy(), len(fits), plan["bound"], plan["least"]
     )
-    note = influential_items_note(figure, own.index.tolist(), own.to_numpy(), others.to_numpy())
+    note = influential_items_note(
+        figure, i_answers.index.tolist(), i_answers.to_numpy(), subject_answers.to_numpy()
+    )
     return replace(figure, control=positive_control(answers), note=note)
 
 
@@ -361,10 +364,12 @@ def sentence_answers(fits: Sequence[Record[QuestionnairePlan]], method: str) -> 
 def _tables_by_subject(answers: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Answers about I, [items, wordings], and about others, [items, subjects]."""
     uncontrolled = answers[answers["control"] == ""]
-    is_own = uncontrolled["subject"] == FIRST_PERSON
-    own = uncontrolled[is_own].pivot(index="item", columns="wording", values="answer")
-    others = uncontrolled[~is_own].pivot(index="item", columns="subject", values="answer")
-    return own, others.loc[own.index]
+    is_about_i = uncontrolled["subject"] == FIRST_PERSON
+    i_answers = uncontrolled[is_about_i].pivot(index="item", columns="wording", values="answer")
+    subject_answers = uncontrolled[~is_about_i].pivot(
+        index="item", columns="subject", values="answer"
+    )
+    return i_answers, subject_answers.loc[i_answers.index]
 
 
 def positive_control(answers: pd.DataFrame) -> PositiveControl:
@@ -387,7 +392,7 @@ def positive_control(answers: pd.DataFrame) -> PositiveControl:
 
 
 def compare_with_others(
-    own: Floats, others: Floats, fits: int, bound: float, least: int
+    i_answers: Floats, subject_answers: Floats, fits: int, bound: float, least: int
 ) -> HeadlineTest:
     """I less others, in points: what a model answers about I beyond the mean of other subjects.
 
@@ -396,12 +401,13 @@ def compare_with_others(
     labels that are randomised within items would take any subject for another kind of one
     (docs/questionnaires.md).
 
-    `own`: [items, wordings]; `others`: [items, subjects]; `least`: fewest items for a verdict.
+    `i_answers`: [items, wordings]; `subject_answers`: [items, subjects]; `least`: fewest items for
+    a verdict.
     """
-    items, wordings = own.shape
-    subjects = others.shape[1]
+    items, wordings = i_answers.shape
+    subjects = subject_answers.shape[1]
     facets = {UNIT: items, "wordings": wordings, "subjects": subjects, FITS: fits}
-    by_wording, by_subject = own.mean(axis=0), others.mean(axis=0)
+    by_wording, by_subject = i_answers.mean(axis=0), subject_answers.mean(axis=0)
     effect = sum_estimates(
         float(by_wording.mean() - by_subject.mean()),
         [_variance_of_mean(by_wording), _variance_of_mean(by_subject)],
@@ -409,6 +415,7 @@ def compare_with_others(
     rank = rank_test(float(by_wording.mean()), by_subject)
     share = rank.less_far / subjects
     low, high = wilson(share, subjects)
+    percentile = Interval(100 * share, 100 * low, 100 * high)
     figure = HeadlineTest(
         I_OR_OTHERS,
         UNIT,
@@ -416,9 +423,7 @@ def compare_with_others(
         effect=effect.interval(),
         bound=bound,
         no_null=f"of {subjects} subjects the furthest has no p below .05; 20 are needed",
-        compared=ReferenceComparison(
-            REFERENCE_SET, subjects, Interval(100 * share, 100 * low, 100 * high)
-        ),
+        compared=ReferenceComparison(REFERENCE_SET, subjects, percentile),
         fixed=frozenset({UNIT, FITS}),
     )
     if items < least:
@@ -439,7 +444,9 @@ REFERENCE_SET = "nouns for persons and animals"
 
 def _variance_of_mean(values: Floats) -> tuple[float, float]:
     """The variance of a mean, and its degrees of freedom."""
-    return float(values.var(ddof=1)) / len(values), len(values) - 1.0
+    n = len(values)
+    variance = float(values.var(ddof=1))
+    return variance / n, n - 1.0
 
 
 def _moves_by_corpora(
@@ -490,15 +497,15 @@ def _descriptive_figures(
         yield from subject_figures(*_tables_by_subject(sentences))
 
 
-def subject_figures(own: pd.DataFrame, others: pd.DataFrame) -> Iterator[Figure]:
+def subject_figures(i_answers: pd.DataFrame, subject_answers: pd.DataFrame) -> Iterator[Figure]:
     """The rank of I among the subjects, with its p where there are enough; the mean answer about
     each; and I less others in every item.
 
-    `own`: [items, wordings]; `others`: [items, subjects], in points.
+    `i_answers`: [items, wordings]; `subject_answers`: [items, subjects], in points.
     """
-    items, subjects = others.shape
-    mean_of_i = float(own.to_numpy().mean())
-    by_subject = others.mean(axis=0)
+    items, subjects = subject_answers.shape
+    mean_of_i = float(i_answers.to_numpy().mean())
+    by_subject = subject_answers.mean(axis=0)
     rank = rank_test(mean_of_i, by_subject.to_numpy())
     yield Figure(
         "rank_of_i", float(rank.less_far), subjects, "subjects", p=rank.p, reason=rank.lacking
@@ -506,7 +513,7 @@ def subject_figures(own: pd.DataFrame, others: pd.DataFrame) -> Iterator[Figure]
     for subject, answer in {FIRST_PERSON: mean_of_i, **by_subject.to_dict()}.items():
         dimensions = {"subject": str(subject)}
         yield Figure("subject_response", float(answer), items, UNIT, dimensions=dimensions)
-    for item, difference in (own.mean(axis=1) - others.mean(axis=1)).items():
+    for item, difference in (i_answers.mean(axis=1) - subject_answers.mean(axis=1)).items():
         dimensions = {"item": str(item)}
         yield Figure(
             "item_i_less_others", float(difference), subjects, "subjects", dimensions=dimensions
@@ -556,20 +563,20 @@ THIRD = 1 / 3
 
 
 def influential_items_note(
-    figure: HeadlineTest, items: Sequence[str], own: Floats, others: Floats
+    figure: HeadlineTest, items: Sequence[str], i_answers: Floats, subject_answers: Floats
 ) -> str | None:
     """Items in which I stands out, and items that carry much of a headline; None without any.
 
-    `own`: [items, wordings]; `others`: [items, subjects], in points.
+    `i_answers`: [items, wordings]; `subject_answers`: [items, subjects], in points.
     """
     sentences: list[str] = []
-    stand_out = find_items_apart(own, others)
+    stand_out = find_items_apart(i_answers, subject_answers)
     if stand_out:
         names = " and ".join(items[place] for place in stand_out)
         sentences.append(f"I is further from the others than any of them in {names}.")
     effect = figure.effect
     if effect is not None and (effect.low > 0 or effect.high < 0):
-        differences = own.mean(axis=1) - others.mean(axis=1)
+        differences = i_answers.mean(axis=1) - subject_answers.mean(axis=1)
         shares = differences / len(items) / effect.value
         carry = [
             f"{item} {share:.0%}"
@@ -581,18 +588,18 @@ def influential_items_note(
     return " ".join(sentences) or None
 
 
-def find_items_apart(own: Floats, others: Floats) -> list[int]:
+def find_items_apart(i_answers: Floats, subject_answers: Floats) -> list[int]:
     """The items in which I lies further from the others than any subject does in any item.
 
     Distances are in standard deviations of the item's subjects. So with 19 subjects, or more, an
     item is named by chance in 1 of 20 studies at most; with fewer none is. Arguments as in
     `compare_with_others`.
     """
-    subjects = others.shape[1]
+    subjects = subject_answers.shape[1]
     if subjects < FEWEST_ALTERNATIVES:
         return []
     # I first, then the subjects, each against the mean and the spread of all the rest.
-    values = np.column_stack([own.mean(axis=1), others])
+    values = np.column_stack([i_answers.mean(axis=1), subject_answers])
     rest_means = (values.sum(axis=1, keepdims=True) - values) / subjects
     squares = (values**2).sum(axis=1, keepdims=True) - values**2
     rest_variances = np.maximum(squares / subjects - rest_means**2, 0.0)
@@ -621,18 +628,18 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
         second, on=["unit", "at", "pole"], suffixes=("_first", "_second"), validate="one_to_one"
     )
     both["value"] = both["value_first"] - both["value_second"]
-    is_own = both["pole"] == 1
-    own, others = (
+    is_about_i = both["pole"] == 1
+    i_answers, subject_answers = (
         both[chosen].pivot(index="unit", columns="at", values="value").dropna(axis=1)
-        for chosen in (is_own, ~is_own)
+        for chosen in (is_about_i, ~is_about_i)
     )
-    if min(own.shape[1], others.shape[1]) < 2:
-        facets = {UNIT: 0, "wordings": own.shape[1], "subjects": others.shape[1]}
+    if min(i_answers.shape[1], subject_answers.shape[1]) < 2:
+        facets = {UNIT: 0, "wordings": i_answers.shape[1], "subjects": subject_answers.shape[1]}
         reason = "the models share too few sentences about I and others"
         return HeadlineTest(I_OR_OTHERS, UNIT, facets, None, bound, no_verdict=reason)
-    items = own.index.intersection(others.index)
+    items = i_answers.index.intersection(subject_answers.index)
     return compare_with_others(
-        own.loc[items].to_numpy(), others.loc[items].to_numpy(), 1, bound, least=2
+        i_answers.loc[items].to_numpy(), subject_answers.loc[items].to_numpy(), 1, bound, least=2
     )
 
 

@@ -247,9 +247,11 @@ def fill_templates(
 
 def _refused_message(refused: Mapping[str, str], items: int) -> str:
     """How many items are asked about other subjects, and why the rest are not."""
-    asked = f"{items - len(refused)} of {items} items are asked about other subjects than I"
+    n_asked = items - len(refused)
+    clauses = [f"{n_asked} of {items} items are asked about other subjects than I"]
     reasons = Counter(refused.values())
-    return "; ".join([asked, *(f"{n}: {reason}" for reason, n in reasons.items())])
+    clauses += [f"{n}: {reason}" for reason, n in reasons.items()]
+    return "; ".join(clauses)
 
 
 def _item_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
@@ -348,18 +350,20 @@ def _subject_rows(
     """Sentences of items about I and other subjects, with every term and intensifier."""
     remaining = {slug: item for slug, item in source.items.items() if slug not in refused}
     for place, (slug, item) in enumerate(remaining.items()):
+        item_columns: Row = {"questionnaire": name, "subscale": item.subscale, "item": slug}
         for version in list_versions(subjects, place):
+            version_columns: Row = {
+                "sentence": version.number,
+                "subject": version.name,
+                "form": version.form,
+                "wording": version.wording,
+                "control": version.control,
+            }
             for term, word, polarity in _words_with_polarity(item):
                 sides = write_version(version, *with_term(item, word), polarity)
                 of_version: Row = {
-                    "questionnaire": name,
-                    "subscale": item.subscale,
-                    "item": slug,
-                    "sentence": version.number,
-                    "subject": version.name,
-                    "form": version.form,
-                    "wording": version.wording,
-                    "control": version.control,
+                    **item_columns,
+                    **version_columns,
                     "keying": item.keying,
                     "term": term,
                     "polarity": polarity,
@@ -388,8 +392,9 @@ def _intensified_rows(
                 begin, end = locate_slot_word(sides[1], INTENSIFIER, {}, VARIANT, hypothesis)
                 word = hypothesis[begin:end]
                 begin += len(premise) + 1
+            common = common_columns(row, source, *content, of_version["keying"], variant=VARIANT)
             yield {
-                **common_columns(row, source, *content, of_version["keying"], variant=VARIANT),
+                **common,
                 **of_version,
                 "intensifier": intensifier,
                 "word": word,

@@ -56,9 +56,10 @@ def card(
         "direction": with_capital(source.direction),
     }
     masked = [name for name, feature in plan["features"].items() if feature["mask"]]
+    headline_feature = next(iter(plan["headline_features"]), None)
     plan_facts: dict[str, object] = {
         "favour": in_words(plan),
-        "headline_feature": next(iter(plan["headline_features"]), None),
+        "headline_feature": headline_feature,
         "is_judged": branched and source.is_crossed,
         "masked": masked,
     }

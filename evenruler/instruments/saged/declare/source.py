@@ -238,7 +238,8 @@ class ReferenceNames(StrictModel):
                 names.add(name)
         if len(names) < self.n:
             raise ValueError(
-                f"`reference` wants {self.n} names of the kind {self.kind}, and there are {len(names)}"
+                f"`reference` wants {self.n} names of the kind {self.kind}, and there are "
+                f"{len(names)}"
             )
         draw = np.random.default_rng(self.seed)
         return sorted(draw.choice(sorted(names), self.n, replace=False).tolist())
@@ -563,10 +564,10 @@ class Source(BaseSource):
 
     def with_reference(self, names: Iterable[str]) -> "Source":
         """The domain with known names, each a concept of the reference set."""
-        known = {
+        known_names = {
             name.lower(): Concept(name=name, keywords=[name], reference=True) for name in names
         }
-        merged = self.model_copy(update={"concepts": {**self.concepts, **known}})
+        merged = self.model_copy(update={"concepts": {**self.concepts, **known_names}})
         merged._check_owners()
         return merged
 

@@ -98,16 +98,16 @@ def diagnose(domain: str, measured: Tables, plan: SagedPlan, resampling: Resampl
 
 
 def _arrange_persona(
-    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, asked: pd.DataFrame
+    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame
 ) -> ScoreArrays | None:
-    """The measurements of the positive control; None where it was not asked. `asked`: by
+    """The measurements of the positive control; None where it was not asked. `framed`: by
     `FRAMED`.
     """
     rows = features[features["framing"] == PERSONA]
-    if rows.empty or asked.empty:
+    if rows.empty or framed.empty:
         return None
-    bare_prompts = prompts.set_index("id").loc[asked["bare_id"]]
-    persona_prompts = bare_prompts.reset_index(drop=True).assign(id=asked["id"].to_numpy())
+    bare_prompts = prompts.set_index("id").loc[framed["bare_id"]]
+    persona_prompts = bare_prompts.reset_index(drop=True).assign(id=framed["id"].to_numpy())
     return arrange_scores(domain, rows, persona_prompts)
 
 

@@ -55,7 +55,8 @@ class MaxDeviationTest:
         Rounded, since of two concepts each deviates as far as the other, up to rounding.
         """
         widths = np.maximum(self.high - self.low, np.finfo(float).tiny)
-        sizes = np.nan_to_num(np.abs(self.values) / widths, nan=-1.0).round(9)
+        relative = np.abs(self.values) / widths
+        sizes = np.nan_to_num(relative, nan=-1.0).round(9)
         order: list[int] = np.argsort(-sizes, kind="stable").tolist()
         return order
 
@@ -70,7 +71,8 @@ class MaxDeviationTest:
     @property
     def reach(self) -> float:
         """How far from 0 the interval of any concept reaches."""
-        return float(np.nanmax(np.maximum(np.abs(self.low), np.abs(self.high))))
+        furthest = np.maximum(np.abs(self.low), np.abs(self.high))
+        return float(np.nanmax(furthest))
 
 
 def max_deviation_test(

@@ -200,7 +200,8 @@ def score_concepts(
     """
     is_left_out = silent.mean() > MOST_UNANSWERED
     left_out = set(silent.columns[is_left_out])
-    answered = layout.only([*plan["concepts"], *plan["reference"]]).without(left_out)
+    compared = [*plan["concepts"], *plan["reference"]]
+    answered = layout.only(compared).without(left_out)
     deviations = _deviations_in_roots(answered, answered, feature_name)
     scores = deviations.groupby(level=["root_id", "concept"]).mean().unstack("concept")
     scores = scores.reindex(sorted(layout.replies["root_id"].unique()))
@@ -213,11 +214,14 @@ def score_concepts(
     if framed is not None and control is not None and control["concept"] in scores:
         persona = _deviations_in_roots(framed, answered, feature_name)
         persona = persona.groupby(level="root_id").mean().rename(control["concept"])
+    concepts = _present(scores.columns, plan["concepts"])
+    reference = _present(scores.columns, plan["reference"])
+    bound = plan["disparities"]["bound"] * feature.range
     return ConceptScores(
         scores,
-        concepts=_present(scores.columns, plan["concepts"]),
-        reference=_present(scores.columns, plan["reference"]),
-        bound=plan["disparities"]["bound"] * feature.range,
+        concepts=concepts,
+        reference=reference,
+        bound=bound,
         declared=plan["concept"],
         is_crossed=plan["crossed"],
         persona=persona,
@@ -302,6 +306,11 @@ def headline_test(scored: ConceptScores, findings: ConceptFindings, seed: int) -
         f"labels of {len(scored.concepts)} concepts randomised within {n} root items, "
         f"{RANDOMISATIONS:,} randomisations, seed {seed}"
     )
+    no_verdict = None if scored.is_crossed else NOT_CROSSED
+    control = _persona_control(scored, seed)
+    compared = _compare_with_known(scored, concept)
+    detects = detectable_deviation(error, len(scored.concepts), n)
+    note = _outlier_text(scored, findings, concept)
     return LargestDeviation(
         FAVOUR,
         ROOTS,
@@ -310,11 +319,11 @@ def headline_test(scored: ConceptScores, findings: ConceptFindings, seed: int) -
         scored.bound,
         p=deviations.p,
         null=null,
-        no_verdict=None if scored.is_crossed else NOT_CROSSED,
-        control=_persona_control(scored, seed),
-        compared=_compare_with_known(scored, concept),
-        detects=detectable_deviation(error, len(scored.concepts), n),
-        note=_outlier_text(scored, findings, concept),
+        no_verdict=no_verdict,
+        control=control,
+        compared=compared,
+        detects=detects,
+        note=note,
         fixed=frozenset({"concepts"}),
         reach=deviations.reach,
     )
@@ -340,6 +349,14 @@ def _declared_test(scored: ConceptScores) -> HeadlineTest:
     no_verdict = rank.lacking
     if not scored.is_crossed:
         no_verdict = NOT_CROSSED
+    null = None
+    if rank.p is not None:
+        null = f"{rank.null}: {concept} among {KNOWN_NAMES}"
+    control = _persona_rank(scored)
+    compared = _compare_with_known(scored, concept)
+    detects = _detectable_among_known(scored)
+    direction = _favour_words(scored, effect.value)
+    note = f"{concept} is {direction} than {KNOWN_NAMES}."
     return HeadlineTest(
         FAVOUR,
         ROOTS,
@@ -347,12 +364,12 @@ def _declared_test(scored: ConceptScores) -> HeadlineTest:
         effect,
         scored.bound,
         p=rank.p,
-        null=None if rank.p is None else f"{rank.null}: {concept} among {KNOWN_NAMES}",
+        null=null,
         no_verdict=no_verdict,
-        control=_persona_rank(scored),
-        compared=_compare_with_known(scored, concept),
-        detects=_detectable_among_known(scored),
-        note=f"{concept} is {_favour_words(scored, effect.value)} than {KNOWN_NAMES}.",
+        control=control,
+        compared=compared,
+        detects=detects,
+        note=note,
     )
 
 
@@ -381,7 +398,8 @@ def _detectable_among_known(scored: ConceptScores) -> float | None:
     names are normal; None where no rank has a p of `ALPHA`.
     """
     names = scored.scored_reference
-    level = math.floor(ALPHA * (len(names) + 1) + ROUNDING) / (len(names) + 1)
+    n_ranks = len(names) + 1
+    level = math.floor(ALPHA * n_ranks + ROUNDING) / n_ranks
     if not scored.has_rank or level == 0:
         return None
     spread = float(np.std(scored.scores[names].mean().to_numpy(), ddof=1))
@@ -521,14 +539,17 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     concept = str(persona.columns[0]) if persona.size else None
     if test.effect is not None and concept in words:
         moved = persona[concept] - plain[0][concept]
+        apart = persona[concept] - plain[1][concept]
         with_persona = replace(
             scored,
-            persona=(persona[concept] - plain[1][concept]).dropna().rename(concept),
+            persona=apart.dropna().rename(concept),
             better="higher" if moved.mean() < 0 else "lower",
         )
         control = headline_test(with_persona, findings, seed=0).control
         test = replace(test, control=control)
-    labels = [f"{name} {interval.value:+.2g}" for name, interval in findings.named.items()]
+    labels: list[str] = []
+    for name, interval in findings.named.items():
+        labels.append(f"{name} {interval.value:+.2g}")
     message = ", ".join(labels[:MOST_NAMED]) or "no concept stands out"
     return replace(
         test,
@@ -608,7 +629,8 @@ def _outlier_text(scored: ConceptScores, findings: ConceptFindings, concept: str
     for name, interval in islice(findings.named.items(), MOST_NAMED):
         limits = f"[{interval.low:.2g}, {interval.high:.2g}]"
         direction = _favour_words(scored, interval.value)
-        phrases.append(f"{name} is {direction} than average ({interval.value:.2g} {limits})")
+        amount = f"{interval.value:.2g} {limits}"
+        phrases.append(f"{name} is {direction} than average ({amount})")
     if len(findings.named) > MOST_NAMED:
         phrases.append(f"and {len(findings.named) - MOST_NAMED} more")
     if not findings.named:
