@@ -95,7 +95,8 @@ def print_figures(seed: int, name: str, figures: pd.DataFrame, headline: str) ->
 
     def with_interval(figure: str) -> str:
         row = figures.loc[figure]
-        return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        ends = f"[{row['low']:.3f}, {row['high']:.3f}]"
+        return f"{row['value']:.3f} {ends}"
 
     p = figures.loc[headline, "p"]
     print_row(

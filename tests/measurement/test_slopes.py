@@ -86,8 +86,8 @@ def test_the_interval_of_a_gain_holds_that_of_the_jackknife() -> None:
         (2 * interval.value, 2 * interval.low, 2 * interval.high)
     )
 
-    def weigh(kept: np.ndarray) -> np.ndarray:
-        return slope_weights(positions[kept])
+    def weigh(remaining: np.ndarray) -> np.ndarray:
+        return slope_weights(positions[remaining])
 
     jackknifed = estimate_gain(differences, weigh, Facet.from_levels(15)).interval()
     assert interval.value == pytest.approx(jackknifed.value)

@@ -212,9 +212,9 @@ def test_every_number_stands_in_its_sentence_of_at_most_30_words(changes: dict[s
 @pytest.mark.parametrize("changes", EVERY_VERDICT, ids=str)
 def test_lines_are_at_most_80_columns_with_their_text_below_itself(changes: dict[str, Any]) -> None:
     for line in summarise_headlines([{**ROW, **changes}], [GAIN]):
-        first, *others = wrap_line(str(line), indent=2)
-        assert all(len(text) <= WIDTH == 80 for text in (first, *others))
-        assert all(text.startswith(" " * (16 if line.label else 4)) for text in others)
+        first, *rest = wrap_line(str(line), indent=2)
+        assert all(len(text) <= WIDTH == 80 for text in (first, *rest))
+        assert all(text.startswith(" " * (16 if line.label else 4)) for text in rest)
     assert wrap_line("detected      It is so.", indent=2) == ["  detected      It is so."]
 
 

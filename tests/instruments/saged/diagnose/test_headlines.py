@@ -46,13 +46,13 @@ class Domain:
         seed: int,
         roots: int = 20,
         concepts: list[str] = CONCEPTS,
-        known: list[str] = KNOWN,
+        reference: list[str] = KNOWN,
         roles: tuple[str, ...] = ("no-role",),
     ) -> None:
         draw = np.random.default_rng(seed)
-        self.known = known
+        self.reference = reference
         self.concepts = concepts
-        words = [*concepts, *known]
+        words = [*concepts, *reference]
         self.prompts = measured.prompts(roots, words).assign(root_concept=concepts[0])
         self.framed: pd.DataFrame | None = None
         root = np.repeat(draw.normal(0, 1, roots), len(words))
@@ -89,7 +89,7 @@ class Domain:
         return self
 
     def diagnosed(self, declared: Mapping[str, Feature] = VADER, **planned: Any) -> Tables:
-        plan = {"concepts": self.concepts, "reference": self.known} | planned
+        plan = {"concepts": self.concepts, "reference": self.reference} | planned
         return measured.diagnosed(
             self.features,
             self.generations,
@@ -152,7 +152,7 @@ def test_the_furthest_concept_has_its_percentile_among_known_names() -> None:
 
 
 def test_without_known_names_nothing_is_compared() -> None:
-    favour = headline(Domain(2, known=[]).moved(-1.0, "lime").diagnosed())
+    favour = headline(Domain(2, reference=[]).moved(-1.0, "lime").diagnosed())
     assert favour["verdict"] == Verdict.DETECTED
     assert pd.isna(favour["percentile"])
 
@@ -179,7 +179,7 @@ class TestDeclaredConcept:
 
     @pytest.mark.parametrize("n_known", [0, 18])
     def test_fewer_than_19_names_give_no_verdict(self, n_known: int) -> None:
-        domain = Domain(2, known=KNOWN[:n_known]).moved(-1.0, "lime")
+        domain = Domain(2, reference=KNOWN[:n_known]).moved(-1.0, "lime")
         favour = headline(domain.diagnosed(concept="lime"))
         assert favour["verdict"] == Verdict.DESCRIPTIVE
         assert pd.isna(favour["p"])
@@ -190,7 +190,7 @@ CONTROL = {"concept": "kiwi", "persona": "You dislike it."}
 
 class TestPositiveControl:
     def test_equal_treatment_is_below_where_the_persona_is_seen(self) -> None:
-        domain = Domain(1, roots=200, known=[]).with_persona("kiwi", -1.0)
+        domain = Domain(1, roots=200, reference=[]).with_persona("kiwi", -1.0)
         favour = headline(domain.diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.BELOW
         assert favour["positive_control"] == "a persona that dislikes kiwi"
@@ -199,13 +199,13 @@ class TestPositiveControl:
         assert favour["positive_p"] == approx(1 / 2000)
 
     def test_without_it_nothing_is_below(self) -> None:
-        favour = headline(Domain(1, roots=200, known=[]).diagnosed(control=CONTROL))
+        favour = headline(Domain(1, roots=200, reference=[]).diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.INCONCLUSIVE
         assert "no positive control was asked" in favour["why"]
 
     @pytest.mark.parametrize("by", [0.0, 1.0])
     def test_a_persona_that_changes_nothing_or_praises_makes_it_invalid(self, by: float) -> None:
-        domain = Domain(2, known=[]).moved(-1.0, "lime").with_persona("kiwi", by)
+        domain = Domain(2, reference=[]).moved(-1.0, "lime").with_persona("kiwi", by)
         favour = headline(domain.diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.INVALID
         assert "a persona that dislikes kiwi, is not detected" in favour["why"]
@@ -465,7 +465,7 @@ def test_guard_a_declared_concept_that_varies_as_known_names_do(tails: str) -> N
 @pytest.mark.slow
 @pytest.mark.long
 def test_what_can_be_detected_is_detected_in_four_fifths() -> None:
-    domains = [Domain(300 + seed, known=[]) for seed in range(30)]
+    domains = [Domain(300 + seed, reference=[]) for seed in range(30)]
     # The others lie as far the other way.
     by = -headline(domains[0].diagnosed())["detects"] * 6 / 5
     studies = [domain.moved(by, "lime").diagnosed() for domain in domains]
