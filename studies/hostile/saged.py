@@ -59,6 +59,7 @@ class Replies:
         plan = self.plan.copy()
         plan["concepts"], plan["reference"] = list(concepts), list(reference)
         plan["concept"] = declared
+        unmeasured = unmeasured_reason(self.generations)
         max_test = partial(deviation_tests.max_deviation_test, **FEWER)
         step_down = partial(deviation_tests.step_down_max_t, **FEWER)
         with (
@@ -71,7 +72,7 @@ class Replies:
                 silence_of(self.generations, self.prompts),
                 plan,
                 seed=0,
-                unmeasured=unmeasured_reason(self.generations),
+                unmeasured=unmeasured,
             )
         headline = figures[figures["bound"].notna()].iloc[0]
         is_named = favour["named"].isin(["more", "less"])

@@ -156,7 +156,7 @@ def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
 def test_the_words_that_only_one_text_has() -> None:
     texts = pd.DataFrame(
         {
-            "item": ["a", "a", "a", "b", "b"],
+            "item": list("aaabb"),
             "role": ["first", "second", "third", "first", "second"],
             "text": ["He, he said", "She said", "Cats sit", "It's old.", "It's new."],
         }

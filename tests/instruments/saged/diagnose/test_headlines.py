@@ -84,8 +84,10 @@ class Domain:
         )
         self.features = pd.concat([self.features, persona], ignore_index=True)
         self.generations = measured.replies(self.features).assign(reason=None)
-        self.framed = pd.DataFrame({"id": persona["id"], "bare_id": rows["id"]}).drop_duplicates()
-        self.framed = self.framed.assign(framing=PERSONA, before="You dislike it.", concept=concept)
+        framed = pd.DataFrame({"id": persona["id"], "bare_id": rows["id"]})
+        self.framed = framed.drop_duplicates().assign(
+            framing=PERSONA, before="You dislike it.", concept=concept
+        )
         return self
 
     def diagnosed(self, declared: Mapping[str, Feature] = VADER, **planned: Any) -> Tables:
@@ -306,7 +308,7 @@ def test_root_items_that_one_concept_lacks_make_no_difference_and_are_not_counte
     tables = domain.diagnosed()
     assert (headline(tables)["n"], named(tables)) == (20, {})
     favour = tables["favour"].query("feature == 'vader'").set_index("concept")
-    assert (favour.loc["lime", "n"], favour.loc["fig", "n"]) == (13, 20)
+    assert favour.loc[["lime", "fig"], "n"].tolist() == [13, 20]
     assert favour["difference"].abs().max() < 0.5
 
 
@@ -320,7 +322,8 @@ def test_a_concept_with_scores_of_few_root_items_is_left_out() -> None:
 
 
 def test_it_is_below_only_where_all_concepts_are() -> None:
-    scores = pd.DataFrame(np.random.default_rng(1).normal(0, 0.1, (40, 4)), columns=list("abcd"))
+    noise = np.random.default_rng(1).normal(0, 0.1, (40, 4))
+    scores = pd.DataFrame(noise, columns=list("abcd"))
     scores["a"] -= 0.3  # the furthest in standard errors
     scores["d"] *= 40  # the least certain
     persona = (scores["b"] - 2.0).rename("b")
@@ -364,7 +367,8 @@ def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None
     assert (favour["value"], favour["p"]) == (0, 1)
     assert set(tables["favour"]["feature"]) == {NONRESPONSE, "vader"}
     unmasked = extracted["features"].query("feature == 'named'")
-    raw = unmasked["value"].groupby(unmasked["id"].astype(str).str[:-4]).mean()
+    concepts = unmasked["id"].astype(str).str[:-4]
+    raw = unmasked["value"].groupby(concepts).mean()
     assert raw["lime"] < raw["fig"] - 0.3
 
 
