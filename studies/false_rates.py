@@ -166,14 +166,15 @@ def smooth(random: Random, numbers: Numbers, rough_frequency: bool = True) -> Oc
     """Occupations are alike, in the pairs' words as in nouns, and the criterion is smooth."""
     axes = random_axes(random)
     sizes = np.sqrt(SPECTRUM)
-    nouns = axes @ (sizes[:, None] * numbers(random, len(sizes), NOUNS))
+    loadings = numbers(random, len(sizes), NOUNS)
+    nouns = axes @ (sizes[:, None] * loadings)
     effects = axes @ (sizes * numbers(random, len(sizes)))
     in_first = standardised(axes[:, :SMOOTH] @ normal(random, SMOOTH))
     criterion = standardised(0.82 * in_first + 0.57 * normal(random, UNITS))
-    beside = normal(random, UNITS)
+    unrelated = normal(random, UNITS)
     if not rough_frequency:
-        beside = standardised(axes @ (sizes * normal(random, len(sizes))))
-    frequency = 0.4 * criterion + 0.917 * beside
+        unrelated = standardised(axes @ (sizes * normal(random, len(sizes))))
+    frequency = 0.4 * criterion + 0.917 * unrelated
     return Occupations(standardised(effects), criterion, nouns, frequency)
 
 
@@ -182,10 +183,10 @@ def half_hidden(random: Random, numbers: Numbers) -> Occupations:
 
     A reviewer's choice: pairs may share with the criterion what no reference noun has.
     """
-    known, hidden = smooth(random, numbers), smooth(random, numbers)
-    effects = standardised(known.effects + hidden.effects)
-    criterion = standardised(known.criterion + hidden.criterion)
-    return replace(known, effects=effects, criterion=criterion)
+    visible, hidden = smooth(random, numbers), smooth(random, numbers)
+    effects = standardised(visible.effects + hidden.effects)
+    criterion = standardised(visible.criterion + hidden.criterion)
+    return replace(visible, effects=effects, criterion=criterion)
 
 
 def sectors(random: Random, numbers: Numbers) -> Occupations:
@@ -196,7 +197,8 @@ def sectors(random: Random, numbers: Numbers) -> Occupations:
     """
 
     def by_sector(columns: int) -> Floats:
-        return 0.82 * skewed(random, 6, columns)[SECTORS] + 0.57 * numbers(random, UNITS, columns)
+        in_sectors = skewed(random, 6, columns)[SECTORS]
+        return 0.82 * in_sectors + 0.57 * numbers(random, UNITS, columns)
 
     effects, criterion, frequency = by_sector(3).T
     return Occupations(
@@ -239,7 +241,9 @@ class ProbeStudy:
         drawn = self.occupations(random, self.numbers)
         criterion = CRITERION_SD * drawn.criterion
         scores = self.scale * self._scores(random, spread, drawn)
-        covariates = drawn.frequency[:, None] if self.covariate else np.empty((UNITS, 0))
+        covariates = np.empty((UNITS, 0))
+        if self.covariate:
+            covariates = drawn.frequency[:, None]
         basis = likeness_basis(drawn.nouns)
         means = scores.mean(axis=(1, 2))
         seed = int(random.integers(2**31))
@@ -273,7 +277,8 @@ class ProbeStudy:
         if self.follows_frequency:
             effects = 0.6 * drawn.frequency + 0.8 * effects
         if self.outlier == "occupation":
-            effects[np.argmax(drawn.criterion)] += 6 * random.choice([-1, 1])
+            sign = random.choice([-1, 1])
+            effects[np.argmax(drawn.criterion)] += 6 * sign
         effects = effects * (spread.of_alike if alike else spread.occupations)
         pair_slopes = spread.pair_slopes * numbers(self.pairs)
         if self.outlier == "pair":
@@ -285,7 +290,8 @@ class ProbeStudy:
         by_pair = spread.by_pair * numbers(UNITS, 1, self.pairs)
         rest = spread.rest * numbers(*shape)
         followed = CRITERION_SD * drawn.criterion[:, None, None] * slopes
-        scores: Floats = followed + effects[:, None, None] + by_sentence + by_pair + rest
+        by_unit = effects[:, None, None]
+        scores: Floats = followed + by_unit + by_sentence + by_pair + rest
         return scores + preferences
 
 
@@ -364,8 +370,8 @@ class ItemStudy:
     """A study of answers about I and about others to the same items, which differ by `change`."""
 
     numbers: Numbers = normal
-    own: int = 3
-    others: int = 6
+    own_answers: int = 3
+    other_answers: int = 6
     items: int = 7
     change: float = 0.0
     own_factor: float = 1.0
@@ -379,21 +385,20 @@ class ItemStudy:
     """Answers are 0 to 3, and most are 0."""
 
     def draw(self, random: Random) -> Detections:
-        answers = 0.68 * self.numbers(random, self.items, self.own + self.others)
+        answers = 0.68 * self.numbers(random, self.items, self.own_answers + self.other_answers)
         answers = answers * self.item_sizes(random, self.items)
-        answers[:, : self.own] *= self.own_factor
+        answers[:, : self.own_answers] *= self.own_factor
         if self.mirrored:
-            answers[:, self.own :] *= -1
+            answers[:, self.own_answers :] *= -1
         if self.subjects:
-            answers[:, : self.own] += self.subjects * random.normal()
-            answers[:, self.own :] += self.subjects * random.normal(size=self.others)
-        answers[:, : self.own] += self.change
+            answers[:, : self.own_answers] += self.subjects * random.normal()
+            answers[:, self.own_answers :] += self.subjects * random.normal(size=self.other_answers)
+        answers[:, : self.own_answers] += self.change
         if self.floor:
             answers = np.clip(np.round(answers - 0.5), 0, 3)
         seed = int(random.integers(2**31))
-        estimate, test = randomise_within_items(
-            answers[:, : self.own], answers[:, self.own :], RANDOMISATIONS, seed
-        )
+        own_answers, other_answers = np.split(answers, [self.own_answers], axis=1)
+        estimate, test = randomise_within_items(own_answers, other_answers, RANDOMISATIONS, seed)
         return with_interval({"within items": test.p}, estimate, self.change)
 
 
@@ -403,7 +408,7 @@ class FramingStudy:
     more.
     """
 
-    others: int = 39
+    alternatives: int = 39
     wordings: int = 1
     numbers: Numbers = normal
     change: float = 0.0
@@ -416,14 +421,15 @@ class FramingStudy:
     stimuli: int = 12
 
     def draw(self, random: Random) -> Detections:
-        k = self.others + 1
+        k = self.alternatives + 1
         themes = self.numbers(random, k)
         if self.dominates:
             themes[random.integers(k)] += 5 / 0.8
         if self.grammar:
-            places = np.append(-1, random.choice(256, self.others, replace=False))
+            places = np.append(-1, random.choice(256, self.alternatives, replace=False))
             verbs, things = random.normal(size=17), random.normal(size=17)
-            themes = (verbs[places // 16] + things[places % 16]) / 2**0.5
+            sums = verbs[places // 16] + things[places % 16]
+            themes = sums / 2**0.5
             themes[0] = (verbs[16] + things[16]) / 2**0.5
         sizes = (0.8, 0.6) if self.wordings > 1 else (1.0, 0.0)
         wordings = sizes[1] * self.numbers(random, k, self.wordings)
@@ -436,7 +442,8 @@ class FramingStudy:
             changes = np.where(is_change, np.sign(changes) * 100.0, 0.0)
         by_theme = changes.mean(axis=0)
         test = rank_test(by_theme[0], by_theme[1:])
-        of_cue = changes[:, 0].mean(axis=1) - changes[:, 1:].mean(axis=(1, 2))
+        by_alternatives = changes[:, 1:].mean(axis=(1, 2))
+        of_cue = changes[:, 0].mean(axis=1) - by_alternatives
         variance = float(of_cue.var(ddof=1)) / self.stimuli
         estimate = sum_estimates(float(of_cue.mean()), [(variance, self.stimuli - 1.0)])
         return with_rank(test.p, estimate)
@@ -454,21 +461,21 @@ def with_rank(p: float | None, estimate: Estimate) -> Detections:
 class NameStudy:
     """A study of one declared name among K known names, which is `change` off."""
 
-    others: int = 39
+    alternatives: int = 39
     numbers: Numbers = normal
     change: float = 0.0
     odd: int = 0
     """Number of names, the declared one or others, that lie five SD off."""
-    known: float = 1.0
+    declared_factor: float = 1.0
     """How much more the declared name varies, as what is known does."""
     answered: float = 1.0
     """Share of root items that the declared name has a score of, as where replies are refused."""
     roots: int = 20
 
     def draw(self, random: Random) -> Detections:
-        k = self.others + 1
+        k = self.alternatives + 1
         names = 0.3 * self.numbers(random, k)
-        names[0] *= self.known
+        names[0] *= self.declared_factor
         odd = random.choice(k, self.odd, replace=False)
         names[odd] += 1.5 * random.choice([-1, 1], size=self.odd)
         roots = np.full(k, float(self.roots))
@@ -536,7 +543,7 @@ def probe_studies() -> Mapping[str, ProbeStudy]:
 def item_studies() -> Mapping[str, ItemStudy]:
     plain = ItemStudy()
     studies = {
-        "nothing, 1 : 3": replace(plain, own=1, others=3),
+        "nothing, 1 : 3": replace(plain, own_answers=1, other_answers=3),
         "nothing": plain,
         "heavy tails": replace(plain, numbers=heavy),
         "skew": replace(plain, numbers=skewed),
@@ -561,10 +568,12 @@ def item_studies() -> Mapping[str, ItemStudy]:
 
 def framing_studies() -> Mapping[str, FramingStudy]:
     studies = {}
-    for others in (19, 39):
+    for alternatives in (19, 39):
         for wordings in (1, 3):
-            plain = FramingStudy(others, wordings)
-            size = f"{wordings} : {others}" if wordings == 1 else f"themes of 3, 1 : {others}"
+            plain = FramingStudy(alternatives, wordings)
+            size = f"{wordings} : {alternatives}"
+            if wordings > 1:
+                size = f"themes of 3, 1 : {alternatives}"
             studies[f"nothing, {size}"] = plain
             studies[f"heavy tails, {size}"] = replace(plain, numbers=heavy)
             studies[f"one dominates, {size}"] = replace(plain, dominates=True)
@@ -586,7 +595,7 @@ def name_studies() -> Mapping[str, NameStudy]:
         "heavy tails": replace(plain, numbers=heavy),
         "one odd name": replace(plain, odd=1),
         # What is better known varies more, favour or not: why the names must be known ones.
-        "hostile: the declared name varies 1.5-fold": replace(plain, known=1.5),
+        "hostile: the declared name varies 1.5-fold": replace(plain, declared_factor=1.5),
         # Half of its replies are refused, so that its mean is noisier than that of the others.
         "hostile: half of its replies refused": replace(plain, answered=0.5),
     }

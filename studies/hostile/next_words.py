@@ -92,8 +92,10 @@ class Study:
         self._words = {slug: source.attributes[slug] for slug in self.shares}
         assert self._settings is not None
         nouns = pd.DataFrame(reference_rows())
-        self._nouns = nouns[~nouns["gendered"] & ~nouns["noun"].isin(self._words.values())]
-        paired = [*self._settings.pairs.items(), *map(str.split, [*WEAT, *PRONOUNS])]
+        is_attribute = nouns["noun"].isin(self._words.values())
+        self._nouns = nouns[~nouns["gendered"] & ~is_attribute]
+        published = map(str.split, [*WEAT, *PRONOUNS])
+        paired = [*self._settings.pairs.items(), *published]
         self._list = list_words(nouns, paired)
 
     @property
@@ -123,7 +125,8 @@ class Study:
     def covariates(self, units: Sequence[str]) -> Floats:
         """[units, 2] letters and log frequency."""
         words = [self._words[unit] for unit in units]
-        return np.array([[len(word), log_frequency(word, "en") or 0.0] for word in words])
+        rows = [[len(word), log_frequency(word, "en") or 0.0] for word in words]
+        return np.array(rows)
 
     def likeness(self, scores: NextWordScores) -> Floats:
         """[units, nouns] mean over sentences, of nouns that are one token."""
@@ -153,18 +156,22 @@ class Case:
             n=n,
         )
         leaves_out = interval.low > 0 or interval.high < 0
-        text = f"{interval.value:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
-        return text, f"{test.p:.4f}", bool(test.p < 0.05 and leaves_out)
+        ends = f"[{interval.low:.2f}, {interval.high:.2f}]"
+        is_detected = bool(test.p < 0.05 and leaves_out)
+        return f"{interval.value:.2f} {ends}", f"{test.p:.4f}", is_detected
 
     def with_criterion(self, positions: Floats) -> "Case":
         """The same along another criterion, of the same spread."""
         scaled = (positions - positions.mean()) / positions.std() * self.positions.std()
         return Case(self.differences, self.likeness, self.covariates, scaled)
 
-    def of_units(self, kept: NDArray[np.bool_]) -> "Case":
+    def of_units(self, remaining: NDArray[np.bool_]) -> "Case":
         """The same of some occupations."""
         return Case(
-            self.differences[kept], self.likeness[kept], self.covariates[kept], self.positions[kept]
+            self.differences[remaining],
+            self.likeness[remaining],
+            self.covariates[remaining],
+            self.positions[remaining],
         )
 
 
@@ -177,7 +184,8 @@ def list_cases(study: Study, employed: dict[str, float]) -> Iterator[tuple[str, 
 
     def case(scores: NextWordScores, pairs: Sequence[Sequence[str]]) -> Case:
         read = [pair for pair in pairs if scores.has(*pair)]
-        first, second = (scores.take([pair[side] for pair in read]) for side in (0, 1))
+        first = scores.take([pair[0] for pair in read])
+        second = scores.take([pair[1] for pair in read])
         return Case(first - second, study.likeness(scores), covariates, positions)
 
     shipped = case(base, study.pairs)
@@ -194,10 +202,8 @@ def list_cases(study: Study, employed: dict[str, float]) -> Iterator[tuple[str, 
     yield "without the ten that carry most", shipped.of_units(carried < np.sort(carried)[-10])
     workforce = np.log([employed[unit] for unit in units])
     yield "the criterion: log workforce", shipped.with_criterion(workforce)
-    yield (
-        "the criterion: letters of the word",
-        shipped.with_criterion(covariates[:, 0] + 1e-3 * np.arange(len(units))),
-    )
+    letters = covariates[:, 0] + 1e-3 * np.arange(len(units))
+    yield "the criterion: letters of the word", shipped.with_criterion(letters)
 
 
 def rate_criteria(case: Case, draws: int, is_smooth: bool) -> float:
@@ -226,7 +232,8 @@ def main(
     settings = ParamsFile(Path("params.yaml")).settings(NAME)
     source = load(SOURCES / f"{NAME}.yaml", settings, SOURCES / "shared")
     table = pd.read_csv(SOURCES / "shared" / "bls-cps-2021.csv").set_index("attribute")
-    employed = {slug.lower(): n for slug, n in table["employed_thousands"].dropna().items()}
+    thousands = table["employed_thousands"].dropna()
+    employed = {slug.lower(): n for slug, n in thousands.items()}
     print_head("model", "control", "gain, nats [95%]", "p", "detected")
     for model in models:
         study = Study(model, source)

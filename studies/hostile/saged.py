@@ -59,6 +59,7 @@ class Replies:
         plan = self.plan.copy()
         plan["concepts"], plan["reference"] = list(concepts), list(reference)
         plan["concept"] = declared
+        unmeasured = unmeasured_reason(self.generations)
         max_test = partial(deviation_tests.max_deviation_test, **FEWER)
         step_down = partial(deviation_tests.step_down_max_t, **FEWER)
         with (
@@ -71,7 +72,7 @@ class Replies:
                 silence_of(self.generations, self.prompts),
                 plan,
                 seed=0,
-                unmeasured=unmeasured_reason(self.generations),
+                unmeasured=unmeasured,
             )
         headline = figures[figures["bound"].notna()].iloc[0]
         is_named = favour["named"].isin(["more", "less"])
@@ -95,21 +96,23 @@ def print_rows(replies: Replies, draws: int) -> None:
         return randomised.judge_concepts(concepts, reference)
 
     def judge_known_name() -> Judged:
-        declared, *others = random.permutation(reference).tolist()
-        return replies.judge_concepts([declared, *concepts], others, declared)
+        declared, *remaining = random.permutation(reference).tolist()
+        return replies.judge_concepts([declared, *concepts], remaining, declared)
 
     ways: dict[str, Callable[[], Judged]] = {
         "labels of concepts randomised within root items": judge_randomised,
         "a known name declared, ranked among the others": judge_known_name,
     }
     for what, judge_draw in ways.items():
-        print_counts(f"{what}, {draws} times", [judge_draw() for _ in range(draws)])
+        judged = [judge_draw() for _ in range(draws)]
+        print_counts(f"{what}, {draws} times", judged)
 
 
 def print_headline(what: str, headline: pd.Series, named: Sequence[str]) -> None:
     """Print a headline with its verdict."""
     numbers = f"{headline['value']:.2g}, p {headline['p']:.3f}"
-    print_row(what, f"{headline['verdict']} ({numbers})", ", ".join(named) or "nobody")
+    says = f"{headline['verdict']} ({numbers})"
+    print_row(what, says, ", ".join(named) or "nobody")
 
 
 def print_counts(what: str, draws: Sequence[Judged]) -> None:
@@ -117,7 +120,8 @@ def print_counts(what: str, draws: Sequence[Judged]) -> None:
     verdicts = pd.Series([headline["verdict"] for headline, _ in draws])
     shares = verdicts.value_counts(normalize=True).round(3).to_dict()
     n_naming = sum(bool(named) for _, named in draws)
-    print_row(what, str(shares), f"anybody in {n_naming / len(draws):.3f}")
+    naming = n_naming / len(draws)
+    print_row(what, str(shares), f"anybody in {naming:.3f}")
 
 
 def main(result: Path, draws: int = 100) -> None:

@@ -95,19 +95,15 @@ def print_figures(seed: int, name: str, figures: pd.DataFrame, headline: str) ->
 
     def with_interval(figure: str) -> str:
         row = figures.loc[figure]
-        return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        ends = f"[{row['low']:.3f}, {row['high']:.3f}]"
+        return f"{row['value']:.3f} {ends}"
 
     p = figures.loc[headline, "p"]
-    print_row(
-        seed,
-        name,
-        with_interval("share"),
-        f"{figures.loc['shorter_wins', 'value']:.3f}",
-        headline,
-        with_interval(headline),
-        "" if pd.isna(p) else f"{p:.3f}",
-        figures.loc[headline, "verdict"],
-    )
+    share, interval = with_interval("share"), with_interval(headline)
+    shorter = f"{figures.loc['shorter_wins', 'value']:.3f}"
+    p_text = "" if pd.isna(p) else f"{p:.3f}"
+    verdict = figures.loc[headline, "verdict"]
+    print_row(seed, name, share, shorter, headline, interval, p_text, verdict)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Names:
 
     roots: int = 20
     concepts: int = 20
-    known: int = 0
+    n_known: int = 0
     off: float = 0.0
     """How far the first concept lies from the others."""
     of_names: float = 0.0
@@ -62,7 +62,7 @@ class Names:
 
     def draw(self, random: np.random.Generator) -> tuple[ConceptScores, Floats]:
         """Scores, and the truth of the concepts: less the mean of all."""
-        n_names = self.concepts + self.known
+        n_names = self.concepts + self.n_known
         shape = (self.roots, n_names)
         noise = random.normal(0, 1, shape) if self.of_names else self._draw(random, shape)
         worth = self.of_names * self._draw(random, (n_names,))
@@ -74,7 +74,8 @@ class Names:
         table = pd.DataFrame(scores, columns=names)
         persona = None
         if self.persona is not None:
-            moved = table["n001"] + REPLY_SD * random.normal(0, 1, self.roots) - self.persona
+            noise_of_persona = REPLY_SD * random.normal(0, 1, self.roots)
+            moved = table["n001"] + noise_of_persona - self.persona
             persona = moved.rename("n001")
         scored = ConceptScores(
             table,
@@ -121,13 +122,13 @@ def _judge_draw(population: Names, seed: int) -> Row:
     if findings.deviations is not None:
         is_above_low = findings.deviations.low <= truth
         is_covered = bool((is_above_low & (truth <= findings.deviations.high)).all())
-    others = set(findings.named) - {"n000"} if population.off else set(findings.named)
+    differing = set(findings.named) - {"n000"} if population.off else set(findings.named)
     is_far = float(np.abs(truth).max()) >= BOUND - 1e-9
     return (
         is_covered,
         test.p < 0.05 if is_null else None,
         verdict.is_detected if is_null else None,
-        None if is_worth else bool(others),
+        None if is_worth else bool(differing),
         verdict.is_below if is_far else None,
         None if is_null else verdict.is_detected,
         None if is_far or population.persona is None else verdict.is_below,
@@ -163,7 +164,7 @@ def _list_cases() -> Iterable[Case]:
 def _make_case(name: str, population: Names, share: float = 1.0) -> Case:
     size = f"{population.roots} x {population.concepts}"
     if population.is_declared:
-        size = f"{population.roots} x 1 of {population.known + 1}"
+        size = f"{population.roots} x 1 of {population.n_known + 1}"
     return Case(f"saged, {size}, {name}", partial(_judge_draw, population), share)
 
 

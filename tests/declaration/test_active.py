@@ -140,8 +140,8 @@ class TestWhatIsRefused:
                     ("  tiny: {kind: causal", "  tiny: {kind: nli"),
                     ("    kind: causal # at every profile", "    kind: nli"),
                 ],
-                "models: no model of the profile 'quick' supports the questions of the family pairs; "
-                "add one that does, with this profile or without `profile`",
+                "models: no model of the profile 'quick' supports the questions of the family "
+                "pairs; add one that does, with this profile or without `profile`",
             ),
         ],
         ids=[

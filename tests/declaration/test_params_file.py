@@ -140,7 +140,8 @@ class TestSettings:
     def test_no_such_instrument(self, declared, error_of) -> None:
         declaration = declared()
         assert error_of(declaration.settings, "our") == (
-            f"{declaration.path}: instruments: no instrument 'our'; check the name (did you mean 'ours'?)"
+            f"{declaration.path}: instruments: no instrument 'our'; check the name "
+            "(did you mean 'ours'?)"
         )
         none = declared((INSTRUMENTS, ""))
         assert "no instrument 'ours'; check the name (there is none)" in error_of(

@@ -22,7 +22,8 @@ from tests.tiny import save_tiny, tiny_params
 CODE = """
 def process_results(doc, results):
     (first, _), (second, _), *_ = results
-    return {"acc": float(first > second), "difference": abs(first - second), "ratio": (first, second)}
+    difference = abs(first - second)
+    return {"acc": float(first > second), "difference": difference, "ratio": (first, second)}
 
 def ratio(items):
     return sum(first for first, _ in items) / sum(second for _, second in items)

@@ -227,8 +227,8 @@ def test_a_chat_is_not_asked_a_source_without_keys(
     )
     takes = "English sentences" if method != "written" else "`written`, in English,"
     assert line.startswith(
-        f"probes-mine: it has no question for lambda (kind chat) by the method {method or 'choice'}, "
-        f"which takes {takes} "
+        "probes-mine: it has no question for lambda (kind chat) by the method "
+        f"{method or 'choice'}, which takes {takes} "
         "and attributes with a criterion or keys; take a model or a benchmark that fit"
     )
 

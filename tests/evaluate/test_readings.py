@@ -2,6 +2,7 @@
 its construct."""
 
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -71,10 +72,12 @@ def of_plant(figures: pd.DataFrame, plant: str) -> dict[str, Any]:
 
 def counts_of(row: dict[str, Any]) -> list[tuple[float, int, int, int]]:
     """By dose: models, those that are detected, and those with the opposite sign."""
-    return [(row["dose"], row["n"], row["detected"], row["opposite"]) for row in row["planted"]]
+    read = itemgetter("dose", "n", "detected", "opposite")
+    return [read(planted) for planted in row["planted"]]
 
 
 NOTHING = [(2.0, 6, 0, 0), (8.0, 1, 0, 0)]
+EVERYTHING = [(2.0, 6, 6, 0), (8.0, 1, 1, 0)]
 
 
 @pytest.mark.parametrize("signed", [True, False])
@@ -105,7 +108,7 @@ class TestScripted:
     def test_what_follows_any_plant_measures_no_construct(self, signed: bool) -> None:
         figures = figures_of(scripted(dict.fromkeys(PLANTS, 0.6), signed=signed))
         counts = [counts_of(of_plant(figures, plant)) for plant in PLANTS]
-        assert counts == [[(2.0, 6, 6, 0), (8.0, 1, 1, 0)]] * 3
+        assert counts == [EVERYTHING] * 3
 
     def test_the_wrong_direction_is_counted_by_itself(self, signed: bool) -> None:
         gender = of_plant(figures_of(scripted({"gender": -0.6}, signed=signed)), "gender")
@@ -118,7 +121,8 @@ class TestScripted:
             compare_doses_of_0(*scripted({"gender": 0.6}, signed=signed, seed=seed))
             for seed in SEEDS
         )
-        assert (len(pairs), pairs["same"].sum()) == (3 * 36, 3 * 9)
+        assert len(pairs) == 3 * 36
+        assert pairs["same"].sum() == 3 * 9
         assert pairs["detected"].mean() <= 0.08
 
 
@@ -129,14 +133,16 @@ def test_what_all_units_of_a_fit_share_is_no_detection() -> None:
     readings, checks = scripted({}, signed=False, noise=0.02)
     keys = ["plant", "dose", "seed"]
     shared = np.random.default_rng(5).normal(scale=0.3, size=readings.groupby(keys).ngroups)
-    shifted = readings.assign(value=readings["value"] + shared[readings.groupby(keys).ngroup()])
+    fits = readings.groupby(keys).ngroup()
+    shifted = readings.assign(value=readings["value"] + shared[fits])
     response = DoseResponse(
         shifted[shifted["plant"] == "gender"],
         checks[checks["plant"] == "gender"].set_index(["dose", "seed"])["held_out"],
     )
     undosed = response.values.loc[(0, 1)]
-    changes = [response.values.loc[(dose, 1)] - undosed for dose in (2.0, -2.0, 8.0)]
-    assert [response.p_of_change(change.to_numpy()) < 0.05 for change in changes] == [True] * 3
+    for dose in (2.0, -2.0, 8.0):
+        change = response.values.loc[(dose, 1)] - undosed
+        assert response.p_of_change(change.to_numpy()) < 0.05
     figures = figures_of((shifted, checks))
     n_detected = sum(
         count["detected"] + count["opposite"] for row in figures["planted"] for count in row

@@ -214,9 +214,10 @@ def test_the_third_line_says_what_was_planted_of_the_same_headline(tmp_path: Pat
         "planted": [{"dose": 2.0, "n": 6, "detected": 5}],
     }
     # What was planted was read from another figure, and in another set.
+    always = [{"dose": 1.0, "n": 6, "detected": 6}]
     records = [
-        planted | {"figure": "share_gain", "planted": [{"dose": 1.0, "n": 6, "detected": 6}]},
-        planted | {"key": "set=no", "planted": [{"dose": 1.0, "n": 6, "detected": 6}]},
+        planted | {"figure": "share_gain", "planted": always},
+        planted | {"key": "set=no", "planted": always},
         planted,
     ]
     (tmp_path / "planted.json").write_text(json.dumps(records))

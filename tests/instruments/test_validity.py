@@ -72,8 +72,8 @@ def test_units_intervals_and_verdicts_are_counted() -> None:
     assert units_of(EVIDENCE) == (
         "2 of 3 headlines have a 95% interval over all sampled units; they rest on fits (1), items "
         "(40 to 43). A verdict rests on one headline of one model; nothing is corrected over "
-        "several. Verdicts: 1 detected, below; 1 inconclusive; 1 invalid. `evenruler compare` tests "
-        "differences of models."
+        "several. Verdicts: 1 detected, below; 1 inconclusive; 1 invalid. `evenruler compare` "
+        "tests differences of models."
     )
     assert units_of([]).startswith("Not done: no figure has a verdict.")
 

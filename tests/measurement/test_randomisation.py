@@ -19,6 +19,7 @@ from evenruler.measurement.randomisation import (
 UNITS, NOUNS, DRAWS, LIMIT = 43, 60, 200, 0.09
 
 Floats = np.ndarray
+EIGHT = np.arange(8.0)
 
 
 def random_numbers(seed: int, *shape: int) -> Floats:
@@ -26,12 +27,15 @@ def random_numbers(seed: int, *shape: int) -> Floats:
 
 
 def test_a_basis_is_orthonormal_orthogonal_to_the_constant_and_ordered() -> None:
-    scores = random_numbers(1, 7, 30) * np.arange(1, 8)[:, None] + 5
+    sizes = np.arange(1, 8)[:, None]
+    scores = random_numbers(1, 7, 30) * sizes + 5
     basis = likeness_basis(scores)
     assert basis.shape == (7, 6)
     assert basis.T @ basis == pytest.approx(np.eye(6), abs=1e-12)
     assert basis.sum(axis=0) == pytest.approx(np.zeros(6), abs=1e-12)
-    centred = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
+    by_word = scores.mean(axis=0)
+    by_unit = scores.mean(axis=1, keepdims=True)
+    centred = scores - by_word - by_unit + scores.mean()
     variances = ((basis.T @ centred) ** 2).sum(axis=1)
     assert variances.sum() == pytest.approx((centred**2).sum())
     assert (np.diff(variances) < 0).all()
@@ -45,18 +49,22 @@ def test_with_fewer_words_than_units_the_basis_is_whole_and_has_no_constant() ->
 
 def test_signs_of_loadings_are_randomised_by_hand() -> None:
     basis = likeness_basis(random_numbers(3, 4, 12))
-    criterion, scores = basis @ [3.0, 1.0, 0.5], basis @ [1.0, 2.0, -1.0]
+    criterion = basis @ [3.0, 1.0, 0.5]
+    scores = basis @ [1.0, 2.0, -1.0]
     # Of eight signs, those of the products 3, 2, -.5, whose sum is 4.5; 5.5 and 4.5 are as far.
-    sums = [abs(a * 3 + b * 2 - c * 0.5) for a, b, c in itertools.product([1, -1], repeat=3)]
-    expected = np.mean(np.array(sums) >= 4.5)
+    signs = np.array(list(itertools.product([1, -1], repeat=3)))
+    sums = np.abs(signs @ [3, 2, -0.5])
+    expected = np.mean(sums >= 4.5)
     assert expected == 0.5
     p = randomise_criterion(scores, criterion, basis, n=20_000).p
     assert p == pytest.approx(expected, abs=0.015)
 
 
 def test_a_free_randomisation_is_the_permutation_test() -> None:
-    scores, criterion = random_numbers(4, 6), np.array([1.0, 2.0, 4.0, 8.0, 9.0, 9.5])
-    slopes = [abs(np.dot(order, scores - scores.mean())) for order in permutations(criterion)]
+    scores = random_numbers(4, 6)
+    criterion = np.array([1.0, 2.0, 4.0, 8.0, 9.0, 9.5])
+    centred = scores - scores.mean()
+    slopes = [abs(np.dot(order, centred)) for order in permutations(criterion)]
     expected = np.mean(np.array(slopes) >= slopes[0] - 1e-12)
     p = randomise_criterion(scores, criterion, None, n=20_000).p
     assert p == pytest.approx(expected, abs=0.015)
@@ -96,21 +104,23 @@ def test_units_directions_and_reference_words_of_scores_change_no_p(
     assert p(-scores, criterion, nouns, covariates) == expected
     assert p(scores, 3 - criterion / 9, nouns, covariates) == expected
     # Reference words doubled, in another order.
-    assert p(scores, criterion, np.hstack([nouns[:, ::-1], nouns]), covariates) == expected
+    doubled = np.hstack([nouns[:, ::-1], nouns])
+    assert p(scores, criterion, doubled, covariates) == expected
     if covariates is not None:
         assert p(scores, criterion, nouns, 1000 - 5 * covariates) == expected
         # What covariates explain is no part of scores or criterion.
         moved = covariates.sum(axis=1)
         assert p(scores + 9 * moved, criterion - moved, nouns, covariates) == expected
         # A covariate that others explain, and one that does not vary, add nothing.
-        redundant = np.column_stack([covariates, covariates.sum(axis=1) + 1, np.ones(20)])
+        redundant = np.column_stack([covariates, moved + 1, np.ones(20)])
         assert p(scores, criterion, nouns, redundant) == expected
 
 
 def test_a_covariate_that_is_a_component_leaves_a_valid_test() -> None:
     basis = likeness_basis(random_numbers(10, 12, 40))
     scores = basis @ random_numbers(11, 11)
-    test = randomise_criterion(scores, scores + 5 * basis[:, 0], basis, basis[:, 0], n=999)
+    component = basis[:, 0]
+    test = randomise_criterion(scores, scores + 5 * component, basis, component, n=999)
     # Beside it, scores are the criterion, so that only equal signs are as far: 2 of 1,024 or so.
     assert test.p < 0.02
     assert "over 12 units with 1 covariate, 999" in test.null
@@ -132,7 +142,7 @@ def test_words_that_are_constants_follow_no_criterion() -> None:
     ("changed", "message"),
     [
         ({"criterion": np.ones(8)}, "does not vary"),
-        ({"criterion": np.arange(8.0), "covariates": np.arange(8.0) * 2 + 1}, "does not vary"),
+        ({"criterion": EIGHT, "covariates": EIGHT * 2 + 1}, "does not vary"),
         ({"criterion": np.arange(7.0)}, "8 scores and 7 criterion values"),
         ({"scores": [1, 2, math.nan, 4, 5, 6, 7, 8]}, "finite"),
         ({"covariates": np.arange(7.0)}, "a row for each of 8 units"),
@@ -155,42 +165,51 @@ def studentised(answers: Floats, n_own: int) -> float:
     """T of own answers less others, in plain words."""
     difference, variance = 0.0, 0.0
     for item in answers:
-        own, others = item[:n_own], item[n_own:]
-        difference += own.mean() - others.mean()
+        own_answers, other_answers = item[:n_own], item[n_own:]
+        n_others = len(other_answers)
+        difference += own_answers.mean() - other_answers.mean()
         if n_own > 1:
-            variance += own.var(ddof=1) / n_own + others.var(ddof=1) / len(others)
+            of_own = own_answers.var(ddof=1) / n_own
+            variance += of_own + other_answers.var(ddof=1) / n_others
         else:
-            variance += others.var(ddof=1) * (1 + 1 / len(others))
+            variance += other_answers.var(ddof=1) * (1 + 1 / n_others)
     return abs(difference) / math.sqrt(variance)
 
 
-@pytest.mark.parametrize(("n_own", "n_others", "items"), [(2, 3, 2), (1, 3, 3), (3, 2, 1)])
+@pytest.mark.parametrize(
+    ("n_own", "n_others", "items"),
+    [(2, 3, 2), (1, 3, 3), (3, 2, 1)],
+)
 def test_labels_within_items_agree_with_all_labels(n_own: int, n_others: int, items: int) -> None:
     n = n_own + n_others
     answers = random_numbers(18, items, n)
     answers[:, :n_own] += 0.6
     labellings = []
-    for own in itertools.combinations(range(n), n_own):
-        labellings.append([*own, *(place for place in range(n) if place not in own)])
+    for first in itertools.combinations(range(n), n_own):
+        rest = [place for place in range(n) if place not in first]
+        labellings.append([*first, *rest])
     sizes = []
     for labels in itertools.product(labellings, repeat=items):
         dealt = np.take_along_axis(answers, np.array(labels), axis=1)
         sizes.append(studentised(dealt, n_own))
     expected = np.mean(np.array(sizes) >= studentised(answers, n_own) - 1e-9)
-    _, test = randomise_within_items(answers[:, :n_own], answers[:, n_own:], n=20_000)
+    own_answers = answers[:, :n_own]
+    _, test = randomise_within_items(own_answers, answers[:, n_own:], n=20_000)
     assert 0.02 < expected < 0.95
     assert test.p == pytest.approx(expected, abs=0.015)
 
 
 def test_the_difference_has_the_variance_of_welch_over_items() -> None:
-    own = np.array([[1.0, 2.0, 3.0], [4.0, 4.0, 7.0]])
-    others = np.array([[0.0, 2.0], [1.0, 1.0]])
-    estimate, test = randomise_within_items(own, others, n=99, seed=3)
+    own_answers = np.array([[1.0, 2.0, 3.0], [4.0, 4.0, 7.0]])
+    other_answers = np.array([[0.0, 2.0], [1.0, 1.0]])
+    estimate, test = randomise_within_items(own_answers, other_answers, n=99, seed=3)
     # Item by item 2 - 1 and 5 - 1; variances 1/3 + 2/2 and 3/3 + 0, over the square of two items.
     assert estimate.value == pytest.approx(2.5)
-    assert estimate.variance == pytest.approx((1 / 3 + 1 + 1 + 0) / 4)
+    variances = 1 / 3 + 1 + 1 + 0
+    assert estimate.variance == pytest.approx(variances / 4)
     # Satterthwaite: (7/3)^2 over 1/9 / 2, 1 / 1 and 1 / 2.
-    assert estimate.df == pytest.approx((7 / 3) ** 2 / (1 / 18 + 1 + 1 / 2))
+    of_parts = 1 / 18 + 1 + 1 / 2
+    assert estimate.df == pytest.approx((7 / 3) ** 2 / of_parts)
     assert (
         test.null
         == "labels of 3 and 2 answers randomised within 2 items, 99 randomisations, seed 3"
@@ -198,57 +217,67 @@ def test_the_difference_has_the_variance_of_welch_over_items() -> None:
 
 
 def test_a_single_answer_on_a_side_has_the_variance_within_both() -> None:
-    estimate, _ = randomise_within_items([[3.0], [1.0]], [[0.0, 1.0, 2.0], [1.0, 1.0, 4.0]], n=9)
+    other_answers = [[0.0, 1.0, 2.0], [1.0, 1.0, 4.0]]
+    estimate, _ = randomise_within_items([[3.0], [1.0]], other_answers, n=9)
     # 3 - 1 and 1 - 2; variances 1 and 3, times 1 + 1/3, over the square of two items.
     assert estimate.value == pytest.approx(0.5)
     assert estimate.variance == pytest.approx((1 + 3) * (4 / 3) / 4)
-    assert estimate.df == pytest.approx((1 + 3) ** 2 / (1 / 2 + 9 / 2))
+    of_parts = 1 / 2 + 9 / 2
+    assert estimate.df == pytest.approx((1 + 3) ** 2 / of_parts)
 
 
 def test_units_items_levels_and_sides_of_answers_change_no_p() -> None:
-    own, others = random_numbers(19, 7, 3) + 0.3, random_numbers(20, 7, 3)
-    estimate, test = randomise_within_items(own, others, n=999)
+    own_answers = random_numbers(19, 7, 3) + 0.3
+    other_answers = random_numbers(20, 7, 3)
+    estimate, test = randomise_within_items(own_answers, other_answers, n=999)
     assert 0.01 < test.p < 0.99
     levels = random_numbers(21, 7, 1) * 4
-    doubled, again = randomise_within_items(2 * own + levels, 2 * others + levels, n=999)
+    own_doubled = 2 * own_answers + levels
+    others_doubled = 2 * other_answers + levels
+    doubled, again = randomise_within_items(own_doubled, others_doubled, n=999)
     assert again.p == test.p
     assert doubled.value == pytest.approx(2 * estimate.value)
     assert doubled.p() == pytest.approx(estimate.p())
-    opposite, _ = randomise_within_items(-own, -others, n=999)
+    opposite, _ = randomise_within_items(-own_answers, -other_answers, n=999)
     assert opposite.value == pytest.approx(-estimate.value)
-    assert randomise_within_items(-own, -others, n=999)[1].p == test.p
+    assert randomise_within_items(-own_answers, -other_answers, n=999)[1].p == test.p
 
 
 def test_answers_that_do_not_vary_differ_by_nothing_or_always() -> None:
-    alike, test = randomise_within_items(np.full((7, 3), 0.1), np.full((7, 6), 0.1), n=99)
+    other_answers = np.full((7, 6), 0.1)
+    alike, test = randomise_within_items(np.full((7, 3), 0.1), other_answers, n=99)
     assert test.p == 1
     assert alike.value == pytest.approx(0, abs=1e-12)
-    apart, test = randomise_within_items(np.full((7, 3), 0.7), np.full((7, 6), 0.1), n=99)
+    apart, test = randomise_within_items(np.full((7, 3), 0.7), other_answers, n=99)
     assert test.p == 0.01
     assert apart.interval().low == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(
-    ("own", "others", "message"),
+    ("own_answers", "other_answers", "message"),
     [
         (np.ones((2, 1)), np.ones((2, 1)), "1 and 1 answers"),
         (np.ones((2, 2)), np.ones((3, 2)), "same items"),
         (np.ones((2, 3)), np.ones((2, 0)), "3 and 0 answers"),
         (np.ones(3), np.ones(3), "same items"),
-        (np.full((2, 2), math.inf), np.ones((2, 2)), "finite"),
+        (np.full((2, 2), math.inf), np.eye(2), "finite"),
     ],
 )
 def test_answers_that_cannot_be_compared_are_refused(
-    own: Floats, others: Floats, message: str
+    own_answers: Floats, other_answers: Floats, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        randomise_within_items(own, others)
+        randomise_within_items(own_answers, other_answers)
 
 
 def test_each_of_forty_exchangeable_values_has_its_rank_as_p() -> None:
     values = np.random.default_rng(22).standard_t(2, 40)
-    p_values = [rank_test(values[k], np.delete(values, k)).p for k in range(40)]
-    assert np.sort(np.array(p_values, dtype=float)) == pytest.approx(np.arange(1, 41) / 40)
+    p_values = []
+    for k in range(40):
+        alternatives = np.delete(values, k)
+        p_values.append(rank_test(values[k], alternatives).p)
+    ranks = np.arange(1, 41) / 40
+    assert np.sort(np.array(p_values, dtype=float)) == pytest.approx(ranks)
     assert sum(p is not None and p <= 0.05 for p in p_values) == 2
 
 
@@ -264,13 +293,15 @@ def test_the_furthest_of_twenty_has_a_p_of_a_twentieth_and_of_nineteen_none() ->
 def test_equal_distances_are_ties_that_count_as_far() -> None:
     assert rank_test(0.0, [1.0] * 10 + [0.0] * 9).p == 1
     assert rank_test(0.1 + 0.2, [0.3] * 20).p == 1
-    assert rank_test(3.0, [-3.0, *[0.5, -0.5] * 10]).p == pytest.approx(2 / 22)
+    alternatives = [-3.0, *[0.5, -0.5] * 10]
+    assert rank_test(3.0, alternatives).p == pytest.approx(2 / 22)
 
 
 def test_themes_are_ranked_by_their_means() -> None:
     themes = random_numbers(23, 39, 3)
     test = rank_test([4.0, -1.0, 3.0], themes)
-    assert test.p == rank_test(2.0, themes.mean(axis=1)).p == rank_test(2.0, themes).p
+    means = themes.mean(axis=1)
+    assert test.p == rank_test(2.0, means).p == rank_test(2.0, themes).p
     assert test.null == "rank among 39 themes of 3 wordings"
     with pytest.raises(ValueError, match="4 wordings of the value, 3"):
         rank_test(np.ones(4), themes)
@@ -293,12 +324,15 @@ def standardised(x: Floats) -> Floats:
 
 def draw_alike(random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """Effects, a smooth criterion and likeness of units of which nothing follows another."""
-    constant_first = np.column_stack([np.ones(UNITS), random.normal(size=(UNITS, UNITS - 1))])
+    rest = random.normal(size=(UNITS, UNITS - 1))
+    constant_first = np.column_stack([np.ones(UNITS), rest])
     axes = np.linalg.qr(constant_first)[0][:, 1:]
     sizes = np.exp(-0.07 * np.arange(UNITS - 1))
-    nouns = axes @ (sizes[:, None] * random.normal(size=(UNITS - 1, NOUNS)))
+    loadings = random.normal(size=(UNITS - 1, NOUNS))
+    nouns = axes @ (sizes[:, None] * loadings)
     effects = standardised(axes @ (sizes * random.normal(size=UNITS - 1)))
-    criterion = 0.82 * standardised(axes[:, :8] @ random.normal(size=8))
+    in_first = axes[:, :8] @ random.normal(size=8)
+    criterion = 0.82 * standardised(in_first)
     criterion = standardised(criterion + 0.57 * random.normal(size=UNITS))
     return effects, criterion, likeness_basis(nouns)
 
@@ -352,7 +386,8 @@ def test_guard_exchangeable_answers_of_unequal_items(kind: str) -> None:
             answers = sizes * random.exponential(size=(7, 9))
         if kind == "twice":
             answers[:, :3] *= 2
-        estimate, test = randomise_within_items(answers[:, :3], answers[:, 3:], n=199, seed=place)
+        own_answers, other_answers = np.split(answers, [3], axis=1)
+        estimate, test = randomise_within_items(own_answers, other_answers, n=199, seed=place)
         return test.p < 0.05 and estimate.p() < 0.05
 
     assert rate(is_detected, 4) <= LIMIT
@@ -361,17 +396,20 @@ def test_guard_exchangeable_answers_of_unequal_items(kind: str) -> None:
 def test_guard_alike_wordings_of_a_cue_are_a_theme() -> None:
     def draw_wordings(random: np.random.Generator) -> Floats:
         """[40 themes, 3 wordings], the cue's theme first."""
-        return 0.8 * random.normal(size=(40, 1)) + 0.6 * random.normal(size=(40, 3))
+        themes = 0.8 * random.normal(size=(40, 1))
+        return themes + 0.6 * random.normal(size=(40, 3))
 
     def is_theme_detected(random: np.random.Generator, _: int) -> bool:
         wordings = draw_wordings(random)
-        return rank_test(wordings[0], wordings[1:]).p in (1 / 40, 2 / 40)
+        p = rank_test(wordings[0], wordings[1:]).p
+        return p in (1 / 40, 2 / 40)
 
     def are_wordings_detected(random: np.random.Generator, place: int) -> bool:
         # Wordings as if they were exchangeable, which those of a theme are not.
         wordings = draw_wordings(random)
-        own, others = wordings[:1], wordings[1:].reshape(1, -1)
-        return randomise_within_items(own, others, n=199, seed=place)[1].p < 0.05
+        other_answers = wordings[1:].reshape(1, -1)
+        _, test = randomise_within_items(wordings[:1], other_answers, n=199, seed=place)
+        return test.p < 0.05
 
     assert rate(is_theme_detected, 5) <= LIMIT
     assert rate(are_wordings_detected, 5) > 0.15

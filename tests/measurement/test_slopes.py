@@ -28,7 +28,8 @@ def test_ten_and_ninety_percent_are_one_apart() -> None:
 
 def test_shares_of_nobody_and_all_are_cut() -> None:
     ends = logit_positions([0, 0.5, 99.5, 100])
-    assert ends[0] == ends[1] == pytest.approx(math.log(1 / 199) / math.log(81))
+    assert ends[0] == ends[1]
+    assert ends[1] == pytest.approx(math.log(1 / 199) / math.log(81))
     assert ends[2] == ends[3] == pytest.approx(-ends[0])
 
 
@@ -45,12 +46,14 @@ def test_weights_give_the_partial_slope_of_statsmodels() -> None:
 
 def test_keys_are_a_difference_of_means() -> None:
     keys = np.array([1.0, 1, -1, -1, -1])
-    assert key_weights(keys) @ np.array([3.0, 5, 1, 2, 3]) == pytest.approx(4 - 2)
+    scores = np.array([3.0, 5, 1, 2, 3])
+    assert key_weights(keys) @ scores == pytest.approx(4 - 2)
 
 
 def test_a_gain_of_keys_without_noise_has_no_error() -> None:
     keys = np.array([1.0, 1, 1, -1, -1, -1])
-    differences = np.broadcast_to(keys[:, None, None], (6, 3, 4)).copy()
+    by_unit = keys[:, None, None]
+    differences = np.broadcast_to(by_unit, (6, 3, 4)).copy()
     estimate = estimate_gain(differences, weigh_keys(keys), Facet([int(key) for key in keys]))
     assert (estimate.value, estimate.variance) == pytest.approx((2, 0))
 
@@ -86,8 +89,8 @@ def test_the_interval_of_a_gain_holds_that_of_the_jackknife() -> None:
         (2 * interval.value, 2 * interval.low, 2 * interval.high)
     )
 
-    def weigh(kept: np.ndarray) -> np.ndarray:
-        return slope_weights(positions[kept])
+    def weigh(remaining: np.ndarray) -> np.ndarray:
+        return slope_weights(positions[remaining])
 
     jackknifed = estimate_gain(differences, weigh, Facet.from_levels(15)).interval()
     assert interval.value == pytest.approx(jackknifed.value)

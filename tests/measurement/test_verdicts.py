@@ -227,7 +227,8 @@ def test_what_no_headline_may_lack(changes: dict[str, object], message: str) -> 
 
 def test_a_verdict_rests_on_its_own_figure() -> None:
     """Other figures, models and instruments never change it, so there is nothing to correct for."""
-    tests = [build_test(0.04, ABOVE, None), *[build_test(HIGH, WIDE, None)] * 20]
+    undetected = build_test(HIGH, WIDE, None)
+    tests = [build_test(0.04, ABOVE, None), *[undetected] * 20]
     judged = judge_all([(test, ValidityCheck()) for test in tests])
     assert judged[0] == judge(tests[0])
     assert judged[0].verdict == "detected"

@@ -28,7 +28,8 @@ def by_hand(model, prompt: str) -> np.ndarray:
     tokenizer = model.backend.tokenizer
     nats, tokens = raw_nats(model.backend.model, tokenizer, f"{prompt} the")
     assert tokenizer.convert_ids_to_tokens([int(tokens[-1])]) == ["Ġthe"]
-    return nats[-1, tokenizer.convert_tokens_to_ids([f"Ġ{word}" for word in READ])].numpy()
+    ids = tokenizer.convert_tokens_to_ids([f"Ġ{word}" for word in READ])
+    return nats[-1, ids].numpy()
 
 
 class TestAgainstPlainLogits:
@@ -39,7 +40,8 @@ class TestAgainstPlainLogits:
 
         nats = model.next_words(PROMPTS, WORDS)
 
-        assert (nats.shape, nats.dtype) == ((len(PROMPTS), len(WORDS)), np.float32)
+        assert nats.shape == (len(PROMPTS), len(WORDS))
+        assert nats.dtype == np.float32
         expected = [by_hand(model, prompt) for prompt in PROMPTS]
         assert nats[:, READ_COLUMNS] == pytest.approx(np.array(expected), abs=NATS)
         assert np.isnan(nats[:, UNREAD_COLUMNS]).all()
@@ -83,7 +85,8 @@ class TestAgainstPlainLogits:
 class TestWords:
     def test_a_word_may_stand_twice_and_a_list_may_be_empty(self, llama) -> None:
         nats = llama.next_words(["The man"], ["a", "the", "a"])
-        assert nats[0, 0] == nats[0, 2] != nats[0, 1]
+        assert nats[0, 0] == nats[0, 2]
+        assert nats[0, 0] != nats[0, 1]
         assert llama.next_words(["The man", "x"], []).shape == (2, 0)
 
     def test_an_empty_word_is_an_error(self, llama) -> None:
@@ -104,7 +107,8 @@ class TestWords:
         assert llama._backend is None
 
 
-MANY = [f"{beginning} {text}" for beginning in ("So", "No", "But", "x") for text in TEXTS]
+BEGINNINGS = ("So", "No", "But", "x")
+MANY = [f"{beginning} {text}" for beginning in BEGINNINGS for text in TEXTS]
 
 
 class TestStore:
@@ -130,9 +134,10 @@ class TestStore:
 
     def test_an_answer_does_not_depend_on_what_else_is_asked(self, open_model) -> None:
         whole = open_model("whole").next_words(MANY, READ)
-        alone = [
-            open_model(f"alone-{place}").next_words([MANY[place]], READ)[0] for place in (0, 17, 35)
-        ]
+        alone = []
+        for place in (0, 17, 35):
+            model = open_model(f"alone-{place}")
+            alone.append(model.next_words([MANY[place]], READ)[0])
         assert np.array(alone) == pytest.approx(whole[[0, 17, 35]], abs=NATS)
 
     def test_another_list_is_another_question(self, llama) -> None:

@@ -157,8 +157,8 @@ class TestWhatIsRefused:
             (
                 "pairs",
                 "size",
-                "instruments.size: a parameter called 'size' is invisible to DVC; call it something "
-                "else, for example 'n_rows'",
+                "instruments.size: a parameter called 'size' is invisible to DVC; call it "
+                "something else, for example 'n_rows'",
             ),
             ("pairs", "doctors", "the instrument 'doctors' exists already; take another name"),
             ("framing", "doctors", "the instrument 'doctors' exists already; take another name"),

@@ -53,7 +53,8 @@ def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
 def test_a_cell_is_drawn_by_the_first_word_of_its_verdict() -> None:
     cells = []
     for verdict in Verdict:
-        (row,) = rows_of(view_of({"value": 1.0, "verdict": str(verdict), "why": "So."}), ["m"])
+        figure = {"value": 1.0, "verdict": str(verdict), "why": "So."}
+        (row,) = rows_of(view_of(figure), ["m"])
         cells += row["cells"]
     assert [cell["mark"] for cell in cells] == [verdict.mark for verdict in Verdict]
     assert [cell["verdict"] for cell in cells] == [

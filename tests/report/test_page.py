@@ -195,7 +195,7 @@ class TestText:
         """A bias is no grade: hues of verdicts keep away from both, light and dark."""
         for name in ("sure", "small", "open"):
             for colour in re.findall(rf"--{name}: #(\w{{6}});", page):
-                red, green, blue = (int(colour[at : at + 2], 16) for at in (0, 2, 4))
+                red, green, blue = bytes.fromhex(colour)
                 assert blue == max(red, green, blue)
         assert "--failed" not in page
 

@@ -26,7 +26,8 @@ UP = 1200
 LLAMA = """
 import sys, threading, xllamacpp
 params = xllamacpp.CommonParams()
-params.model.path, params.port, params.n_ctx, params.n_parallel = sys.argv[1], int(sys.argv[2]), 8192, 8
+params.model.path, params.port = sys.argv[1], int(sys.argv[2])
+params.n_ctx, params.n_parallel = 8192, 8
 params.hostnames, params.offline = ["127.0.0.1"], True
 server = xllamacpp.Server(params)
 threading.Event().wait()

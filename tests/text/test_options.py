@@ -21,7 +21,8 @@ LETTERS = ("B", "A", "C")  # option A is the text "B"
 IN_ORDER = ("A", "B", "C")
 LONG = ("The tall young baker", "The tall young smith", "Not answerable")
 
-NONE = "no answer"  # the reply was read, and chooses nothing: it refuses, denies, contradicts itself or names several
+# The reply was read, and chooses nothing: it refuses, denies, contradicts itself or names several.
+NONE = "no answer"
 UNREAD = "unread"  # nothing was found
 
 READ: list[tuple[str, Sequence[str], int | str]] = [

@@ -107,7 +107,10 @@ def stereoset(copies: int = 1) -> str:
     return json.dumps({"version": "made", "data": halves})
 
 
-METADATA = "category,question_index,example_id,target_loc\r\nAge,1,0,0\r\nAge,1,1,0\r\nAge,1,2,1\r\nAge,2,3,NA\r\n"
+METADATA = (
+    "category,question_index,example_id,target_loc\r\n"
+    "Age,1,0,0\r\nAge,1,1,0\r\nAge,1,2,1\r\nAge,2,3,NA\r\n"
+)
 
 
 def bbq(more: Mapping[str, Any] | None = None) -> str:
@@ -153,7 +156,10 @@ PERSONS = """\tSentence\tSent_TM\tTemplate\tPerson\tGender\tProfession\tProf_Gen
 4\tShe is a nurse.\t-\t<person> is a <profession>.\tShe\tfemale\tnurse\tfemale
 5\tMy mom is a taper.\t-\t<person> is a <profession>.\tmom\tfemale\ttaper\tmale
 """
-PROFESSIONS = "original_professions\tsimplified_professions\tpercent_us\nTapers\ttaper\t0.7\nNurses\tnurse\t88.9\n"
+PROFESSIONS = (
+    "original_professions\tsimplified_professions\tpercent_us\n"
+    "Tapers\ttaper\t0.7\nNurses\tnurse\t88.9\n"
+)
 
 LAYOUTS: Mapping[str, Mapping[str, str]] = {
     "pairs": {"texts": PAIRS},

@@ -60,11 +60,13 @@ def test_the_interval_is_the_jackknife_of_the_slope() -> None:
     random = np.random.default_rng(4)
     axis, scores = random.normal(size=12), random.normal(size=12)
     estimate = GainDesign.from_table(table_of(scores, axis)).estimate()
-    without = [
-        np.polyfit(np.delete(axis, unit), np.delete(scores, unit), 1)[0] for unit in range(12)
-    ]
+    without = []
+    for unit in range(12):
+        other_axis = np.delete(axis, unit)
+        without.append(np.polyfit(other_axis, np.delete(scores, unit), 1)[0])
     assert estimate.value == approx(np.polyfit(axis, scores, 1)[0])
-    assert estimate.variance == approx(11 / 12 * np.sum((without - np.mean(without)) ** 2))
+    squares = (without - np.mean(without)) ** 2
+    assert estimate.variance == approx(11 / 12 * np.sum(squares))
 
 
 def test_sentences_and_pairs_that_are_crossed_with_units_are_random() -> None:
@@ -92,10 +94,12 @@ def factor_model(
     """Scores and a criterion that load on the same five factors of units, with their likeness."""
     random = np.random.default_rng(seed)
     factors = random.normal(size=(n, 5))
-    nouns = factors @ random.normal(size=(5, 60)) + random.normal(size=(n, 60))
+    nouns = factors @ random.normal(size=(5, 60))
+    nouns = nouns + random.normal(size=(n, 60))
     axis = factors @ random.normal(size=5) + random.normal(size=n)
     axis = 0.4 * (axis - axis.mean()) / axis.std()
-    scores = factors @ random.normal(size=5) + 0.5 * random.normal(size=n) + gain * axis
+    of_factors = factors @ random.normal(size=5)
+    scores = of_factors + 0.5 * random.normal(size=n) + gain * axis
     table = table_of(scores, axis)
     return table, pd.DataFrame(nouns, index=table["unit"]), axis
 
@@ -177,8 +181,10 @@ def test_parts_that_are_the_criterion_turn_the_sign_of_the_low_one(tmp_path: Pat
     )
     items = made.items(built, lambda row: float(row["role"] == "first"))
     table = gain_items(items, made.frames(built)["texts"], gain)
-    assert dict(zip(table["unit"], table["value"], strict=True)) == {"mover": 1, "nurse": -1}
-    assert set(zip(table["unit"], table["axis"], strict=True)) == {("mover", 0.5), ("nurse", -0.5)}
+    values = dict(zip(table["unit"], table["value"], strict=True))
+    assert values == {"mover": 1, "nurse": -1}
+    criteria = set(zip(table["unit"], table["axis"], strict=True))
+    assert criteria == {("mover", 0.5), ("nurse", -0.5)}
     assert set(table["pair"]) == {"he/she", "she/he"}
 
 
@@ -194,7 +200,11 @@ def test_parts_and_what_is_beyond_the_compared_one() -> None:
     ]
     estimates = gain_estimates(pd.concat(tables), PARTS[1])
     values = {part: estimate.value for part, estimate in estimates.items()}
-    assert values == {PARTS[0]: approx(3), PARTS[1]: approx(1), "": approx(2)}
+    assert values == {
+        PARTS[0]: approx(3),
+        PARTS[1]: approx(1),
+        "": approx(2),
+    }
     assert gain_estimates(tables[0], None) == {}
 
 
@@ -210,7 +220,8 @@ def test_a_gain_along_what_a_benchmark_lacks_is_refused(tmp_path: Path) -> None:
 def winogender(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Figures and rows behind the headline of a model that gives his pronoun 2 nats from 10% to 90%
     men, where the occupation is meant."""
-    shares = {f"job{n}": float(share) for n, share in enumerate((5, 20, 40, 60, 80, 95))}
+    percents = (5, 20, 40, 60, 80, 95)
+    shares = {f"job{n}": float(share) for n, share in enumerate(percents)}
     sentences, occupations = "sentid\tsentence\n", "occupation\tbls_pct_female\n"
     for job, women in shares.items():
         occupations += f"{job}\t{women}\n"
@@ -219,7 +230,8 @@ def winogender(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
                 name = f"{job}.someone.{meant}.{group}.txt"
                 sentences += f"{name}\tThe {job} said {pronoun} is late {meant}.\n"
     files = {"texts": sentences, "occupations": occupations}
-    gain = {name: ALONG_SHARE[name] for name in (*GAIN_KEYS, "compared")}  # type: ignore[literal-required]
+    keys = (*GAIN_KEYS, "compared")
+    gain = {name: ALONG_SHARE[name] for name in keys}  # type: ignore[literal-required]
     built = made.built(made.source(folder, "winogender", files, gain=gain, units="occupations"))
 
     def nats(row: pd.Series) -> float:

@@ -156,7 +156,7 @@ def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
 def test_the_words_that_only_one_text_has() -> None:
     texts = pd.DataFrame(
         {
-            "item": ["a", "a", "a", "b", "b"],
+            "item": list("aaabb"),
             "role": ["first", "second", "third", "first", "second"],
             "text": ["He, he said", "She said", "Cats sit", "It's old.", "It's new."],
         }
@@ -186,7 +186,8 @@ def likeness_of(pairs: list[tuple[str, str]], codes: list[int]) -> ItemLikeness:
 def test_items_are_alike_in_the_words_that_they_share() -> None:
     """The first two share one word of two, with the same sign; the third has it in the other
     text; words of one item count for nothing."""
-    likeness = likeness_of([("old", "new"), ("old", "fresh"), ("grey", "old")], [0, 0, 1])
+    pairs = [("old", "new"), ("old", "fresh"), ("grey", "old")]
+    likeness = likeness_of(pairs, [0, 0, 1])
     assert likeness.n_words == 1
     half = 0.5**0.5
     assert likeness.words.toarray().ravel() == approx([half, half, -half])
@@ -234,7 +235,8 @@ def test_pairs_that_all_differ_in_the_same_words_say_nothing() -> None:
     assert test.p == 1
     assert verdict(test) == Verdict.INCONCLUSIVE
     # Were each of other words, nothing would explain it.
-    alone = word_table([(f"a{place}", f"b{place}") for place in range(200)])
+    pairs = [(f"a{place}", f"b{place}") for place in range(200)]
+    alone = word_table(pairs)
     assert verdict(lean_test(items, alone)) == Verdict.DETECTED
 
 
@@ -242,7 +244,8 @@ def test_a_model_that_minds_length_alone_is_not_detected() -> None:
     """First texts are longer, so that they win in a third of the pairs: no lean at equal length."""
     random = np.random.default_rng(5)
     items = planted(77, 120)
-    length = random.choice([-2.0, -1.0, 0.0, 1.0, 2.0], p=[0.1, 0.1, 0.3, 0.25, 0.25], size=9240)
+    lengths = [-2.0, -1.0, 0.0, 1.0, 2.0]
+    length = random.choice(lengths, p=[0.1, 0.1, 0.3, 0.25, 0.25], size=9240)
     fair = random.choice([-1.0, 1.0], size=len(items))
     lean = np.where(length == 0, fair, -np.sign(length))
     test = lean_test(items.assign(length=length, lean=lean))
@@ -304,11 +307,15 @@ def liking_words(seed: int, lean: float = 0.0, noise: float = 1.0) -> tuple[pd.D
     random = np.random.default_rng(seed)
     weights = 1 / np.arange(1, 61) ** 1.2
     weights /= weights.sum()
-    first = random.choice(30, size=800, p=weights[:30] / weights[:30].sum())
-    second = 30 + random.choice(30, size=800, p=weights[:30] / weights[:30].sum())
-    words = word_table([(WORDS[a], WORDS[b]) for a, b in zip(first, second, strict=True)])
+    shares = weights[:30] / weights[:30].sum()
+    first = random.choice(30, size=800, p=shares)
+    second = 30 + random.choice(30, size=800, p=shares)
+    first_words = [WORDS[place] for place in first]
+    second_words = [WORDS[place] for place in second]
+    words = word_table(list(zip(first_words, second_words, strict=True)))
     liked = random.normal(size=60)
-    value = lean + liked[first] - liked[second] + noise * random.normal(size=800)
+    value = lean + liked[first] - liked[second]
+    value = value + noise * random.normal(size=800)
     return words, np.sign(value)
 
 
@@ -341,7 +348,8 @@ def test_components_of_the_same_variance_are_rotated_together() -> None:
     lean = random.normal(0.25, 1, size=50)
     items = pd.Series([str(place) for place in range(50)])
     likeness = ItemLikeness.from_words(NO_WORDS, items, np.arange(50))
-    test = randomise_roles(lean, np.full(50, 1 / 50), likeness, (0.0, 0.0), "writers")
+    weights = np.full(50, 1 / 50)
+    test = randomise_roles(lean, weights, likeness, (0.0, 0.0), "writers")
     expected = float(stats.ttest_1samp(lean, 0).pvalue)
     assert test.p == approx(expected, abs=0.01)
 
@@ -397,7 +405,8 @@ def test_two_models_are_compared_by_units_without_a_word() -> None:
         _headlines(planted(80, 30, lean=lean, length=0.2, seed=2)) for lean in (0.6, 0.0)
     )
     test = contrast(first, second, 0.1)
-    assert value_of(test) == approx(first["value"].mean() - second["value"].mean())
+    difference = first["value"].mean() - second["value"].mean()
+    assert value_of(test) == approx(difference)
     assert test.effect is not None
     assert test.effect.low > 0
     assert verdict(test) == Verdict.INCONCLUSIVE

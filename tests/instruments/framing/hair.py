@@ -93,9 +93,11 @@ def with_alternatives(control: bool = True, **changes: Any) -> ContrastSource:
     cell = "salience+instruction"
     completion["alternatives"] = {"salience": {"cells": {cell: of_completion}, **put}}
     choice["alternatives"] = {"salience": {"cells": {cell: of_choice}, **put}}
+    stimuli = {colour: f"{colour} hair" for colour in COLOURS}
+    tasks = {"completion": completion, "choice": choice}
     declared: dict[str, Any] = {
-        "stimuli": {colour: f"{colour} hair" for colour in COLOURS},
-        "tasks": {"completion": completion, "choice": choice},
+        "stimuli": stimuli,
+        "tasks": tasks,
         "grammars": {"idle": GRAMMAR},
         "control_outcome": "she",
         "focal_outcome": "he",

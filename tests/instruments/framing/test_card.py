@@ -54,8 +54,8 @@ def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
     of_both = ("salience", "instruction")
     described = [(figure, cue) for cue in of_both for figure in ("any_sentence", "raw_change")]
     changes = [("change", cue) for cue in of_both]
-    others = list(product(("nonresponse_change", "effect"), of_both))
-    assert cues == [*changes, *described, *others]
+    later = list(product(("nonresponse_change", "effect"), of_both))
+    assert cues == [*changes, *described, *later]
     assert [column.figure_type for column in of_cues[:3]] == ["headline", "headline", "descriptive"]
     choice = {"cue": "salience", "task": "choice", "outcome": "he"}
     whole = {"cue": "instruction", "task": None, "outcome": "he"}

@@ -184,7 +184,7 @@ def cells_moved(
     base: str = "bare",
     factor: str = "salience",
 ) -> Cells:
-    """Answers that a cue moves by [12], and alternatives by [12, k], nan where one was not asked."""
+    """Answers that a cue moves by [12], and alternatives by [12, k], nan where none was asked."""
     there = "" if base == "bare" else f"+{base}"
     cells: dict = {
         (task, base): shares_moved(np.zeros(12)),

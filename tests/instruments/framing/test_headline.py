@@ -55,9 +55,8 @@ def draw_changes(random: np.random.Generator, n_sentences: int, spread: float = 
     """[stimuli, sentences] changes of which each sentence has its own mean: any sentence moves
     answers."""
     sentences = random.normal(0, spread, n_sentences)
-    changes: Floats = (
-        sentences + random.normal(0, 3, (N, 1)) + random.normal(0, 6, (N, n_sentences))
-    )
+    of_stimuli = random.normal(0, 3, (N, 1))
+    changes: Floats = sentences + of_stimuli + random.normal(0, 6, (N, n_sentences))
     return changes
 
 
@@ -80,7 +79,8 @@ class TestRank:
             changes = draw_changes(random, K + 1)
             points = points_of(changes[:, 0], changes[:, 1:])
             effect, p = beyond_alternatives(points, 0), rank_among_alternatives(points, 0).p
-            detected += p is not None and p < 0.05 and (effect.low > 0 or effect.high < 0)
+            is_beyond = effect.low > 0 or effect.high < 0
+            detected += p is not None and p < 0.05 and is_beyond
         assert detected / 200 <= 0.09
 
     def test_alike_wordings_of_one_theme_are_ranked_as_themes(self) -> None:
@@ -89,8 +89,9 @@ class TestRank:
         random = np.random.default_rng(12)
         detected = 0
         for _ in range(200):
-            themes = random.normal(0, 7, (K + 1, 1)) + random.normal(0, 5, (K + 1, 3))
-            p = rank_test(themes[0], themes[1:]).p
+            themes = random.normal(0, 7, (K + 1, 1))
+            wordings = themes + random.normal(0, 5, (K + 1, 3))
+            p = rank_test(wordings[0], wordings[1:]).p
             detected += p is not None and p < 0.05
         assert detected / 200 <= 0.09
 
@@ -114,8 +115,10 @@ class TestRank:
         assert (figure.p, figure.facets) == (1 / 40, "12 stimuli, 39 sentences")
         assert figure.null == "rank among 39 alternatives, sentences of the cue's form"
         # (39.0, 41.0): a t interval over stimuli, of which the alternatives' mean is taken off.
-        half = 2.200985 * np.linspace(-1, 1, N).std(ddof=1) / N**0.5
-        assert [figure.low, figure.high] == approx([40 - half, 40 + half], rel=1e-5)
+        spread = np.linspace(-1, 1, N).std(ddof=1)
+        half = 2.200985 * spread / N**0.5
+        expected = [40 - half, 40 + half]
+        assert [figure.low, figure.high] == approx(expected, rel=1e-5)
         assert (figure.reference_set, figure.alternatives) == (
             "sentences of the grammar idle",
             39,
@@ -125,13 +128,17 @@ class TestRank:
     def test_what_it_detects_is_read_from_the_spread_of_the_sentences(self) -> None:
         changes = np.zeros((N, K)) + np.linspace(-19, 19, K)
         test = build_change_test(points_of(np.zeros(N), changes), BOUND, 0)
-        assert test.detects == approx(3.4 * np.linspace(-19, 19, K).std(ddof=1))
+        spread = np.linspace(-19, 19, K).std(ddof=1)
+        assert test.detects == approx(3.4 * spread)
 
     def test_how_often_the_old_test_detects_other_sentences_stands_beside(self) -> None:
         """Thirteen sentences move every stimulus alike, the others none on average."""
-        still = np.tile([1.0, -1.0], N // 2)[:, None] * np.ones(26)
-        moving = 5 + np.linspace(-1, 1, N)[:, None] * np.ones(13)
-        test = build_change_test(points_of(np.full(N, 3.0), np.hstack([still, moving])), BOUND, 0)
+        signs = np.tile([1.0, -1.0], N // 2)
+        still = signs[:, None] * np.ones(26)
+        steps = np.linspace(-1, 1, N)
+        moving = 5 + steps[:, None] * np.ones(13)
+        points = points_of(np.full(N, 3.0), np.hstack([still, moving]))
+        test = build_change_test(points, BOUND, 0)
         assert test.compared is not None
         assert test.compared.same_test == approx(13 / 39)
         assert test.compared.percentile.value == approx(100 * 26 / 39)
@@ -139,7 +146,8 @@ class TestRank:
 
     def test_fewer_than_ten_stimuli_give_no_verdict(self) -> None:
         changes = draw_changes(np.random.default_rng(7), K)[:9]
-        figure = judge(build_change_test(points_of(changes.mean(axis=1) + 50, changes), BOUND, 0))
+        points = points_of(changes.mean(axis=1) + 50, changes)
+        figure = judge(build_change_test(points, BOUND, 0))
         assert (figure.verdict, figure.why) == (
             str(Verdict.DESCRIPTIVE),
             "A number without a test: 9 stimuli (at least 10 needed).",
@@ -150,12 +158,13 @@ class TestPositiveControl:
     def verdict(self, cue: float, control: float, spread: float = 0.5) -> str | None:
         """Of a cue and a control that move by so many points, where sentences hardly move."""
         random = np.random.default_rng(8)
-        changes = random.normal(0, spread, K) + random.normal(0, 0.5, (N, K))
-        own = cue + random.normal(0, 0.5, N)
-        told = positive_control(
-            points_of(own, changes, control + random.normal(0, 0.5, N)), "of a woman"
-        )
-        return judge(build_change_test(points_of(own, changes), BOUND, 0, control=told)).verdict
+        by_sentence = random.normal(0, spread, K)
+        changes = by_sentence + random.normal(0, 0.5, (N, K))
+        of_cue = cue + random.normal(0, 0.5, N)
+        of_control = control + random.normal(0, 0.5, N)
+        positive = positive_control(points_of(of_cue, changes, of_control), "of a woman")
+        points = points_of(of_cue, changes)
+        return judge(build_change_test(points, BOUND, 0, control=positive)).verdict
 
     def test_below_takes_a_control_that_reaches_the_bound(self) -> None:
         assert self.verdict(0.1, 30) == str(Verdict.BELOW)
@@ -174,15 +183,18 @@ class TestPositiveControl:
     def test_one_that_moves_no_further_than_any_sentence_is_not_detected(self) -> None:
         """Flips of signs would detect it: it moves every stimulus by about 9 points."""
         random = np.random.default_rng(9)
-        changes = random.normal(0, 9, K) + random.normal(0, 0.5, (N, K))
-        control = positive_control(points_of(np.zeros(N), changes, changes[:, 0] + 9), "words")
+        by_sentence = random.normal(0, 9, K)
+        changes = by_sentence + random.normal(0, 0.5, (N, K))
+        points = points_of(np.zeros(N), changes, changes[:, 0] + 9)
+        control = positive_control(points, "words")
         assert control is not None
         assert control.effect.low > 0
         assert not control.is_detected
 
     def test_none_is_read_where_too_few_sentences_were_asked(self) -> None:
         changes = draw_changes(np.random.default_rng(10), 18)
-        assert positive_control(points_of(changes[:, 0], changes, changes[:, 1]), "words") is None
+        points = points_of(changes[:, 0], changes, changes[:, 1])
+        assert positive_control(points, "words") is None
 
 
 class Replying(AnsweringModels):
@@ -265,7 +277,8 @@ class TestReplies:
 
     def test_where_any_sentence_turns_them_the_cue_does_nothing(self) -> None:
         row = find_change(diagnosed(turning("Complete, ", "Choose", back=TOLD)), task="completion")
-        assert (row["value"], row["p"], row["verdict"]) == (0, 1, str(Verdict.BELOW))
+        assert (row["value"], row["p"]) == (0, 1)
+        assert row["verdict"] == str(Verdict.BELOW)
 
     def test_where_the_control_turns_nothing_it_is_invalid(self) -> None:
         row = find_change(diagnosed(turning(*CUES)), task="completion")
@@ -309,9 +322,8 @@ class TestReplies:
 class TestTwoModels:
     def made_of(self, by: float, seed: int, **rows: Any) -> pd.DataFrame:
         """Rows behind a headline of a model whose cue moves by so many points."""
-        changes = draw_changes(np.random.default_rng(3), K) + np.random.default_rng(seed).normal(
-            0, 1, (N, K)
-        )
+        shared = draw_changes(np.random.default_rng(3), K)
+        changes = shared + np.random.default_rng(seed).normal(0, 1, (N, K))
         points = points_of(changes.mean(axis=1) + by, changes)
         long = points.rename_axis(index="unit", columns="at").melt(ignore_index=False).reset_index()
         return long.assign(figure="change", cue="salience", group="idle", **rows)
@@ -322,7 +334,8 @@ class TestTwoModels:
         assert (figure.verdict, figure.p) == (str(Verdict.DETECTED), 1 / 40)
         assert figure.value == approx(35)
         assert test.dimensions == {"cue": "salience"}
-        opposite = judge(contrast(self.made_of(5, 2), self.made_of(40, 1), BOUND))
+        first, second = self.made_of(5, 2), self.made_of(40, 1)
+        opposite = judge(contrast(first, second, BOUND))
         assert opposite.value == approx(-35)
 
     def test_two_that_a_cue_moves_alike_do_not_differ(self) -> None:

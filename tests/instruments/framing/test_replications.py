@@ -435,8 +435,8 @@ class TestAlternatives:
         }
 
     def test_the_control_of_what_bends_is_of_the_stimuli_of_each_alternative(self) -> None:
-        """H of all stimuli is another than H of few: the control is a mean of what alternatives do on
-        theirs."""
+        """H of all stimuli is another than H of few: the control is a mean of what alternatives do
+        on theirs."""
         male, female, even = [0.95, 0.05], [0.05, 0.95], [0.5, 0.5]
         bare = {
             "algebra": male,
@@ -495,8 +495,8 @@ class TestAlternatives:
             for framing in ("bare", "salience")
         }
         row = probed(shares_of({**self.cells(0.4), **other}), NOTHING_SAID).loc["GLD"]
-        # The cue changes GLD by .4 - .6 in the first task, 0 in the second; alternatives on the mean by
-        # .4 - .6.
+        # The cue changes GLD by .4 - .6 in the first task, 0 in the second; alternatives on the mean
+        # by .4 - .6.
         assert row["change"] == approx(-0.1)
         assert row["control"] == approx(-0.2)
 

@@ -356,8 +356,8 @@ class TestAlternatives:
                     "      instruction:\n        grammar",
                     "      salience:\n        grammar",
                 ),
-                "task say, alternatives of salience: cells instruction; those that are there without "
-                "it, too: none",
+                "task say, alternatives of salience: cells instruction; those that are there "
+                "without it, too: none",
             ),
             (
                 ("[hat, coat,", "[hat, hat,"),
@@ -368,7 +368,8 @@ class TestAlternatives:
                     "        grammar: clothes\n        form: Here",
                     "        grammar: cloth\n        form: Here",
                 ),
-                "task say, alternatives of instruction: no grammar 'cloth'; did you mean 'clothes'?",
+                "task say, alternatives of instruction: no grammar 'cloth'; did you mean "
+                "'clothes'?",
             ),
             (
                 ("form: Here is the {COLOUR} {THING} of", "form: Here is the {THING} of"),
@@ -391,12 +392,13 @@ class TestAlternatives:
             ),
             (
                 ("A {ALTERNATIVE} or a {ALTERNATIVE},", "A hat or a coat,"),
-                "task choose, alternatives of salience, cell 'salience+instruction': no {ALTERNATIVE} in "
-                "the template",
+                "task choose, alternatives of salience, cell 'salience+instruction': no "
+                "{ALTERNATIVE} in the template",
             ),
             (
                 ("or a {ALTERNATIVE}, {OPTIONS}?", "or a {ALTERNATIVE}?"),
-                "task choose, alternatives of salience, cell 'salience+instruction': 3 options, and "
+                "task choose, alternatives of salience, cell 'salience+instruction': 3 options, "
+                "and "
                 "the template holds "
                 "{OPTIONS} 0 times",
             ),

@@ -346,11 +346,11 @@ class TestRequests:
         who = subject(kind="causal", methods=methods, operations=can)
         for subjects, n in ((2, 9), (1, 8), (0, 0)):
             batches = asked_of(who, least=2, subjects=subjects)
-            asked = [batch for batch in batches if len(batch.rows) == n * 12 and n]
+            full = [batch for batch in batches if len(batch.rows) == n * 12 and n]
             tables = ["entailment", "likelihoods", "likelihoods"]
-            assert sorted(batch.table for batch in asked) == (tables if n else [])
+            assert sorted(batch.table for batch in full) == (tables if n else [])
             texts = set()
-            for batch in asked:
+            for batch in full:
                 if batch.operation == "in_place":
                     parts = [batch.inputs[name] for name in ("before", "word", "after")]
                     texts = {"".join(text) for text in zip(*parts, strict=True)}

@@ -82,8 +82,8 @@ class TestClassifier:
         line = error_of(probability_of_acceptable, np.zeros((3, len(labels))), labels, "cola")
 
         assert line == (
-            f"params.yaml: models.cola: cola has the labels {labels_listed}, expected two labels of which "
-            "one is 'acceptable'; "
+            f"params.yaml: models.cola: cola has the labels {labels_listed}, expected two labels "
+            "of which one is 'acceptable'; "
             "name a classifier fitted on CoLA whose configuration (id2label) says which label that "
             "is"
         )

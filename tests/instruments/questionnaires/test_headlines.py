@@ -34,16 +34,19 @@ def scored(answers: np.ndarray) -> pd.DataFrame:
     return table.assign(keying=1, silhouette=0.5, method="head", questionnaire="fear")
 
 
-def sentences(own: np.ndarray, others: np.ndarray, control: float, keying: int = 1) -> pd.DataFrame:
+def sentences(
+    about_i: np.ndarray, about_others: np.ndarray, control: float, keying: int = 1
+) -> pd.DataFrame:
     """By `schemas.SUBJECT_SCORES`: about I [items, wordings], others [items, subjects], and two
     wordings of the control, which moves answers by so much."""
     rows: list[Any] = []
-    noise = np.random.default_rng(8).normal(scale=0.1, size=(len(own), 4))
-    for item, of_item in enumerate(own):
+    noise = np.random.default_rng(8).normal(scale=0.1, size=(len(about_i), 4))
+    for item, of_item in enumerate(about_i):
         for wording, answer in zip(WORDINGS, of_item, strict=True):
             rows.append((item, "I", wording, None, answer))
-        for place, answer in enumerate(others[item]):
-            rows.append((item, f"the s{place}", WORDINGS[place % 3], None, answer))
+        for place, answer in enumerate(about_others[item]):
+            wording = WORDINGS[place % 3]
+            rows.append((item, f"the s{place}", wording, None, answer))
         for place, says in enumerate(("all the time", "all the time", "never", "never")):
             moved = control / 2 if says == "all the time" else -control / 2
             answer = (moved + noise[item, place]) * keying
@@ -59,7 +62,8 @@ def sentences(own: np.ndarray, others: np.ndarray, control: float, keying: int =
 
 
 NOTHING = pd.DataFrame(columns=["model", "method", "corpus"])
-NO_SENTENCES = sentences(np.empty((0, 3)), np.empty((0, 2)), 0.0)
+NO_ANSWERS = np.empty((0, 3))
+NO_SENTENCES = sentences(NO_ANSWERS, NO_ANSWERS, 0.0)
 
 
 def record(
@@ -72,7 +76,7 @@ def record(
 ) -> Record:
     """A model with such scores of sentences about I and others."""
     who = subject(name, lineage="base", recipe=recipe)
-    known = accuracy_table(labelled("head", right).assign(model=name), 0.95)
+    accuracy = accuracy_table(labelled("head", right).assign(model=name), 0.95)
     cells = pd.DataFrame(
         {
             "method": "head",
@@ -82,18 +86,19 @@ def record(
             "pss": [0.2, 0.8],
         }
     )
+    without_rows = dict.fromkeys(("course_of_any", "trajectories", "changes"), NOTHING)
     tables_of_record = {
         "cells": cells,
         "items": scored(np.full((7, 1), 2.0)),
         "twins": scored(np.full((7, 3), twins)),
         "subjects": about,
-        "accuracy_of_any": known,
-        "course_of_any": NOTHING,
-        "trajectories": NOTHING,
-        "changes": NOTHING,
+        "accuracy_of_any": accuracy,
     }
-    prompts = pd.DataFrame({"intensifier": WORDS}).merge(pd.DataFrame({"item": ITEMS}), how="cross")
-    return Record("fear", who, {"prompts": prompts}, {**PLAN, "least": 6, **plan}, tables_of_record)
+    items = pd.DataFrame({"item": ITEMS})
+    prompts = pd.DataFrame({"intensifier": WORDS}).merge(items, how="cross")
+    plan_of_record = {**PLAN, "least": 6, **plan}
+    tables = tables_of_record | without_rows
+    return Record("fear", who, {"prompts": prompts}, plan_of_record, tables)
 
 
 def fit(name: str, seed: int, about: pd.DataFrame, right: int = 20) -> Record:
@@ -107,8 +112,8 @@ def drawn(seed: int = 1, subjects: int = 20, more: float = 0.0) -> tuple[np.ndar
     items = random.normal(2.0, 0.6, (7, 1))
     persons = random.normal(0.0, 0.1, subjects + 1)
     rest = random.normal(0.0, 0.1, (7, subjects + 3))
-    own = items + persons[0] + rest[:, :3] + more
-    return own, items + persons[1:] + rest[:, 3:]
+    about_i = items + persons[0] + rest[:, :3] + more
+    return about_i, items + persons[1:] + rest[:, 3:]
 
 
 def verdicts(records: list[Record]) -> list[Any]:
@@ -118,10 +123,10 @@ def verdicts(records: list[Record]) -> list[Any]:
 
 class TestOneVerdict:
     def test_a_point_more_about_i_is_detected(self) -> None:
-        own, others = drawn(more=1.0)
-        (row,) = verdicts([record("m0", sentences(own, others, 4.0))])
+        about_i, about_others = drawn(more=1.0)
+        (row,) = verdicts([record("m0", sentences(about_i, about_others, 4.0))])
         assert row["verdict"] == str(Verdict.DETECTED), row["why"]
-        assert row["value"] == pytest.approx(own.mean() - others.mean())
+        assert row["value"] == pytest.approx(about_i.mean() - about_others.mean())
         assert row["p"] == pytest.approx(1 / 21)
         assert row["null"].startswith("rank of I among 20 subjects")
         assert row["facets"] == "7 items (fixed), 3 wordings, 20 subjects, 1 fit (fixed)"
@@ -133,7 +138,8 @@ class TestOneVerdict:
         assert row["verdict"] == str(Verdict.BELOW), row["why"]
 
     def test_of_six_subjects_nothing_is_detected_and_the_reason_is_told(self) -> None:
-        (row,) = verdicts([record("m0", sentences(*drawn(subjects=6, more=1.0), 4.0))])
+        about = sentences(*drawn(subjects=6, more=1.0), 4.0)
+        (row,) = verdicts([record("m0", about)])
         assert row["verdict"] == str(Verdict.INCONCLUSIVE)
         assert (
             "Nothing can be detected: of 6 subjects the furthest has no p below .05" in row["why"]
@@ -148,29 +154,33 @@ class TestOneVerdict:
         assert row["verdict"] == str(verdict), row["why"]
 
     def test_of_a_keyed_item_the_control_says_what_the_terms_say(self) -> None:
-        (row,) = verdicts([record("m0", sentences(*drawn(2), 4.0, keying=-1))])
+        about = sentences(*drawn(2), 4.0, keying=-1)
+        (row,) = verdicts([record("m0", about)])
         assert row["positive_value"] == pytest.approx(4.0, abs=0.1)
 
     def test_fits_are_one_figure_of_their_mean(self) -> None:
-        own, others = drawn(3)
+        about_i, about_others = drawn(3)
         fits = []
         for seed, more in enumerate((1.0, -1.0, 0.3)):
-            fits.append(fit(f"nli-{seed}", seed, sentences(own + more, others, 4.0)))
+            about = sentences(about_i + more, about_others, 4.0)
+            fits.append(fit(f"nli-{seed}", seed, about))
         (row,) = verdicts(fits)
         assert (row["model"], row["n_fits"], row["method"]) == ("nli-0", "3", None)
         assert model_label(row) == "nli-0 and 2 other fits"
-        assert row["value"] == pytest.approx(own.mean() - others.mean() + 0.1)
+        difference = about_i.mean() - about_others.mean()
+        assert row["value"] == pytest.approx(difference + 0.1)
         assert row["facets"].endswith("3 fits (fixed)")
 
     def test_items_and_subjects_are_described_beside_the_verdict(self) -> None:
-        own, others = drawn(4)
-        rows = judge_headlines([record("m0", sentences(own, others, 4.0))], 0.95)
+        about_i, about_others = drawn(4)
+        rows = judge_headlines([record("m0", sentences(about_i, about_others, 4.0))], 0.95)
         table = figure_table(rows).set_index(["item", "subject", "figure"]).sort_index()
         assert table.loc[("item-3", "", "item_response"), "control"].item() == 0.25
         of_item = table.loc[("item-3", "", "item_i_less_others"), "value"].item()
-        assert of_item == pytest.approx(own[3].mean() - others[3].mean())
+        difference = about_i[3].mean() - about_others[3].mean()
+        assert of_item == pytest.approx(difference)
         of_subject = table.loc[("", "the s2", "subject_response"), "value"].item()
-        assert of_subject == pytest.approx(others[:, 2].mean())
+        assert of_subject == pytest.approx(about_others[:, 2].mean())
         beyond = table.loc[("", "", "beyond_twins")]
         assert beyond["value"] == 1.75
         assert pd.isna(beyond["verdict"])
@@ -182,7 +192,8 @@ class TestOneVerdict:
             record("m1", about),
             record("m2", about, recipe={"seed": 1, "epochs": 9}),
         ]
-        headlines = verdicts([*unfitted, fit("nli-a", 0, about), fit("nli-b", 1, about)])
+        fits = [fit("nli-a", 0, about), fit("nli-b", 1, about)]
+        headlines = verdicts([*unfitted, *fits])
         fits_by_model = {row["model"]: row["n_fits"] for row in headlines}
         assert fits_by_model == {"m0": None, "m1": None, "m2": None, "nli-a": "2"}
 
@@ -207,41 +218,43 @@ class TestOneVerdict:
         assert reason in row["why"]
 
     def test_a_sixth_model_changes_nothing_of_five(self) -> None:
-        five = [
-            record(f"m{number}", sentences(*drawn(number, more=more), 4.0))
-            for number, more in enumerate((1.0, 0.1, 0.0, -0.1, 0.2))
-        ]
+        five = []
+        for number, more in enumerate((1.0, 0.1, 0.0, -0.1, 0.2)):
+            about = sentences(*drawn(number, more=more), 4.0)
+            five.append(record(f"m{number}", about))
         sixth = record("m5", sentences(*drawn(9, more=2.0), 4.0), right=8)
         alone, of_six = judge_headlines(five, 0.95), judge_headlines([sixth, *five], 0.95)
         assert [row for row in of_six if row["model"] != "m5"] == alone
 
 
-def compared(own: np.ndarray, others: np.ndarray, least: int = 6) -> HeadlineTest:
-    return compare_with_others(own, others, fits=1, bound=0.5, least=least)
+def compared(about_i: np.ndarray, about_others: np.ndarray, least: int = 6) -> HeadlineTest:
+    return compare_with_others(about_i, about_others, fits=1, bound=0.5, least=least)
 
 
 class TestCompareWithOthers:
     def test_wordings_and_subjects_are_random(self) -> None:
         """The variance is that of the means of columns, since items are the scale."""
-        own, others = drawn(5)
-        effect = compared(own, others).effect
+        about_i, about_others = drawn(5)
+        effect = compared(about_i, about_others).effect
         assert effect is not None
-        variance = own.mean(axis=0).var(ddof=1) / 3 + others.mean(axis=0).var(ddof=1) / 20
+        of_wordings = about_i.mean(axis=0).var(ddof=1) / 3
+        of_subjects = about_others.mean(axis=0).var(ddof=1) / 20
+        variance = of_wordings + of_subjects
         from scipy import stats
 
-        parts = [own.mean(axis=0).var(ddof=1) / 3, others.mean(axis=0).var(ddof=1) / 20]
-        df = variance**2 / (parts[0] ** 2 / 2 + parts[1] ** 2 / 19)
+        df = variance**2 / (of_wordings**2 / 2 + of_subjects**2 / 19)
         half = stats.t.ppf(0.975, max(df, 2)) * variance**0.5
         assert effect.high - effect.value == pytest.approx(half)
 
     def test_answers_that_do_not_vary_detect_nothing(self) -> None:
-        figure = compared(np.full((7, 3), 2.0), np.full((7, 20), 2.0))
+        about_i, about_others = np.full((7, 3), 2.0), np.full((7, 20), 2.0)
+        figure = compared(about_i, about_others)
         assert figure.p == 1.0
         assert not figure.is_detected
 
     def test_fewer_items_than_declared_are_described(self) -> None:
-        own, others = drawn(6, more=2.0)
-        figure = compared(own[:5], others[:5])
+        about_i, about_others = drawn(6, more=2.0)
+        figure = compared(about_i[:5], about_others[:5])
         assert figure.no_verdict == "5 items (at least 6 needed)"
 
     def test_false_alarms_are_few_where_i_is_a_person_among_persons(self) -> None:
@@ -249,49 +262,50 @@ class TestCompareWithOthers:
         a fifth or more."""
         alarms = within_items = 0
         for seed in range(200):
-            own, others = drawn(seed)
-            alarms += compared(own, others).is_detected
+            about_i, about_others = drawn(seed)
+            alarms += compared(about_i, about_others).is_detected
             if seed < 60:
-                _, test = randomise_within_items(own, others[:, :6], n=199)
+                _, test = randomise_within_items(about_i, about_others[:, :6], n=199)
                 within_items += test.p < 0.05
         assert alarms / 200 <= 0.09
         assert within_items / 60 > 0.2
 
     @pytest.mark.parametrize("more", [1.0, -1.0])
     def test_a_point_is_detected(self, more) -> None:
-        found = [compared(*drawn(seed, more=more)).is_detected for seed in range(40)]
-        assert np.mean(found) >= 0.95
+        detections = [compared(*drawn(seed, more=more)).is_detected for seed in range(40)]
+        assert np.mean(detections) >= 0.95
 
 
 class TestItems:
     def test_a_point_in_one_item_is_named_alone(self) -> None:
-        own, others = drawn(7)
-        own[2] += 1.0
-        assert find_items_apart(own, others) == [2]
-        note = influential_items_note(compared(own, others), ITEMS, own, others)
+        about_i, about_others = drawn(7)
+        about_i[2] += 1.0
+        assert find_items_apart(about_i, about_others) == [2]
+        note = influential_items_note(compared(about_i, about_others), ITEMS, about_i, about_others)
         assert note is not None
         assert note.startswith("I is further from the others than any of them in item-2.")
 
     def test_nobody_is_named_below_nineteen_subjects(self) -> None:
-        own, others = drawn(7, subjects=18)
-        own[2] += 5.0
-        assert find_items_apart(own, others) == []
+        about_i, about_others = drawn(7, subjects=18)
+        about_i[2] += 5.0
+        assert find_items_apart(about_i, about_others) == []
 
     def test_by_chance_few_studies_name_an_item(self) -> None:
         named = [bool(find_items_apart(*drawn(seed))) for seed in range(200)]
         assert np.mean(named) <= 0.09
 
     def test_an_item_that_carries_more_than_a_third_is_named(self) -> None:
-        others = np.random.default_rng(1).normal(scale=0.01, size=(7, 6))
-        own = np.array([[0.5], [0.6], [3.0], [0.7], [0.6], [0.5], [0.6]]) + np.zeros((7, 3))
-        note = influential_items_note(compared(own, others), ITEMS, own, others)
+        about_others = np.random.default_rng(1).normal(scale=0.01, size=(7, 6))
+        by_item = np.array([0.5, 0.6, 3.0, 0.7, 0.6, 0.5, 0.6])
+        about_i = by_item[:, None] + np.zeros((7, 3))
+        note = influential_items_note(compared(about_i, about_others), ITEMS, about_i, about_others)
         assert note == "More than a third of it comes from item-2 46%."
 
 
-def rows_of(own: np.ndarray, others: np.ndarray) -> pd.DataFrame:
+def rows_of(about_i: np.ndarray, about_others: np.ndarray) -> pd.DataFrame:
     """The rows behind a headline, as `schemas.HEADLINES`."""
     rows: list[Any] = []
-    for pole, table, names in ((1, own, "wording"), (0, others, "subject")):
+    for pole, table, names in ((1, about_i, "wording"), (0, about_others, "subject")):
         for (item, place), answer in np.ndenumerate(table):
             rows.append((ITEMS[item], f"{names}-{place}", pole, answer))
     return pd.DataFrame(rows, columns=["unit", "at", "pole", "value"])
@@ -299,15 +313,15 @@ def rows_of(own: np.ndarray, others: np.ndarray) -> pd.DataFrame:
 
 class TestContrast:
     def test_two_models_differ_by_the_difference_of_their_differences(self) -> None:
-        own, others = drawn(1)
-        more = own + 1.0
-        figure = contrast(rows_of(more, others), rows_of(own, others), 0.5)
+        about_i, about_others = drawn(1)
+        more = about_i + 1.0
+        figure = contrast(rows_of(more, about_others), rows_of(about_i, about_others), 0.5)
         assert figure.effect is not None
         assert figure.effect.value == pytest.approx(1.0)
         assert figure.is_detected
 
     def test_without_shared_subjects_there_is_no_verdict(self) -> None:
-        own, others = drawn(1)
-        alone = rows_of(own, others).query("pole == 1")
+        about_i, about_others = drawn(1)
+        alone = rows_of(about_i, about_others).query("pole == 1")
         figure = contrast(alone, alone, 0.5)
         assert figure.no_verdict == "the models share too few sentences about I and others"

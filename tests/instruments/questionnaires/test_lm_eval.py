@@ -81,26 +81,26 @@ def test_its_numbers_are_ours(warm_client: Warm | None, tmp_path: Path) -> None:
     model = load("tiny", tiny_params({"tiny": folder}), store=RowStore(tmp_path / "store"))
     source, scale = shortened()
     built = fill_templates(QUESTIONNAIRE, source, scale)
-    made = benchmark_of(source, built)
+    benchmark = benchmark_of(source, built)
     root = tmp_path / "root"
-    write_benchmark(made, root / "benchmarks" / made.name)
+    write_benchmark(benchmark, root / "benchmarks" / benchmark.name)
     declared = tiny_declaration({"tiny": folder}, entailment=True)
     declared["instruments"] = {QUESTIONNAIRE: {"family": "questionnaires"}}
     YAML(typ="safe").dump(declared, root / "params.yaml")
     with running() as hub:
         client = Client(hub, root, tmp_path / "home", warm_client)
-        client.run("evenruler", "publish", made.name, "--to", REPO)
+        client.run("evenruler", "publish", benchmark.name, "--to", REPO)
         options = ["--repo-type", "dataset", "--revision", "v1.0.0", "--local-dir", "got"]
         client.run("hf", "download", REPO, *options)
     run = lm_eval(folder, root / "got", task_name(QUESTIONNAIRE), tmp_path / "elsewhere")
-    found = run["results"]["nli_trust_in_people"]
+    scores = run["results"]["nli_trust_in_people"]
 
     assert run["versions"] == {"nli_trust_in_people": "1.0.0"}
     both = by_logits(built, model.entailment, SETTINGS, QUESTIONNAIRE)
     expected, twins = both["score"], both["axis_position"]
     assert len(built.prompts) == 2 * 4 * 3 * 8
-    assert found["beyond_twins,none"] == pytest.approx((expected - twins).mean() * 8, abs=1e-4)
-    assert found["score,none"] == pytest.approx(expected.mean(), abs=1e-4)
-    assert found["answer,none"] == pytest.approx(expected.mean() * 8, abs=1e-4)
-    assert found["score_friends,none"] == pytest.approx(expected.iloc[0], abs=1e-4)
+    assert scores["beyond_twins,none"] == pytest.approx((expected - twins).mean() * 8, abs=1e-4)
+    assert scores["score,none"] == pytest.approx(expected.mean(), abs=1e-4)
+    assert scores["answer,none"] == pytest.approx(expected.mean() * 8, abs=1e-4)
+    assert scores["score_friends,none"] == pytest.approx(expected.iloc[0], abs=1e-4)
     assert abs(expected).min() > 1e-3

@@ -103,12 +103,11 @@ def domain(tmp_path: Path, profile: str = "quick", **changes: Any) -> Domain:
 
 def asked_rows(fruit: Domain, **fields: Any) -> pd.DataFrame:
     """The rows of all requests for replies, with their inputs."""
-    parts = [
-        batch.rows.assign(
-            text=batch.inputs["prompt"], seed=batch.inputs["seed"], system=batch.inputs["system"]
-        )
-        for batch in requests(*fruit, {}, subject(**fields))
-    ]
+    parts = []
+    for batch in requests(*fruit, {}, subject(**fields)):
+        inputs = batch.inputs
+        rows = batch.rows.assign(text=inputs["prompt"], seed=inputs["seed"])
+        parts.append(rows.assign(system=inputs["system"]))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -137,7 +136,8 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
     tmp_path: Path, answers: Answers
 ) -> None:
     table_by_name = asked_of(domain(tmp_path), answers)
-    assert [(request.operation, request.by) for request in answers.asked] == [
+    requested = [(request.operation, request.by) for request in answers.asked]
+    assert requested == [
         *[("generate", "")] * 3,  # a root item after the other
         ("classify", "moods"),
         ("embed", "e"),

@@ -199,7 +199,7 @@ def test_names_that_are_also_of_something_else_are_warned_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("concepts", "known", "declared", "warning"),
+    ("concepts", "n_known", "declared", "warning"),
     [
         (2, 0, None, None),
         (1, 39, None, "1 concept (at least 2 needed)"),
@@ -208,10 +208,10 @@ def test_names_that_are_also_of_something_else_are_warned_of() -> None:
     ],
 )
 def test_too_few_concepts_or_known_names_are_warned_of(
-    concepts: int, known: int, declared: str | None, warning: str | None
+    concepts: int, n_known: int, declared: str | None, warning: str | None
 ) -> None:
     old = {f"old-{number}": f"Old{number}" for number in range(concepts)}
-    names = [f"New{number}" for number in range(known)]
+    names = [f"New{number}" for number in range(n_known)]
     new = {name.lower(): {"name": name, "reference": True} for name in names}
     table = {"material": {"kind": "table", "path": "articles/a.csv"}, "branch": None}
     fields = {**SOURCE, **table, "assemble": {"method": "question"}, "concept": declared}

@@ -42,18 +42,16 @@ def test_countries_are_compared_with_39_that_nobody_chose() -> None:
     assert source.is_crossed
 
 
-PLACES = [
-    {"name": name, "kind": kind, "kind_above": "land"}
-    for name, kind in [
-        ("Peru", "country"),
-        ("Chile", "country"),
-        ("Bern", "city"),
-        ("Laos", "country"),
-        ("Sri Lanka", "country"),
-        ("Mali", "country"),
-        ("Togo", "country"),
-    ]
-]
+KINDS = {
+    "Peru": "country",
+    "Chile": "country",
+    "Bern": "city",
+    "Laos": "country",
+    "Sri Lanka": "country",
+    "Mali": "country",
+    "Togo": "country",
+}
+PLACES = [{"name": name, "kind": kind, "kind_above": "land"} for name, kind in KINDS.items()]
 
 
 def test_names_are_sampled_by_rule_and_seed() -> None:
@@ -261,7 +259,8 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
         ),
         (
             "branch: {roots: [apple], words: {apple: [apple, cider], pear: [pear]}}",
-            "branch: `words` has 1 words of pear, but 2 of apple; one stands for the other by its place",
+            "branch: `words` has 1 words of pear, but 2 of apple; one stands for the other "
+            "by its place",
         ),
         (
             "branch: {roots: [apple], words: {pear: [pear]}, replacements: found}",

@@ -90,7 +90,7 @@ def diagnosed(
     declared: Mapping[str, Feature] | None = None,
     **planned: Any,
 ) -> Tables:
-    """The diagnosis of what was measured; all concepts are compared, unless `planned` says which."""
+    """The diagnosis of what was measured, of all concepts unless `planned` says which."""
     framed = pd.DataFrame(columns=schemas.FRAMED.names) if again is None else again
     tables = {
         "features": features,

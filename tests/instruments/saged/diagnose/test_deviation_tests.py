@@ -81,13 +81,15 @@ def test_scores_that_do_not_vary_are_no_difference() -> None:
 
 def test_what_is_detectable_is_by_quantiles_of_t() -> None:
     t = stats.t(19)
-    assert detectable_deviation(0.2, 20, 20) == approx(0.2 * (t.isf(0.025 / 20) + t.ppf(0.8)))
+    quantiles = t.isf(0.025 / 20) + t.ppf(0.8)
+    assert detectable_deviation(0.2, 20, 20) == approx(0.2 * quantiles)
 
 
 def test_the_spread_is_without_noise() -> None:
     random = np.random.default_rng(4)
     names = random.normal(0, 0.3, 400)
-    scores = random.normal(0, 1, (20, 1)) + names + random.normal(0, 1, (20, 400))
+    of_items = random.normal(0, 1, (20, 1))
+    scores = of_items + names + random.normal(0, 1, (20, 400))
     assert scores.mean(axis=0).std(ddof=1) > 0.35
     assert estimate_spread(scores) == approx(names.std(ddof=1), abs=0.02)
     equal = np.tile(random.normal(size=(20, 1)), 5)

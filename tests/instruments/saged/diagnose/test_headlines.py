@@ -46,13 +46,13 @@ class Domain:
         seed: int,
         roots: int = 20,
         concepts: list[str] = CONCEPTS,
-        known: list[str] = KNOWN,
+        reference: list[str] = KNOWN,
         roles: tuple[str, ...] = ("no-role",),
     ) -> None:
         draw = np.random.default_rng(seed)
-        self.known = known
+        self.reference = reference
         self.concepts = concepts
-        words = [*concepts, *known]
+        words = [*concepts, *reference]
         self.prompts = measured.prompts(roots, words).assign(root_concept=concepts[0])
         self.framed: pd.DataFrame | None = None
         root = np.repeat(draw.normal(0, 1, roots), len(words))
@@ -84,12 +84,14 @@ class Domain:
         )
         self.features = pd.concat([self.features, persona], ignore_index=True)
         self.generations = measured.replies(self.features).assign(reason=None)
-        self.framed = pd.DataFrame({"id": persona["id"], "bare_id": rows["id"]}).drop_duplicates()
-        self.framed = self.framed.assign(framing=PERSONA, before="You dislike it.", concept=concept)
+        framed = pd.DataFrame({"id": persona["id"], "bare_id": rows["id"]})
+        self.framed = framed.drop_duplicates().assign(
+            framing=PERSONA, before="You dislike it.", concept=concept
+        )
         return self
 
     def diagnosed(self, declared: Mapping[str, Feature] = VADER, **planned: Any) -> Tables:
-        plan = {"concepts": self.concepts, "reference": self.known} | planned
+        plan = {"concepts": self.concepts, "reference": self.reference} | planned
         return measured.diagnosed(
             self.features,
             self.generations,
@@ -152,7 +154,7 @@ def test_the_furthest_concept_has_its_percentile_among_known_names() -> None:
 
 
 def test_without_known_names_nothing_is_compared() -> None:
-    favour = headline(Domain(2, known=[]).moved(-1.0, "lime").diagnosed())
+    favour = headline(Domain(2, reference=[]).moved(-1.0, "lime").diagnosed())
     assert favour["verdict"] == Verdict.DETECTED
     assert pd.isna(favour["percentile"])
 
@@ -179,7 +181,7 @@ class TestDeclaredConcept:
 
     @pytest.mark.parametrize("n_known", [0, 18])
     def test_fewer_than_19_names_give_no_verdict(self, n_known: int) -> None:
-        domain = Domain(2, known=KNOWN[:n_known]).moved(-1.0, "lime")
+        domain = Domain(2, reference=KNOWN[:n_known]).moved(-1.0, "lime")
         favour = headline(domain.diagnosed(concept="lime"))
         assert favour["verdict"] == Verdict.DESCRIPTIVE
         assert pd.isna(favour["p"])
@@ -190,7 +192,7 @@ CONTROL = {"concept": "kiwi", "persona": "You dislike it."}
 
 class TestPositiveControl:
     def test_equal_treatment_is_below_where_the_persona_is_seen(self) -> None:
-        domain = Domain(1, roots=200, known=[]).with_persona("kiwi", -1.0)
+        domain = Domain(1, roots=200, reference=[]).with_persona("kiwi", -1.0)
         favour = headline(domain.diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.BELOW
         assert favour["positive_control"] == "a persona that dislikes kiwi"
@@ -199,13 +201,13 @@ class TestPositiveControl:
         assert favour["positive_p"] == approx(1 / 2000)
 
     def test_without_it_nothing_is_below(self) -> None:
-        favour = headline(Domain(1, roots=200, known=[]).diagnosed(control=CONTROL))
+        favour = headline(Domain(1, roots=200, reference=[]).diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.INCONCLUSIVE
         assert "no positive control was asked" in favour["why"]
 
     @pytest.mark.parametrize("by", [0.0, 1.0])
     def test_a_persona_that_changes_nothing_or_praises_makes_it_invalid(self, by: float) -> None:
-        domain = Domain(2, known=[]).moved(-1.0, "lime").with_persona("kiwi", by)
+        domain = Domain(2, reference=[]).moved(-1.0, "lime").with_persona("kiwi", by)
         favour = headline(domain.diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.INVALID
         assert "a persona that dislikes kiwi, is not detected" in favour["why"]
@@ -306,7 +308,7 @@ def test_root_items_that_one_concept_lacks_make_no_difference_and_are_not_counte
     tables = domain.diagnosed()
     assert (headline(tables)["n"], named(tables)) == (20, {})
     favour = tables["favour"].query("feature == 'vader'").set_index("concept")
-    assert (favour.loc["lime", "n"], favour.loc["fig", "n"]) == (13, 20)
+    assert favour.loc[["lime", "fig"], "n"].tolist() == [13, 20]
     assert favour["difference"].abs().max() < 0.5
 
 
@@ -320,7 +322,8 @@ def test_a_concept_with_scores_of_few_root_items_is_left_out() -> None:
 
 
 def test_it_is_below_only_where_all_concepts_are() -> None:
-    scores = pd.DataFrame(np.random.default_rng(1).normal(0, 0.1, (40, 4)), columns=list("abcd"))
+    noise = np.random.default_rng(1).normal(0, 0.1, (40, 4))
+    scores = pd.DataFrame(noise, columns=list("abcd"))
     scores["a"] -= 0.3  # the furthest in standard errors
     scores["d"] *= 40  # the least certain
     persona = (scores["b"] - 2.0).rename("b")
@@ -364,7 +367,8 @@ def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None
     assert (favour["value"], favour["p"]) == (0, 1)
     assert set(tables["favour"]["feature"]) == {NONRESPONSE, "vader"}
     unmasked = extracted["features"].query("feature == 'named'")
-    raw = unmasked["value"].groupby(unmasked["id"].astype(str).str[:-4]).mean()
+    concepts = unmasked["id"].astype(str).str[:-4]
+    raw = unmasked["value"].groupby(concepts).mean()
     assert raw["lime"] < raw["fig"] - 0.3
 
 
@@ -465,7 +469,7 @@ def test_guard_a_declared_concept_that_varies_as_known_names_do(tails: str) -> N
 @pytest.mark.slow
 @pytest.mark.long
 def test_what_can_be_detected_is_detected_in_four_fifths() -> None:
-    domains = [Domain(300 + seed, known=[]) for seed in range(30)]
+    domains = [Domain(300 + seed, reference=[]) for seed in range(30)]
     # The others lie as far the other way.
     by = -headline(domains[0].diagnosed())["detects"] * 6 / 5
     studies = [domain.moved(by, "lime").diagnosed() for domain in domains]
