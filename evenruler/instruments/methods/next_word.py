@@ -46,10 +46,8 @@ def reference_rows() -> list[dict[str, Any]]:
     nouns = nouns[is_tagged & follows]
     flags = ["gendered", "gendered_form"]
     table = nouns.astype(dict.fromkeys(flags, bool))
-    rows: list[dict[str, Any]] = []
-    for row in table.itertuples(index=False):
-        rows.append(row._asdict())
-    return rows
+    names = list(table.columns)
+    return [dict(zip(names, row, strict=True)) for row in table.itertuples(index=False, name=None)]
 
 
 def list_words(nouns: pd.DataFrame, pairs: Sequence[Sequence[str]]) -> list[str]:
@@ -94,7 +92,7 @@ class NextWordScores:
         is_read = ~np.isnan(rows).any(axis=0)
         units = list(dict.fromkeys(ordered["unit"]))
         names = list(dict.fromkeys(ordered["sentence"]))
-        readable = [words[place] for place in np.flatnonzero(is_read)]
+        readable = [words[int(place)] for place in np.flatnonzero(is_read)]
         cube = rows[:, is_read].reshape(len(units), len(names), len(readable))
         return cls(cube, units, names, readable)
 

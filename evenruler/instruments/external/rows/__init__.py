@@ -12,6 +12,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
@@ -86,7 +87,7 @@ def _likeness_rows(name: str, source: Source, units: list[str]) -> Iterator[dict
     numbers = table.drop(columns="log_frequency")
     for unit in units:
         frequency = frequencies[unit]
-        components = [float(number) for number in numbers.loc[unit]]
+        components = numbers.loc[unit].to_numpy(dtype=np.float64).tolist()
         identifier = row_id(family="fixed", benchmark=name, unit=unit)
         yield {
             **common_columns(identifier, source, unit, components),
