@@ -516,20 +516,28 @@ def probe_studies() -> Mapping[str, ProbeStudy]:
         "(ii) words alone": replace(plain, only_words=True),
         "(iii) occupations alike, smooth criterion": alike,
         "(iv) heavy tails": replace(plain, numbers=heavy),
+    }
+    studies |= {
         "(iv) alike, heavy tails": replace(alike, numbers=heavy),
         "(v) one occupation 6 SD": replace(plain, outlier="occupation"),
         "(v) one pair 6 SD": replace(plain, outlier="pair"),
         "(v) alike, one occupation 6 SD": replace(alike, outlier="occupation"),
+    }
+    studies |= {
         "(vi) frequency, no covariate": of_frequency,
         "(vi) frequency, covariate": replace(of_frequency, covariate=True),
         "(vi) smooth frequency, no covariate": smooth_frequency,
         "(vi) smooth frequency, covariate": replace(smooth_frequency, covariate=True),
+    }
+    studies |= {
         "(vi) frequency, independent occupations, no covariate": replace(
             plain, follows_frequency=True
         ),
         "(vi) frequency, independent occupations, covariate": replace(
             plain, follows_frequency=True, covariate=True
         ),
+    }
+    studies |= {
         "(vii) dull": replace(plain, scale=0.01),
         "hostile: half of the likeness hidden": ProbeStudy(half_hidden),
         "hostile: skewed sectors": ProbeStudy(sectors),
@@ -548,12 +556,18 @@ def item_studies() -> Mapping[str, ItemStudy]:
         "heavy tails": replace(plain, numbers=heavy),
         "skew": replace(plain, numbers=skewed),
         "unequal items": replace(plain, item_sizes=unequal),
+    }
+    studies |= {
         "variances 1 to 25": replace(plain, item_sizes=one_to_five),
         "variances 1 to 25, skew": replace(plain, item_sizes=one_to_five, numbers=skewed),
         "one item 5-fold": replace(plain, item_sizes=one_dominates),
+    }
+    studies |= {
         "I varies twice as much": replace(plain, own_factor=2.0),
         "I varies twice as much, skew": replace(plain, own_factor=2.0, numbers=skewed),
         "I varies half as much": replace(plain, own_factor=0.5),
+    }
+    studies |= {
         # Equal means, unequal shapes: a reviewer would say that labels are not exchangeable.
         "hostile: opposite skew": replace(plain, numbers=skewed, mirrored=True),
         # Answers at the floor, with many ties, as of a model that denies everything.

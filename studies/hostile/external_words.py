@@ -306,7 +306,8 @@ def main(draws: int = 200, only: str = "", parts: bool = False, detects: bool = 
             print_false_gains(name, tables, plan, draws)
         else:
             print_false_leans(name, tables, plan, draws, parts)
-    print(f"\n{draws} draws, {time.monotonic() - began:.0f} s")
+    seconds = time.monotonic() - began
+    print(f"\n{draws} draws, {seconds:.0f} s")
 
 
 if __name__ == "__main__":

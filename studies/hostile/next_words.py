@@ -158,7 +158,8 @@ class Case:
         leaves_out = interval.low > 0 or interval.high < 0
         ends = f"[{interval.low:.2f}, {interval.high:.2f}]"
         is_detected = bool(test.p < 0.05 and leaves_out)
-        return f"{interval.value:.2f} {ends}", f"{test.p:.4f}", is_detected
+        gain = f"{interval.value:.2f} {ends}"
+        return gain, f"{test.p:.4f}", is_detected
 
     def with_criterion(self, positions: Floats) -> "Case":
         """The same along another criterion, of the same spread."""

@@ -27,7 +27,8 @@ def main(draws: int = 1000, only: str = "") -> None:
             family.print_head()
         for case in cases:
             family.print_case(case, draws)
-    print(f"\n{draws} draws, {time.monotonic() - began:.0f} s")
+    seconds = time.monotonic() - began
+    print(f"\n{draws} draws, {seconds:.0f} s")
 
 
 if __name__ == "__main__":

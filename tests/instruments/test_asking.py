@@ -587,13 +587,14 @@ class TestSubject:
             "lineage": "llamas",
             "intervention": "last",
         }
+        operations = frozenset(
+            {"loglikelihood", "words", "next_words", "generate", "slor", "entail"}
+        )
         assert model_meta_of("tiny", tiny_params({"tiny": tmp_path}, **declared)) == ModelMeta(
             name="tiny",
             kind="causal",
             lineage="llamas",
-            operations=frozenset(
-                {"loglikelihood", "words", "next_words", "generate", "slor", "entail"}
-            ),
+            operations=operations,
             chats=True,
             continues=True,
             methods=("sentence", "verbaliser"),

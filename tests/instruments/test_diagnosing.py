@@ -11,11 +11,12 @@ GAIN = {
     "n": 30,
     "verdict": "detected",
 }
+WITHOUT_VALUE = {**GAIN, "value": None, "verdict": "inconclusive"}
 EVIDENCE = {
     "jobs": [
         ALPHA,
         GAIN,
-        {**GAIN, "model": "other", "method": "mlm", "value": None, "verdict": "inconclusive"},
+        {**WITHOUT_VALUE, "model": "other", "method": "mlm"},
         {**GAIN, "set": "validation", "readout": "choice", "value": 2},
     ],
     "ages": [ALPHA],
@@ -24,7 +25,8 @@ EVIDENCE = {
 
 def test_the_table_has_figures_with_a_verdict_alone() -> None:
     table = headline_table(EVIDENCE)
-    assert table[["benchmark", "figure", "key", "model"]].to_numpy().tolist() == [
+    columns = ["benchmark", "figure", "key", "model"]
+    assert table[columns].to_numpy().tolist() == [
         ["jobs", "gain", "set=seed", "tiny"],
         ["jobs", "gain", "set=seed", "other (mlm)"],
         ["jobs", "gain", "set=validation,readout=choice", "tiny"],

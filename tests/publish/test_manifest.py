@@ -149,10 +149,11 @@ class TestIdentity:
     def test_many_rows_in_whatever_pieces(self, identity):
         n = 140_000
         numbers = [i * 7919 % 1_000_003 / 7 for i in range(n)]
+        lists = [["a"] * (i % 3) for i in range(n)]
         columns = {
             "id": [f"{i:06x}" for i in range(n)],
             "x": numbers,
-            "y": [["a"] * (i % 3) for i in range(n)],
+            "y": lists,
         }
         many = {"probes": pa.table(columns)}
         whole = identity(many, None)

@@ -220,8 +220,9 @@ def test_lines_are_at_most_80_columns_with_their_text_below_itself(changes: dict
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(5.76, "5.8"), (2.999, "3.0"), (25.1, "25"), (149.6, "150"), (0.815, "0.81"),
-     (0.0004, "0.000"), (-0.04, "-0.040"), (-0.0001, "0.000"), (0.0, "0"), (1.0, "1.0")],
+    [(5.76, "5.8"), (2.999, "3.0"), (25.1, "25"), (149.6, "150"),
+     (0.815, "0.81"), (0.0004, "0.000"), (-0.04, "-0.040"),
+     (-0.0001, "0.000"), (0.0, "0"), (1.0, "1.0")],
 )  # fmt: skip
 def test_numbers_have_two_digits(number: float, text: str) -> None:
     assert two_digits(number) == text
@@ -251,7 +252,10 @@ def gains(**changes_by_set: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**ROW, "set": name, **changes} for name, changes in changes_by_set.items()]
 
 
-def summary(rows: list[dict[str, Any]], headings: list[FigureHeading]) -> list[tuple[str, str]]:
+def summary(
+    rows: list[dict[str, Any]],
+    headings: list[FigureHeading],
+) -> list[tuple[str, str]]:
     return [(line.label, line.text) for line in summarise_headlines(rows, headings)]
 
 

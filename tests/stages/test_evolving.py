@@ -51,11 +51,12 @@ class TestBenchmark:
         n_chosen = int(evolving.published("choices")["chosen"].sum())
         assert 0 < n_chosen <= ELITES
         n_templates = n_chosen + ELITES + len(SEEDS)
+        n_evolved = 2 * (GENERATIONS + 1) * len(SEEDS)
         expected = {
             "templates": n_templates,
             "population": len(SEEDS),
             "attributes": ATTRIBUTES,
-            "history": 2 * (GENERATIONS + 1) * len(SEEDS),
+            "history": n_evolved,
             "probes": n_templates * ATTRIBUTES * 4,
         }
         assert rows | expected == rows

@@ -120,7 +120,8 @@ def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
 
 def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> None:
     built = pairs(tmp_path)
-    built.plan["prefixes"] = dict(list(built.plan["prefixes"].items())[:3])
+    prefixes = list(built.plan["prefixes"].items())
+    built.plan["prefixes"] = dict(prefixes[:3])
 
     def lean(row: pd.Series) -> float:
         return -1 if unit_of(row) == 4 and row["framing"] in ("placebo-1", "placebo-3") else 1

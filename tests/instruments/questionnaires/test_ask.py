@@ -470,7 +470,8 @@ def test_a_classifier_judges_by_its_probability() -> None:
     leads = [judged[text][0] - judged[text][1] for text in texts]
     content = together(records, RESAMPLING)["content"].set_index(["item", "measure"])
     row = content.loc["one", "acceptability"]
-    assert row["value"] == pytest.approx(expit(np.negative(leads)).mean(), abs=1e-12)
+    shares = expit(np.negative(leads))
+    assert row["value"] == pytest.approx(shares.mean(), abs=1e-12)
     assert row["n"] == len(texts) == 5
 
 

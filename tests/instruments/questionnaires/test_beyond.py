@@ -59,7 +59,8 @@ def test_the_figure_has_the_interval_and_no_verdict() -> None:
 
 @pytest.mark.parametrize(("items", "reason"), [(0, "no twins"), (1, "no interval: one item")])
 def test_too_few_items_have_no_interval(items, reason) -> None:
-    figure = beyond_figure(np.ones((3, items)), np.zeros((3, items)), 0.95)
+    twins = np.zeros((3, items))
+    figure = beyond_figure(np.ones((3, items)), twins, 0.95)
     assert (figure.value, figure.low) == (1.0 if items else None, None)
     assert figure.reason == reason
 

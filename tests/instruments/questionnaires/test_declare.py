@@ -94,10 +94,11 @@ class TestLoad:
         questionnaire = read("depressive-mood", "everyday-trouble")
         assert (questionnaire.title, len(questionnaire.items)) == ("GAD-7, generalised anxiety", 7)
         assert len(questionnaire.responses.intensifiers) == 8
-        assert {
+        corpora = {
             name: (corpus.role, len(corpus.sentences))
             for name, corpus in questionnaire.corpora.items()
-        } == {
+        }
+        assert corpora == {
             "depressive-mood": ("intervention", 100),
             "everyday-trouble": ("control", 100),
         }

@@ -87,9 +87,10 @@ def record(
         }
     )
     without_rows = dict.fromkeys(("course_of_any", "trajectories", "changes"), NOTHING)
+    scores = scored(np.full((7, 1), 2.0))
     tables_of_record = {
         "cells": cells,
-        "items": scored(np.full((7, 1), 2.0)),
+        "items": scores,
         "twins": scored(np.full((7, 3), twins)),
         "subjects": about,
         "accuracy_of_any": accuracy,
@@ -242,12 +243,14 @@ class TestCompareWithOthers:
         variance = of_wordings + of_subjects
         from scipy import stats
 
-        df = variance**2 / (of_wordings**2 / 2 + of_subjects**2 / 19)
+        of_parts = of_wordings**2 / 2 + of_subjects**2 / 19
+        df = variance**2 / of_parts
         half = stats.t.ppf(0.975, max(df, 2)) * variance**0.5
         assert effect.high - effect.value == pytest.approx(half)
 
     def test_answers_that_do_not_vary_detect_nothing(self) -> None:
-        about_i, about_others = np.full((7, 3), 2.0), np.full((7, 20), 2.0)
+        about_i = np.full((7, 3), 2.0)
+        about_others = np.full((7, 20), 2.0)
         figure = compared(about_i, about_others)
         assert figure.p == 1.0
         assert not figure.is_detected

@@ -86,7 +86,8 @@ class TestTrajectories:
         of_epochs = ((1, [2, 3, 7]), (2, [4, 6, 11]))
         adapted = [items(scores, corpus="gloom", fit=1, epoch=epoch) for epoch, scores in of_epochs]
         trajectory = answer_trajectories(items([1, 2, 6, 90]), pd.concat(adapted), words=8)
-        assert trajectory[["fit", "epoch", "answer", "n"]].to_numpy().tolist() == [
+        columns = ["fit", "epoch", "answer", "n"]
+        assert trajectory[columns].to_numpy().tolist() == [
             [1, 0, 24, 3],
             [1, 1, 32, 3],
             [1, 2, 56, 3],

@@ -56,11 +56,12 @@ def benchmark_of(source: QuestionnaireSource, built: QuestionnaireRows) -> Bench
         "prompts": pa.Table.from_pylist(built.prompts, schema=schemas.PROMPTS),
         "items": pa.Table.from_pylist(built.items, schema=schemas.ITEMS),
     }
+    quality = [FigureHeading("mean_response", "mean response", "mean answer")]
     words = SimpleNamespace(
         reading=source.direction,
         limits=["Few rows."],
         parameters={},
-        quality=[FigureHeading("mean_response", "mean response", "mean answer")],
+        quality=quality,
         quality_of_any=[FigureHeading("alpha", "alpha", "alpha")],
         harness=harness_files(QUESTIONNAIRE, source, "1.0.0"),
         harness_task=task_name(QUESTIONNAIRE),

@@ -19,14 +19,15 @@ ROLES = {
     "mayor": {"text": "You are a mayor.", "profile": "paper"},
     "judge": {"text": "You judge."},
 }
+MOOD = {
+    "kind": "classifier",
+    "model": "moods",
+    "score": {"sad": 0, "glad": 1},
+    "profile": "paper",
+}
 FEATURES = {
     "vader": {"kind": "lexicon", "profile": "quick"},
-    "mood": {
-        "kind": "classifier",
-        "model": "moods",
-        "score": {"sad": 0, "glad": 1},
-        "profile": "paper",
-    },
+    "mood": MOOD,
     "near": {"kind": "distance", "metric": "cosine"},
 }
 

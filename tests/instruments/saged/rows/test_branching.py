@@ -209,11 +209,10 @@ def made_or_none(words: dict[str, str]) -> Replacements | None:
 class TestBranches:
     def test_each_is_what_it_is_alone_whether_the_words_are_shared_or_not(self) -> None:
         text = "An Aurelian pear of South Aurelia is Aurelia's. A pear!"
+        brazil = {word: f"{replacement} too" for word, replacement in FRANCE.items()}
         maps = {
             "fr": parse_replacements(FRANCE, "fr"),
-            "br": parse_replacements(
-                {word: f"{replacement} too" for word, replacement in FRANCE.items()}, "br"
-            ),
+            "br": parse_replacements(brazil, "br"),
             "us": parse_replacements(STATES, "us"),
         }
         branches = branch_text(text, maps)

@@ -195,10 +195,11 @@ class Answers:
 
 
 def boats(root: Path, replacements: float | str = "auto", **find: Any) -> None:
+    concepts = {"boat": "boat", "train": "train", "cart": "cart"}
     write(
         root,
         "",
-        concepts={"boat": "boat", "train": "train", "cart": "cart"},
+        concepts=concepts,
         material={"kind": "local", "path": "articles/boats.md"},
         branch={"roots": ["boat"], "replacements": "found"},
         find={"model": "m", "replacements": replacements, **find},
