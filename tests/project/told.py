@@ -116,6 +116,7 @@ def put(root: Path, *changes: tuple[str, str]) -> Path:
             source_text = (
                 starter.replace("NAME", name)
                 .replace("\nfocal_outcome: ", "\n# ")
+                .replace("\nheadlines: ", "\n# ")
                 .replace(" # FILL", "")
             )
             source.write_text(source_text, encoding="utf-8")
