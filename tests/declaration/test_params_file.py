@@ -29,7 +29,7 @@ instruments:
   theirs: {family: framing, stimuli: {trial: 2, standard: 8, full: 20}, seed: 9}
   couples: {family: pairs, most: 4}
   small: {family: framing, profile: quick}
-  large: {family: framing, profile: paper, orders: 6}
+  large: {family: framing, profile: paper, new_tokens: 6}
 families:
   framing: {mass: first_token, seed: 3, stimuli: 7, generations: {trial: 0, standard: 1, full: 4}}
   pairs:
@@ -58,9 +58,9 @@ class TestSettings:
     ) -> None:
         ours, theirs = declared().settings("ours"), declared().settings("theirs")
         assert (ours.mass, ours.seed, ours.stimuli) == ("first_token", 3, 7)
-        assert (ours.generations, ours.orders) == (0, 2)
+        assert (ours.generations, ours.new_tokens) == (0, 20)
         assert (theirs.mass, theirs.seed, theirs.stimuli) == ("first_token", 9, 2)
-        assert declared(profile="paper").settings("ours").orders == 1000
+        assert declared(profile="paper").settings("ours").new_tokens == 50
 
     def test_a_value_goes_over_another_whole(self, declared) -> None:
         """What is by profile in the family may be one value in the entry, and the other way
@@ -86,7 +86,7 @@ class TestSettings:
         )
 
     def test_the_scale_of_an_entry_is_no_setting(self, declared) -> None:
-        assert declared(profile="paper").settings("large").orders == 6
+        assert declared(profile="paper").settings("large").new_tokens == 6
 
     @pytest.mark.parametrize("families", ["", "families:\n"])
     def test_families_may_say_nothing(self, declared, families) -> None:

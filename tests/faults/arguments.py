@@ -171,7 +171,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
         {
             "places": RESULTS,
             "--fail-on": (*WORD, ESC),
-            "--max": (
+            "--bound": (
                 *("x", "a=b", "=1", "a=", "none:x=1"),
                 *("probes-made-up:spread=nan", "probes-made-up:spread:set=seed"),
             ),

@@ -616,7 +616,7 @@ def test_settings_of_a_family_are_such_also_where_nobody_uses_them(tmp_path, err
     told.put(
         tmp_path,
         (NOTHING_OF["hair"], ""),
-        ("  pairs: {most: 3}\n", "  pairs: {most: 3}\n  framing: {orders: 2, massy: 1}\n"),
+        ("  pairs: {most: 3}\n", "  pairs: {most: 3}\n  framing: {stimuli: 2, massy: 1}\n"),
     )
     complaint = (
         "families.framing.massy: unknown key 'massy'; did you mean 'mass'?; rename or remove it"
