@@ -59,7 +59,8 @@ def score_likeness(words: list[str], model: str) -> pd.DataFrame:
     components = (axes * sizes)[:, is_large]
     components = components * np.sign(components.sum(axis=0))
     names = [f"component-{place + 1}" for place in range(components.shape[1])]
-    print(f"{len(words)} words, {len(scores.words)} nouns, {len(names)} components")
+    n_nouns = len(scores.words)
+    print(f"{len(words)} words, {n_nouns} nouns, {len(names)} components")
     return pd.DataFrame(components, index=pd.Index(scores.units), columns=names)
 
 

@@ -90,12 +90,14 @@ class NextWordScores:
         lacking = sorted(set(ordered["id"]) - set(by_id.index))
         if lacking:
             raise ValueError(f"{len(lacking)} sentences have no next words, such as {lacking[0]}")
-        rows = np.stack(by_id.loc[ordered["id"]].to_list()).astype(np.float64)
+        nats = by_id.loc[ordered["id"]].to_list()
+        rows = np.stack(nats).astype(np.float64)
         is_read = ~np.isnan(rows).any(axis=0)
         units = list(dict.fromkeys(ordered["unit"]))
         names = list(dict.fromkeys(ordered["sentence"]))
         readable = [words[place] for place in np.flatnonzero(is_read)]
-        cube = rows[:, is_read].reshape(len(units), len(names), len(readable))
+        shape = (len(units), len(names), len(readable))
+        cube = rows[:, is_read].reshape(shape)
         return cls(cube, units, names, readable)
 
     def take(self, words: Sequence[str]) -> Floats:

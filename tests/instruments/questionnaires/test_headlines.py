@@ -87,10 +87,11 @@ def record(
         }
     )
     without_rows = dict.fromkeys(("course_of_any", "trajectories", "changes"), NOTHING)
+    item_table, twin_table = scored(np.full((7, 1), 2.0)), scored(np.full((7, 3), twins))
     tables_of_record = {
         "cells": cells,
-        "items": scored(np.full((7, 1), 2.0)),
-        "twins": scored(np.full((7, 3), twins)),
+        "items": item_table,
+        "twins": twin_table,
         "subjects": about,
         "accuracy_of_any": accuracy,
     }
@@ -247,7 +248,8 @@ class TestCompareWithOthers:
         assert effect.high - effect.value == pytest.approx(half)
 
     def test_answers_that_do_not_vary_detect_nothing(self) -> None:
-        about_i, about_others = np.full((7, 3), 2.0), np.full((7, 20), 2.0)
+        about_i = np.full((7, 3), 2.0)
+        about_others = np.full((7, 20), 2.0)
         figure = compared(about_i, about_others)
         assert figure.p == 1.0
         assert not figure.is_detected

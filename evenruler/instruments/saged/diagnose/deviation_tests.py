@@ -44,8 +44,8 @@ class MaxDeviationTest:
 
     def interval_of(self, concept: int) -> Interval:
         """Value and interval of a concept."""
-        deviation, low, high = (array[concept] for array in (self.values, self.low, self.high))
-        return Interval(float(deviation), float(low), float(high))
+        low, high = float(self.low[concept]), float(self.high[concept])
+        return Interval(float(self.values[concept]), low, high)
 
     @property
     def ranked(self) -> list[int]:
