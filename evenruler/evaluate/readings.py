@@ -275,7 +275,8 @@ def count_detected_doses(
     for dose, seed in response.values.index:
         if dose == 0 or (0, seed) not in response.values.index:
             continue
-        before, after = response.values.loc[(0, seed)], response.values.loc[(dose, seed)]
+        before = response.values.loc[(0, seed)]
+        after = response.values.loc[(dose, seed)]
         direction = response.direction_of_change((after - before).to_numpy(), fits)
         directions = directions_by_dose.setdefault(abs(dose), [])
         directions.append(direction * int(np.sign(dose)))

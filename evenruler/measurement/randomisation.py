@@ -406,7 +406,8 @@ def _squared_and_variance(answers: Floats, n_own: int) -> tuple[Floats, Floats]:
 
 def _as_units(x: ArrayLike, what: str) -> Floats:
     vector = np.asarray(x, dtype=np.float64)
-    if vector.ndim != 1 or len(vector) < 3 or not np.isfinite(vector).all():
+    has_units = vector.ndim == 1 and len(vector) >= 3
+    if not has_units or not np.isfinite(vector).all():
         raise ValueError(f"{what} must be finite numbers, one a unit, of three units at least")
     return vector
 
@@ -439,7 +440,8 @@ def _nuisance_columns(covariates: ArrayLike | None, units: int) -> tuple[Floats,
         return constant, 0
     x = np.asarray(covariates, dtype=np.float64)
     x = x[:, None] if x.ndim == 1 else x
-    if x.ndim != 2 or len(x) != units or not np.isfinite(x).all():
+    is_shaped = x.ndim == 2 and len(x) == units
+    if not is_shaped or not np.isfinite(x).all():
         raise ValueError(f"covariates must be finite numbers, a row for each of {units} units")
     centred = _without_rounding(x - x.mean(axis=0), x)
     scales = np.abs(centred).max(axis=0)

@@ -71,7 +71,8 @@ def _with_ends(value: float, low: float | None, high: float | None) -> str:
     """A number with its interval, if it has one."""
     if low is None or high is None:
         return f"{value:z.3f}"
-    return f"{value:z.3f} [{low:z.3f}, {high:z.3f}]"
+    ends = f"[{low:z.3f}, {high:z.3f}]"
+    return f"{value:z.3f} {ends}"
 
 
 def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> str:
@@ -153,7 +154,8 @@ def difference_lines(
             line += f": {amount_text(numbers, words)}"
         if row["p"] is not None:
             line += f", p {row['p']:.2g}"
-        yield f"{row['first']} minus {row['second']}", f"{line}."
+        pair = f"{row['first']} minus {row['second']}"
+        yield pair, f"{line}."
 
 
 def headings_of(group: Sequence[StoredResult]) -> list[Heading]:

@@ -131,9 +131,10 @@ FILE = re.compile(
     r"data/[^/]+/[^/]+/[^/]+/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.json"
 )
 
+INCONCLUSIVE = {**CONFIRMED, "verdict": "inconclusive"}
 FIGURES = [
     figure_row("alpha", 0.9),
-    figure_row("r", -0.5, **{**CONFIRMED, "verdict": "inconclusive"}),
+    figure_row("r", -0.5, **INCONCLUSIVE),
     figure_row("spread", 0.6, **CONFIRMED),
     figure_row(
         "spread",

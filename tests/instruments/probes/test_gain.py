@@ -195,10 +195,11 @@ def long(scores: Floats, poles: NDArray[np.int8], group: str = "words") -> pd.Da
     unit, template, word = np.indices(scores.shape).reshape(3, -1)
     units = [f"unit {place:02}" for place in unit]
     words = [f"{group} {place:02}" for place in word]
+    templates = template.astype(str)
     return pd.DataFrame(
         {
             "unit": units,
-            "at": template.astype(str),
+            "at": templates,
             "word": words,
             "group": group,
             "pole": poles[word],

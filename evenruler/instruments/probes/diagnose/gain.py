@@ -337,8 +337,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     effect = at_equal.effect
     holds_zero = effect.low <= 0 <= effect.high
     p_at_equal = 1.0 if holds_zero else at_equal.p
-    amount = f"{effect.value:.2g} [{effect.low:.2g}, {effect.high:.2g}]"
-    note = f"At equal sharpness it is {amount}, p {at_equal.p:.2g}."
+    ends = f"[{effect.low:.2g}, {effect.high:.2g}]"
+    note = f"At equal sharpness it is {effect.value:.2g} {ends}, p {at_equal.p:.2g}."
     null = f"{headline.null}, raw and at equal sharpness"
     return replace(headline, p=max(headline.p, p_at_equal), null=null, note=note)
 

@@ -44,8 +44,10 @@ class MaxDeviationTest:
 
     def interval_of(self, concept: int) -> Interval:
         """Value and interval of a concept."""
-        low, high = float(self.low[concept]), float(self.high[concept])
-        return Interval(float(self.values[concept]), low, high)
+        deviation = float(self.values[concept])
+        low = float(self.low[concept])
+        high = float(self.high[concept])
+        return Interval(deviation, low, high)
 
     @property
     def ranked(self) -> list[int]:
