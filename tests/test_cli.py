@@ -202,7 +202,9 @@ def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(
     status, out, err = run(monkeypatch, capsys, "list")
     assert (status, err) == (0, "")
     assert re.search(
-        r"^framing-age +\d+\.\d+\.\d+ +[\d,]+  .*  Age of people by what they enjoy$", out, flags=re.M
+        r"^framing-age +\d+\.\d+\.\d+ +[\d,]+  .*  Age of people by what they enjoy$",
+        out,
+        flags=re.M,
     )
     _, of_one, _ = run(monkeypatch, capsys, "list", "probes-occupation-gender")
     assert of_one.splitlines()[0] == "probes-occupation-gender 1.0.0: Occupation and gender"

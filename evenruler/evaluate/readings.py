@@ -275,14 +275,18 @@ def count_detected_doses(
     for dose, seed in response.values.index:
         if dose == 0 or (0, seed) not in response.values.index:
             continue
-        change = (response.values.loc[(dose, seed)] - response.values.loc[(0, seed)]).to_numpy()
-        direction = response.direction_of_change(change, fits)
-        directions_by_dose.setdefault(abs(dose), []).append(direction * int(np.sign(dose)))
+        before = response.values.loc[(0, seed)]
+        after = response.values.loc[(dose, seed)]
+        direction = response.direction_of_change((after - before).to_numpy(), fits)
+        directions = directions_by_dose.setdefault(abs(dose), [])
+        directions.append(direction * int(np.sign(dose)))
     counts: list[DoseCount] = []
     for dose, directions in sorted(directions_by_dose.items()):
-        n, detected, opposite = len(directions), directions.count(1), directions.count(-1)
+        n, detected = len(directions), directions.count(1)
+        opposite = directions.count(-1)
         share = stats.binomtest(detected, n).proportion_ci(0.95, method="wilson")
-        low, high = round(float(share.low), 3), round(float(share.high), 3)
+        low = round(float(share.low), 3)
+        high = round(float(share.high), 3)
         counts.append(DoseCount(float(dose), n, detected, opposite, low, high))
     return counts
 

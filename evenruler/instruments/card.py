@@ -53,7 +53,7 @@ class Example:
     """One row of the first table, as an introduction for readers."""
 
     id: str
-    told: str
+    usage: str
     """How it is used, in a sentence."""
 
 

@@ -589,8 +589,8 @@ class FigureHeading:
     most: float | None = None
     """Absolute values above it suggest the same."""
     says: Sequence[str] | None = None
-    """What a value above 0, and one below, claims of a model: a clause each, with the amount and its
-    interval in place of `{amount}`, or at its end."""
+    """What a value above 0, and one below, claims of a model: a clause each, with the amount and
+    its interval in place of `{amount}`, or at its end."""
     size: str = ""
     """How the absolute value is written, as `{size}`, `{points}` (times 100), `{factor}` (its
     exponential) or `{share}` (of two outcomes whose shares differ by it, in percent)."""

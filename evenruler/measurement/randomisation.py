@@ -115,13 +115,13 @@ def randomise_criterion(
     response, predictor, nuisance, n_covariates = _beside_covariates(scores, criterion, covariates)
     n_units = len(response)
     total = float(predictor @ predictor)
-    randomise, manner = _permutations, "freely"
+    randomise, manner = _draw_permutations, "freely"
     if basis is not None:
         axes = _orthogonal_to(nuisance, _as_basis(basis, n_units))
         response, predictor, nuisance = (
             axes.T @ array for array in (response, predictor, nuisance)
         )
-        randomise, manner = _signs, "spectrally"
+        randomise, manner = _draw_signs, "spectrally"
     squared_correlation = (predictor @ response) ** 2 / total
 
     def is_as_far(randomised: Floats) -> int:
@@ -135,7 +135,7 @@ def randomise_criterion(
     over = f"criterion randomised {manner} over {n_units} {units}"
     if n_covariates:
         over += " with 1 covariate" if n_covariates == 1 else f" with {n_covariates} covariates"
-    return RandomisationTest(p, f"{over}, {_times(n, seed)}")
+    return RandomisationTest(p, f"{over}, {_describe_draws(n, seed)}")
 
 
 def _beside_covariates(
@@ -148,9 +148,9 @@ def _beside_covariates(
     predictor = _as_units(criterion, "the criterion")
     if len(predictor) != len(response):
         raise ValueError(f"found {len(response)} scores and {len(predictor)} criterion values")
-    nuisance, n_covariates = _nuisance(covariates, len(response))
-    response = _residuals(response, nuisance)
-    predictor = _residuals(predictor, nuisance)
+    nuisance, n_covariates = _nuisance_columns(covariates, len(response))
+    response = _residuals_beside(response, nuisance)
+    predictor = _residuals_beside(predictor, nuisance)
     if not predictor.any():
         raise ValueError("the criterion does not vary beside its covariates")
     return response, predictor, nuisance, n_covariates
@@ -176,7 +176,8 @@ def invert_spectral_randomisation(
     """
     response, predictor = _spectral_coordinates(scores, criterion, basis, covariates)
     slopes, lows, highs = _accepted_slopes(response[:, None], predictor, n, seed, alpha)
-    return Interval(float(slopes[0]), float(lows[0]), float(highs[0]))
+    low, high = float(lows[0]), float(highs[0])
+    return Interval(float(slopes[0]), low, high)
 
 
 POWER, STUDIES, STUDY_RANDOMISATIONS = 0.8, 200, 999
@@ -200,7 +201,8 @@ def detectable_slope(
     response, predictor = _spectral_coordinates(scores, criterion, basis, covariates)
     slope = float(predictor @ response / (predictor @ predictor))
     rest = response - slope * predictor
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(len(rest), STUDIES))
+    random = np.random.default_rng(seed)
+    signs = random.choice([-1.0, 1.0], size=(len(rest), STUDIES))
     slopes, lows, _ = _accepted_slopes(
         signs * rest[:, None], predictor, STUDY_RANDOMISATIONS, seed, 0.05
     )
@@ -226,7 +228,7 @@ def _accepted_slopes(
     products, squares = predictor[:, None] * responses, predictor**2
     of_scores, of_criterion = products.sum(axis=0), squares.sum()
     lows, highs = [], []
-    for signs in _signs(np.ones(len(predictor)), n, np.random.default_rng(seed)):
+    for signs in _draw_signs(np.ones(len(predictor)), n, np.random.default_rng(seed)):
         randomised = signs @ products
         left = of_criterion - (signs @ squares)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -237,7 +239,8 @@ def _accepted_slopes(
         lows.append(np.where(is_itself, -np.inf, np.minimum(first, second)))
         highs.append(np.where(is_itself, np.inf, np.maximum(first, second)))
     # Of (1 + n) values, the criterion itself among them, so many are needed to keep a slope.
-    place = max(math.ceil(alpha * (1 + n) - 1 - _TIES) - 1, 0)
+    n_needed = math.ceil(alpha * (1 + n) - 1 - _TIES)
+    place = max(n_needed - 1, 0)
     low = np.sort(np.concatenate(lows), axis=0)[place]
     high = np.sort(np.concatenate(highs), axis=0)[::-1][place]
     return of_scores / of_criterion, low, high
@@ -261,7 +264,8 @@ def randomise_within_items(
     """
     mine = np.asarray(first_side, dtype=np.float64)
     rest = np.asarray(second_side, dtype=np.float64)
-    if mine.ndim != 2 or rest.ndim != 2 or len(mine) != len(rest) or mine.size == 0:
+    are_tables = mine.ndim == rest.ndim == 2
+    if not are_tables or len(mine) != len(rest) or mine.size == 0:
         raise ValueError("expected two tables of answers with the same items")
     n_own, n_others = mine.shape[1], rest.shape[1]
     if n_own + n_others < 3 or n_others == 0:
@@ -269,7 +273,7 @@ def randomise_within_items(
     answers = np.concatenate([mine, rest], axis=1)
     if not np.isfinite(answers).all():
         raise ValueError("answers must be finite")
-    difference, variances = _differences(answers, n_own)
+    difference, variances = _item_differences(answers, n_own)
     degrees = _degrees_within(n_own, n_others)
     parts: list[Part] = []
     for of_side, df in zip(variances, degrees, strict=True):
@@ -286,10 +290,10 @@ def randomise_within_items(
         # t is compared without a division, since answers may not vary.
         return int((squares * variance >= squared_difference * variances * (1 - _TIES)).sum())
 
-    batches = _permutations(deviations, n, np.random.default_rng(seed))
+    batches = _draw_permutations(deviations, n, np.random.default_rng(seed))
     p = _p_of_batches(is_as_far, batches, n)
     labels = f"labels of {n_own} and {n_others} answers randomised within {len(mine)} items"
-    return estimate, RandomisationTest(p, f"{labels}, {_times(n, seed)}")
+    return estimate, RandomisationTest(p, f"{labels}, {_describe_draws(n, seed)}")
 
 
 def rank_test(value: ArrayLike, alternatives: ArrayLike) -> RankTest:
@@ -303,7 +307,8 @@ def rank_test(value: ArrayLike, alternatives: ArrayLike) -> RankTest:
     """
     real = np.asarray(value, dtype=np.float64)
     rest = np.asarray(alternatives, dtype=np.float64)
-    if rest.ndim not in (1, 2) or real.ndim > rest.ndim - 1 or rest.size == 0 or real.size == 0:
+    is_shaped = rest.ndim in (1, 2) and real.ndim < rest.ndim
+    if not is_shaped or rest.size == 0 or real.size == 0:
         raise ValueError(f"found a value of shape {real.shape}, alternatives of {rest.shape}")
     if real.ndim == 1 and len(real) != rest.shape[1]:
         raise ValueError(f"found {len(real)} wordings of the value, {rest.shape[1]} of the others")
@@ -331,7 +336,7 @@ def _p_of_batches(is_as_far: Callable[[Floats], int], batches: Iterator[Floats],
     return (1 + as_far) / (1 + n)
 
 
-def _times(n: int, seed: int) -> str:
+def _describe_draws(n: int, seed: int) -> str:
     return f"{n:,} randomisations, seed {seed}"
 
 
@@ -344,27 +349,29 @@ def _batch_sizes(n: int, numbers: int) -> Iterator[int]:
         yield min(largest, n - begin)
 
 
-def _permutations(x: Floats, n: int, random: np.random.Generator) -> Iterator[Floats]:
+def _draw_permutations(x: Floats, n: int, random: np.random.Generator) -> Iterator[Floats]:
     """Batches of [randomisations, *x], the last axis of `x` permuted."""
     for size in _batch_sizes(n, x.size):
         copies = np.broadcast_to(x, (size, *x.shape))
         yield random.permuted(copies, axis=-1)
 
 
-def _signs(x: Floats, n: int, random: np.random.Generator) -> Iterator[Floats]:
+def _draw_signs(x: Floats, n: int, random: np.random.Generator) -> Iterator[Floats]:
     """Batches of [randomisations, numbers], `x` with random signs."""
     for size in _batch_sizes(n, x.size):
         yield x * random.choice([-1.0, 1.0], size=(size, len(x)))
 
 
-def _differences(answers: Floats, n_own: int) -> tuple[Floats, list[Floats]]:
+def _item_differences(answers: Floats, n_own: int) -> tuple[Floats, list[Floats]]:
     """The mean over items of own less others, and the parts of its variance, [..., items] for
     either side, or for both in one; of [..., items, answers], the first `n_own` of which are own.
     """
     items, n_answers = answers.shape[-2:]
     n_others = n_answers - n_own
-    first, second = answers[..., :n_own], answers[..., n_own:]
-    differences = (first.mean(axis=-1) - second.mean(axis=-1)).mean(axis=-1)
+    first = answers[..., :n_own]
+    second = answers[..., n_own:]
+    by_item = first.mean(axis=-1) - second.mean(axis=-1)
+    differences = by_item.mean(axis=-1)
     own_squares, other_squares = _squares_within(first), _squares_within(second)
     if min(n_own, n_others) > 1:
         of_own = own_squares / (n_own * (n_own - 1))
@@ -377,12 +384,13 @@ def _differences(answers: Floats, n_own: int) -> tuple[Floats, list[Floats]]:
 
 def _squares_within(answers: Floats) -> Floats:
     """Sum of squares [..., items] about the mean of an item's answers."""
-    squares: Floats = ((answers - answers.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
+    deviations = answers - answers.mean(axis=-1, keepdims=True)
+    squares: Floats = (deviations**2).sum(axis=-1)
     return squares
 
 
 def _degrees_within(n_own: int, n_others: int) -> list[float]:
-    """Degrees of freedom of an item's part of the variances of `_differences`."""
+    """Degrees of freedom of an item's part of the variances of `_item_differences`."""
     if min(n_own, n_others) > 1:
         return [n_own - 1.0, n_others - 1.0]
     return [n_own + n_others - 2.0]
@@ -390,7 +398,7 @@ def _degrees_within(n_own: int, n_others: int) -> list[float]:
 
 def _squared_and_variance(answers: Floats, n_own: int) -> tuple[Floats, Floats]:
     """The squared difference and its variance; what is rounding error is 0."""
-    differences, parts = _differences(answers, n_own)
+    differences, parts = _item_differences(answers, n_own)
     variances = np.sum(parts, axis=0).sum(axis=-1)
     is_rounding = variances < _ROUNDING**2
     return differences**2, np.where(is_rounding, 0.0, variances)
@@ -398,7 +406,8 @@ def _squared_and_variance(answers: Floats, n_own: int) -> tuple[Floats, Floats]:
 
 def _as_units(x: ArrayLike, what: str) -> Floats:
     vector = np.asarray(x, dtype=np.float64)
-    if vector.ndim != 1 or len(vector) < 3 or not np.isfinite(vector).all():
+    has_units = vector.ndim == 1 and len(vector) >= 3
+    if not has_units or not np.isfinite(vector).all():
         raise ValueError(f"{what} must be finite numbers, one a unit, of three units at least")
     return vector
 
@@ -424,14 +433,15 @@ def _orthogonal_to(nuisance: Floats, basis: Floats) -> Floats:
     return components
 
 
-def _nuisance(covariates: ArrayLike | None, units: int) -> tuple[Floats, int]:
+def _nuisance_columns(covariates: ArrayLike | None, units: int) -> tuple[Floats, int]:
     """An orthonormal basis of the constant and the covariates, and the number of covariates."""
     constant = np.full((units, 1), units**-0.5)
     if covariates is None:
         return constant, 0
     x = np.asarray(covariates, dtype=np.float64)
     x = x[:, None] if x.ndim == 1 else x
-    if x.ndim != 2 or len(x) != units or not np.isfinite(x).all():
+    is_shaped = x.ndim == 2 and len(x) == units
+    if not is_shaped or not np.isfinite(x).all():
         raise ValueError(f"covariates must be finite numbers, a row for each of {units} units")
     centred = _without_rounding(x - x.mean(axis=0), x)
     scales = np.abs(centred).max(axis=0)
@@ -442,7 +452,7 @@ def _nuisance(covariates: ArrayLike | None, units: int) -> tuple[Floats, int]:
     return np.column_stack([constant, independent]), x.shape[1]
 
 
-def _residuals(x: Floats, nuisance: Floats) -> Floats:
+def _residuals_beside(x: Floats, nuisance: Floats) -> Floats:
     return _without_rounding(x - nuisance @ (nuisance.T @ x), x)
 
 

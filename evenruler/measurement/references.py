@@ -159,16 +159,16 @@ def theme_percentile(
     if not math.isfinite(value) or not np.isfinite(means).all():
         raise ValueError("the value and all slopes must be finite")
 
-    def percentile(drawn_means: Floats, drawn_themes: Themes) -> float:
-        return _percentile(value, drawn_means, drawn_themes)
+    def percentile_among(drawn_means: Floats, drawn_themes: Themes) -> float:
+        return _mean_percentile(value, drawn_means, drawn_themes)
 
     themes = np.arange(len(means))
     if len(means) < FEWEST_UNITS:
-        return Interval(percentile(means, themes), math.nan, math.nan)
-    return bootstrap(percentile, means, themes, level=level, n=resamples, seed=seed)
+        return Interval(percentile_among(means, themes), math.nan, math.nan)
+    return bootstrap(percentile_among, means, themes, level=level, n=resamples, seed=seed)
 
 
-def _percentile(value: float, means: Floats, themes: Themes) -> float:
+def _mean_percentile(value: float, means: Floats, themes: Themes) -> float:
     """The percentage of pairs of different themes whose means differ by less than |value|."""
     first, second = np.triu_indices(len(means), 1)
     differs = themes[first] != themes[second]
@@ -196,7 +196,7 @@ def compute_draws(
         rows = group_themes(nouns, cut)
         means = np.asarray(theme_means(rows), dtype=np.float64)
         n_themes = len(means)
-        percentile = _percentile(value, means, np.arange(n_themes))
+        percentile = _mean_percentile(value, means, np.arange(n_themes))
         draws.append((cut.name, percentile, n_themes, len(rows)))
     return pd.DataFrame(draws, columns=["name", "percentile", "themes", "nouns"])
 

@@ -56,7 +56,8 @@ def key_weights(keys: Floats) -> Floats:
     -1.
     """
     is_high, is_low = keys > 0, keys < 0
-    weights: Floats = np.where(is_high, 1 / is_high.sum(), -1 / is_low.sum())
+    n_high, n_low = is_high.sum(), is_low.sum()
+    weights: Floats = np.where(is_high, 1 / n_high, -1 / n_low)
     return weights
 
 
@@ -71,13 +72,14 @@ def estimate_gain(differences: Floats, weigh: Weigh, units: Facet) -> Estimate:
     are kept, computed anew for each; `units`: the facet of units, within keys where there are some.
     """
 
-    def gain(kept_units: UnitMask, sentences: UnitMask, pairs: UnitMask) -> float:
-        means = differences[kept_units][:, sentences][:, :, pairs].mean(axis=(1, 2))
+    def slope_of_kept(kept_units: UnitMask, sentences: UnitMask, pairs: UnitMask) -> float:
+        of_kept = differences[kept_units][:, sentences][:, :, pairs]
+        means = of_kept.mean(axis=(1, 2))
         return float(weigh(kept_units) @ means)
 
     n_sentences, n_pairs = differences.shape[1:]
     facets = [units, Facet.from_levels(n_sentences), Facet.from_levels(n_pairs)]
-    return jackknife_crossed(gain, facets)
+    return jackknife_crossed(slope_of_kept, facets)
 
 
 def add_half_width(interval: Interval, half: float) -> Interval:
@@ -90,7 +92,8 @@ def add_half_width(interval: Interval, half: float) -> Interval:
 
 def widen_to(first: Interval, second: Interval) -> Interval:
     """The shortest interval about the first one's value that holds both."""
-    low, high = min(first.low, second.low), max(first.high, second.high)
+    low = min(first.low, second.low)
+    high = max(first.high, second.high)
     return Interval(first.value, low, high)
 
 
@@ -115,12 +118,12 @@ def spectral_gain(
     slopes = np.tensordot(slope_weights(positions, covariates), differences, axes=1)
     of_randomisation = add_half_width(interval, half_over_facets(slopes))
 
-    def weigh(mask: UnitMask) -> Floats:
+    def weigh_kept(mask: UnitMask) -> Floats:
         return slope_weights(positions[mask], None if covariates is None else covariates[mask])
 
     if min(differences.shape) < 2:
         return of_randomisation
-    jackknifed = estimate_gain(differences, weigh, Facet.from_levels(len(positions)))
+    jackknifed = estimate_gain(differences, weigh_kept, Facet.from_levels(len(positions)))
     return widen_to(of_randomisation, jackknifed.interval())
 
 
@@ -131,20 +134,21 @@ def half_over_facets(slopes: Floats) -> float:
     axes = [axis for axis, n in enumerate(slopes.shape) if n > 1]
     if not axes:
         return 0.0
-    levels = slopes.mean(axis=tuple({0, 1} - set(axes))) if len(axes) == 1 else slopes
+    fixed_axes = tuple({0, 1} - set(axes))
+    levels = slopes.mean(axis=fixed_axes) if fixed_axes else slopes
 
-    def mean(*masks: UnitMask) -> float:
+    def mean_slope(*masks: UnitMask) -> float:
         return float(levels[np.ix_(*masks)].mean())
 
     facets = [Facet.from_levels(n) for n in levels.shape]
-    estimate = jackknife_crossed(mean, facets)
+    estimate = jackknife_crossed(mean_slope, facets)
     return estimate.interval().high - estimate.value
 
 
 def weigh_keys(keys: Floats) -> Weigh:
     """The `Weigh` of a difference of keys."""
 
-    def weigh(mask: UnitMask) -> Floats:
+    def weigh_kept(mask: UnitMask) -> Floats:
         return key_weights(keys[mask])
 
-    return weigh
+    return weigh_kept

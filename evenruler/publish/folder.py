@@ -283,7 +283,7 @@ def _example(benchmark: BenchmarkFolder) -> dict[str, Any] | None:
             shown[name] = content
     quotations = [_markdown_quotation(row[name], name, len(config.first)) for name in config.first]
     return {
-        "told": benchmark.example.told,
+        "told": benchmark.example.usage,
         "quoted": "\n>\n".join(quotations),
         "shown": shown,
     }

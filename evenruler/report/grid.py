@@ -347,10 +347,10 @@ def verdict_count_sentences(instruments: Sequence[InstrumentView]) -> str:
     text = f"Of {len(headlines)} headlines on models: {'; '.join(groups)}."
     if not n_tests:
         return text
-    plural = "s" if n_tests > 1 else ""
+    tests = "tests" if n_tests > 1 else "test"
+    expected = f"{ALPHA * n_tests:.2g}"
     return (
-        f"{text} {n_tests} test{plural}; {ALPHA * n_tests:.2g} would say detected if nothing were "
-        "there anywhere."
+        f"{text} {n_tests} {tests}; {expected} would say detected if nothing were there anywhere."
     )
 
 

@@ -146,7 +146,8 @@ def _finding_row(instrument: InstrumentView, figure_cell: FigureCell) -> list[st
     value = compared = detects = ""
     if verdict != Verdict.INVALID:
         unit = f" {words.measured_in}" if words and words.measured_in else ""
-        shown = with_interval(record.get("value"), record.get("low"), record.get("high"), 2)
+        low, high = record.get("low"), record.get("high")
+        shown = with_interval(record.get("value"), low, high, 2)
         value = f"{shown}{unit}" if shown else ""
         if "percentile" in record:
             alternatives = words.alternatives if words else ""
@@ -154,12 +155,13 @@ def _finding_row(instrument: InstrumentView, figure_cell: FigureCell) -> list[st
         if "detects" in record:
             detects = in_unit(record["detects"], words)
     part = "" if figure_cell.part == WHOLE else f" ({figure_cell.part})"
+    judged = Cell(verdict_words(record, words), verdict.mark)
     return [
         f"{instrument.title}{part}",
         figure_cell.model,
         claim_text(record, words),
         value,
-        Cell(verdict_words(record, words), verdict.mark),
+        judged,
         compared,
         detects,
         control_text(record, words),
@@ -255,7 +257,9 @@ def render_page(
         name.upper() if name == "saged" else name.capitalize()
     )
     widths = {len(family.models) for family in family_views if family.models}
-    return environment.get_template("page.html.j2").render(
+    template = environment.get_template("page.html.j2")
+    style, script = _read_package_file("page.css"), _read_package_file("page.js")
+    return template.render(
         title=title,
         lead=lead,
         counted=verdict_count_sentences(instruments),
@@ -264,8 +268,8 @@ def render_page(
         families=family_views,
         folded=folded,
         widths=sorted(widths),
-        style=_read_package_file("page.css"),
-        script=_read_package_file("page.js"),
+        style=style,
+        script=script,
         colours=gzip_base64(DARK),  # for the page's script, by the light colours that they replace
         vega=vega,
     )  # fmt: skip

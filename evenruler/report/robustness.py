@@ -102,7 +102,7 @@ def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[st
     ]
     shifts = [figure_cell.record.get("value") for figure_cell in reworded]
     shift_range = _range_text(shifts, "SD" if in_sd else "")
-    correlations = list(same[is_own]["value"])
+    correlations = _range_text(list(same[is_own]["value"]), "", "r ")
     return [
         instrument.title,
         construct,
@@ -111,7 +111,7 @@ def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[st
         "; ".join(dict.fromkeys(detects)),
         shift_range,
         instrument.planted,
-        _range_text(correlations, "", "r "),
+        correlations,
         _verdict_cell(instrument),
     ]
 

@@ -141,7 +141,8 @@ def summarise_headlines(
 def _sort_key(row: Mapping[str, Any]) -> tuple[int, float, str]:
     """By verdict, the largest relative to their bounds first, then by dimensions."""
     relative_size = abs(row.get("value") or 0.0) / row["bound"]
-    return ORDER.index(Verdict(row["verdict"])), -relative_size, figure_key(dimensions_of(row))
+    place = ORDER.index(Verdict(row["verdict"]))
+    return place, -relative_size, figure_key(dimensions_of(row))
 
 
 def headline_name(row: Mapping[str, Any], words: "Worded | None", with_label: bool = False) -> str:
@@ -170,7 +171,8 @@ def _shared_lines(
         return []
     names = [headline_name(row, find_heading(row, headings), with_label) for row in rows]
     if verdict != Verdict.INVALID:
-        return [SummaryLine(str(verdict), f"{len(rows)} more: {'; '.join(names)}.")]
+        text = f"{len(rows)} more: {'; '.join(names)}."
+        return [SummaryLine(str(verdict), text)]
     names_by_reason: dict[str, list[str]] = {}
     for row, name in zip(rows, names, strict=True):
         names_by_reason.setdefault(str(row["why"]), []).append(name)
@@ -243,10 +245,11 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
         sentences = [with_capital(f"{heading}: {amount}; less than {bound} either way.")]
     elif verdict == Verdict.INCONCLUSIVE:
         bound = bound_text(row["bound"], words)
-        p = f", p {row['p']:.2g}" if row.get("p") is not None else ""
+        p = row.get("p")
+        with_p = amount if p is None else f"{amount}, p {p:.2g}"
         neither = f"neither detected nor below {bound}"
-        sentences = [with_capital(f"{heading}: {amount}{p}; {neither}.")]
-        if row.get("p") is None:  # then `why` begins with the reason
+        sentences = [with_capital(f"{heading}: {with_p}; {neither}.")]
+        if p is None:  # then `why` begins with the reason
             sentences.append(why.partition(" Not below")[0])
     else:
         sentences = [with_capital(f"{heading}: {amount}."), why]
@@ -276,17 +279,19 @@ def amount_text(
     `is_directed`: its size alone, as the words beside it say its direction; `as_declared`: as the
     heading's `size` writes it ("by a factor of 5.8").
     """
-    value, low, high = row["value"], row.get("low"), row.get("high")
+    value = row["value"]
+    low, high = row.get("low"), row.get("high")
     if is_directed and value < 0:
         value = -value
-        low, high = (None, None) if low is None or high is None else (-high, -low)
+        if low is not None and high is not None:
+            low, high = -high, -low
     if as_declared and words is not None and words.size:
         text = words.size.format(**_number_by_field(value))
     else:
         text = in_unit(value, words)
     if low is None or high is None:
         return text
-    ends = [two_digits(_convert(end, words)) for end in (low, high)]
+    ends = [two_digits(_convert_unit(end, words)) for end in (low, high)]
     return f"{text} [{', '.join(ends)}]"
 
 
@@ -297,7 +302,7 @@ def bound_text(bound: float, words: "Worded | None") -> str:
 
 def in_unit(value: float, words: "Worded | None", *, without_zeros: bool = False) -> str:
     """A value with two digits in the unit of its heading: "5.8-fold", "25 points", "60%"."""
-    number = two_digits(_convert(value, words))
+    number = two_digits(_convert_unit(value, words))
     if without_zeros:
         number = f"{float(number):g}"
     field = _field_of_size(words)
@@ -311,7 +316,7 @@ def in_unit(value: float, words: "Worded | None", *, without_zeros: bool = False
     return f"{number} {unit}".rstrip()
 
 
-def _convert(value: float, words: "Worded | None") -> float:
+def _convert_unit(value: float, words: "Worded | None") -> float:
     """A value as the number that its heading writes: nats as a factor, a share in percent."""
     return _number_by_field(value)[_field_of_size(words)]
 
@@ -349,8 +354,9 @@ def comparison_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     if row.get("percentile") is None:
         return "With nothing: no reference set was asked."
     share = f"{row['percentile']:.0f}%"
-    if row.get("percentile_low") is not None and row.get("percentile_high") is not None:
-        share += f" [{row['percentile_low']:.0f}, {row['percentile_high']:.0f}]"
+    low, high = row.get("percentile_low"), row.get("percentile_high")
+    if low is not None and high is not None:
+        share += f" [{low:.0f}, {high:.0f}]"
     alternatives = words.alternatives if words else ""
     if not alternatives:
         alternatives = f"alternatives from {row['reference_set']}"
@@ -402,7 +408,8 @@ def control_text(row: Mapping[str, Any], words: "Worded | None") -> str:
         return f"{name}: not measured"
     p, low = row.get("positive_p"), row.get("positive_low")
     is_detected = p is not None and p < ALPHA and low is not None and low > 0
-    return f"{name}: {in_unit(value, words)}, {'' if is_detected else 'not '}detected"
+    outcome = "detected" if is_detected else "not detected"
+    return f"{name}: {in_unit(value, words)}, {outcome}"
 
 
 def carriers_text(row: Mapping[str, Any], words: "Worded | None") -> str:
@@ -459,4 +466,5 @@ def _count_changed(record: Mapping[str, Any], what: str) -> int:
 
 
 def _count_text(dose: Mapping[str, Any]) -> str:
-    return f"{dose['dose']:g} nats in {dose['detected']} of {dose['n']}"
+    share = f"{dose['detected']} of {dose['n']}"
+    return f"{dose['dose']:g} nats in {share}"

@@ -353,6 +353,7 @@ def _add_verdict(comparison: Comparison, judged: HeadlineFigure, has_direction: 
         words.append(f"{larger}: {MORE} than {smaller}")
     if verdict.is_below:
         words.append(f"{Verdict.BELOW} {judged.bound:g}")
+    says = ", ".join(words) or str(verdict)
     return replace(
         comparison,
         difference=judged.value,
@@ -364,7 +365,7 @@ def _add_verdict(comparison: Comparison, judged: HeadlineFigure, has_direction: 
         p=judged.p,
         null=judged.null,
         verdict=str(verdict),
-        says=", ".join(words) or str(verdict),
+        says=says,
         reason=judged.why,
     )
 
@@ -477,7 +478,8 @@ def _check_verdicts(result: Result, outcome: Gate) -> None:
         elif verdict.is_detected:
             outcome.failed.append(where)
         else:
-            outcome.leave_open(str(verdict), f"{where}. {row.get('why', '')}".strip())
+            reason = f"{where}. {row.get('why', '')}"
+            outcome.leave_open(str(verdict), reason.strip())
 
 
 def _place_in_result(result: Result, row: Mapping[str, Any]) -> str:
@@ -556,7 +558,8 @@ def _check_difference(row: Mapping[str, Any], outcome: Gate) -> None:
     """Fail on a row of `compare` in which the first result has more, and not below the bound."""
     verdict = Verdict(row["verdict"])
     pair = f"{row['first']} against {row['second']}"
-    where = f"{row['benchmark']}, {comparison_name(row)}, {pair}: {row['says']}"
+    compared = f"{row['benchmark']}, {comparison_name(row)}"
+    where = f"{compared}, {pair}: {row['says']}"
     if verdict.is_below:
         outcome.passed += 1
     elif verdict.is_detected and row["says"] != DIFFER:
@@ -567,4 +570,5 @@ def _check_difference(row: Mapping[str, Any], outcome: Gate) -> None:
     else:  # also headlines of one result alone, and "not alike", which has no direction
         word = DIFFER if verdict.is_detected else str(verdict)
         reason = row["reason"]
-        outcome.leave_open(word, f"{where}. {reason}" if isinstance(reason, str) else where)
+        text = f"{where}. {reason}" if isinstance(reason, str) else where
+        outcome.leave_open(word, text)

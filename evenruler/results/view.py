@@ -69,8 +69,10 @@ def _figure_text(record: dict[str, Any]) -> str:
 
 def _with_ends(value: float, low: float | None, high: float | None) -> str:
     """A number with its interval, if it has one."""
-    ends = "" if low is None or high is None else f" [{low:z.3f}, {high:z.3f}]"
-    return f"{value:z.3f}{ends}"
+    if low is None or high is None:
+        return f"{value:z.3f}"
+    ends = f"[{low:z.3f}, {high:z.3f}]"
+    return f"{value:z.3f} {ends}"
 
 
 def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> str:
@@ -150,8 +152,10 @@ def difference_lines(
         if row["difference"] is not None:
             numbers = {"value": row["difference"], "low": row["low"], "high": row["high"]}
             line += f": {amount_text(numbers, words)}"
-        p = "" if row["p"] is None else f", p {row['p']:.2g}"
-        yield f"{row['first']} minus {row['second']}", f"{line}{p}."
+        if row["p"] is not None:
+            line += f", p {row['p']:.2g}"
+        pair = f"{row['first']} minus {row['second']}"
+        yield pair, f"{line}."
 
 
 def headings_of(group: Sequence[StoredResult]) -> list[Heading]:

@@ -6,7 +6,7 @@ from wordfreq import available_languages, zipf_frequency
 
 
 @lru_cache(maxsize=1)
-def _languages() -> frozenset[str]:
+def _list_languages() -> frozenset[str]:
     return frozenset(available_languages("best"))
 
 
@@ -18,6 +18,6 @@ def log_frequency(words: str, language: str) -> float | None:
     Source: van Heuven et al. (2014), SUBTLEX-UK; the data of wordfreq (Speer 2022).
     """
     code = language.split("-")[0]
-    if code not in _languages():
+    if code not in _list_languages():
         return None
     return float(zipf_frequency(words, code)) or None

@@ -124,14 +124,17 @@ def _judge_draw(population: Names, seed: int) -> Row:
         is_covered = bool((is_above_low & (truth <= findings.deviations.high)).all())
     differing = set(findings.named) - {"n000"} if population.off else set(findings.named)
     is_far = float(np.abs(truth).max()) >= BOUND - 1e-9
+    false_detected = verdict.is_detected if is_null else None
+    false_below = verdict.is_below if is_far else None
+    below = None if is_far or population.persona is None else verdict.is_below
     return (
         is_covered,
         test.p < 0.05 if is_null else None,
-        verdict.is_detected if is_null else None,
+        false_detected,
         None if is_worth else bool(differing),
-        verdict.is_below if is_far else None,
+        false_below,
         None if is_null else verdict.is_detected,
-        None if is_far or population.persona is None else verdict.is_below,
+        below,
     )
 
 

@@ -138,7 +138,7 @@ def test_a_card_is_made_of_the_words_of_a_family() -> None:
     assert card.papers[0].words == "Someone"
     # What users write is no template.
     assert card.limits == ["Of all.", "Own: {{ of }}.", "Of pears."]
-    assert (card.example.id, card.example.told) == ("7", "Read pears.")
+    assert (card.example.id, card.example.usage) == ("7", "Read pears.")
     assert (card.responsible.made, card.responsible.synthetic) == ("pears", False)
     assert card.validity.errors == "tiny 0.10 to 0.90"
     (config,) = card.configs

@@ -118,11 +118,12 @@ def instrument(
 def page() -> str:
     hostile = Picture("Hostile", "", {**HOSTILE, "data": {"values": HOSTILE_ROWS}})
     picture = Picture("Bias", "A caption & more", draw_chart(BIAS, ASSOCIATIONS))
+    section = Section("One", "Text <b>", [TABLE, picture, hostile], "x")
     view = instrument(
         cell_of("b", 0.6, "detected"),
         cell_of("a", 0.3, "inconclusive"),
         cell_of("c", -0.5, "invalid"),
-        sections=(Section("One", "Text <b>", [TABLE, picture, hostile], "x"),),
+        sections=(section,),
     )
     shared = {"probes": [Section("About <all>", "More", [])]}
     return render_page(
@@ -226,11 +227,12 @@ class TestText:
             "positive_p": 0.001,
         }
         invalid = {"verdict": "invalid", "why": "It fails.", "positive_p": 0.6}
-        cells = [
-            make_figure_cell({**row, "model": "c", **invalid}, [gain]),
-            make_figure_cell({**row, "model": "a", "verdict": "inconclusive"}, [gain]),
-            make_figure_cell({**row, "model": "b", "verdict": "detected"}, [gain]),
+        changes = [
+            {"model": "c", **invalid},
+            {"model": "a", "verdict": "inconclusive"},
+            {"model": "b", "verdict": "detected"},
         ]
+        cells = [make_figure_cell({**row, **changed}, [gain]) for changed in changes]
         table = findings_table([InstrumentView("x", "probes", "Jobs", "", [gain], cells)])
         assert table is not None
         rows = [[cell.text for cell in cells] for cells in table.cells]

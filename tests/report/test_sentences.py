@@ -184,10 +184,11 @@ class TestHeadline:
         assert bound_text(0.69, words).startswith(bound)
 
 
+ABOVE_ZERO, ACROSS_ZERO = {"low": 0.1, "high": 0.6}, {"low": -0.1, "high": 0.6}
 EVERY_VERDICT = [
     {"verdict": "detected"},
-    {"verdict": "detected, below", "low": 0.1, "high": 0.6},
-    {"verdict": "below", "low": -0.1, "high": 0.6},
+    {"verdict": "detected, below", **ABOVE_ZERO},
+    {"verdict": "below", **ACROSS_ZERO},
     {"verdict": "inconclusive", "low": -0.1},
 ]
 

@@ -141,7 +141,7 @@ def test_effective_units_are_those_of_kish() -> None:
 
 def test_what_units_add_is_the_lean() -> None:
     regression = LeanRegression.from_items(planted(lean=0.3, length=0.2), "preference")
-    assert regression.shares().mean() == approx(regression.intercepts()[0])
+    assert regression.unit_shares().mean() == approx(regression.intercepts()[0])
     assert regression.coefficients() @ regression.lean == approx(regression.intercepts()[0])
 
 

@@ -98,14 +98,17 @@ def pairs(rise: float, group: str = "words", n: int = 6, noise: float = 0.0) -> 
 def likeness() -> pd.DataFrame:
     """A declared model's likeness of the units, by `HEADLINES`."""
     random = np.random.default_rng(8)
-    rows = [
-        {"unit": f"unit {unit}", "word": f"component {place}", "axis_position": unit * 8.0 + 10}
-        for unit, place in product(range(11), range(10))
-    ]
-    values = random.normal(size=len(rows))
-    return pd.DataFrame(rows).assign(
-        at=None, group="likeness", value=values, pole=0, figure=SHARE_GAIN
+    places = product(range(11), range(10))
+    cells = pd.DataFrame(places, columns=["unit", "component"])
+    values = random.normal(size=len(cells))
+    rows = pd.DataFrame(
+        {
+            "unit": "unit " + cells["unit"].astype(str),
+            "word": "component " + cells["component"].astype(str),
+            "axis_position": cells["unit"] * 8.0 + 10,
+        }
     )
+    return rows.assign(at=None, group="likeness", value=values, pole=0, figure=SHARE_GAIN)
 
 
 def test_a_gain_of_shares_by_hand() -> None:

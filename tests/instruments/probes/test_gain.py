@@ -39,7 +39,8 @@ def lines(
     apart.
     """
     random = np.random.default_rng(seed)
-    plausible = np.random.default_rng(99).normal(0, 1, (len(place), 1, 1))
+    of_attributes = np.random.default_rng(99)
+    plausible = of_attributes.normal(0, 1, (len(place), 1, 1))
     scores: Floats = place[:, None, None] * slopes + plausible
     return scores + random.normal(0, noise, (len(place), templates, len(slopes)))
 
@@ -48,7 +49,8 @@ def likeness(seed: int = 5, n: int = 25, nouns: int = 60) -> Floats:
     """[attributes, nouns] scores with nouns: a few ways in which attributes are alike, and noise."""
     random = np.random.default_rng(seed)
     ways = random.normal(size=(n, 6)) * [3, 2, 1.5, 1, 1, 1]
-    scores: Floats = ways @ random.normal(size=(6, nouns)) + random.normal(size=(n, nouns))
+    loadings = random.normal(size=(6, nouns))
+    scores: Floats = ways @ loadings + random.normal(size=(n, nouns))
     return scores
 
 
@@ -64,7 +66,8 @@ def test_slopes_without_noise_come_back_exactly() -> None:
     assert figure.effect.value == approx(1.3)  # of 10% to 90%
     variances = of_words.reshape(2, 6).var(axis=1, ddof=1)
     half = (figure.effect.high - figure.effect.low) / 2
-    assert half == approx(stats.t.ppf(0.975, 10) * math.sqrt(variances.sum() / 6))
+    error = math.sqrt(variances.sum() / 6)
+    assert half == approx(stats.t.ppf(0.975, 10) * error)
     assert figure.facets == {"attributes": 25, "templates": 4, "words": 12}
     assert (figure.p, figure.no_null) == (None, NO_LIKENESS)
 
@@ -119,7 +122,8 @@ def test_keyed_attributes_are_two_groups_and_have_no_null() -> None:
 
 
 def test_few_attributes_are_only_described() -> None:
-    few = gain_headline(targets(lines(HALVES, 1, 0.05, PLACE[::3]), AXIS[::3]))
+    scores = lines(HALVES, 1, 0.05, PLACE[::3])
+    few = gain_headline(targets(scores, AXIS[::3]))
     assert few.no_verdict == "9 attributes (at least 10 needed)"
 
 
@@ -166,7 +170,8 @@ class TestRivals:
 class TestAtCommonLength:
     def test_at_its_own_length_it_is_what_the_variance_says(self) -> None:
         random = np.random.default_rng(7)
-        scores = lines(HALVES, 3, 0.3, templates=8) + random.normal(0, 0.4, (25, 1, 12))
+        scores = lines(HALVES, 3, 0.3, templates=8)
+        scores = scores + random.normal(0, 0.4, (25, 1, 12))
         scores = scores + random.normal(0, 0.3, (25, 8, 1)) * POLES
         figure = gain_headline(targets(scores))
         assert figure.effect is not None
@@ -181,17 +186,21 @@ class TestAtCommonLength:
         assert detectable_at_common_length(targets(lines(HALVES, templates=1))) is None
 
     def test_a_criterion_that_is_the_same_for_all_has_none(self) -> None:
-        assert detectable_at_common_length(targets(lines(np.ones(12)), np.ones(25))) is None
+        scores = lines(np.ones(12))
+        assert detectable_at_common_length(targets(scores, np.ones(25))) is None
 
 
 def long(scores: Floats, poles: NDArray[np.int8], group: str = "words") -> pd.DataFrame:
     """Rows as `tables.schemas.HEADLINES` has them."""
     unit, template, word = np.indices(scores.shape).reshape(3, -1)
+    units = [f"unit {place:02}" for place in unit]
+    words = [f"{group} {place:02}" for place in word]
+    templates = template.astype(str)
     return pd.DataFrame(
         {
-            "unit": [f"unit {place:02}" for place in unit],
-            "at": template.astype(str),
-            "word": [f"{group} {place:02}" for place in word],
+            "unit": units,
+            "at": templates,
+            "word": words,
             "group": group,
             "pole": poles[word],
             "axis_position": AXIS[unit],
@@ -204,7 +213,8 @@ def model_rows(gain: float, seed: int = 5, sharper: float = 1.0) -> pd.DataFrame
     """What the gain of a model is made of. All models agree but for `gain`, noise and sharpness."""
     of_words = HALVES * gain + np.random.default_rng(1).normal(0, 0.05, 12)
     words = long(sharper * lines(of_words, seed, 0.05), POLES)
-    nouns = long(sharper * likeness()[:, None, :], np.zeros(60, dtype=np.int8), "reference")
+    no_poles = np.zeros(60, dtype=np.int8)
+    nouns = long(sharper * likeness()[:, None, :], no_poles, "reference")
     return pd.concat([words, nouns.assign(at=None)]).assign(figure="gain", model=str(seed))
 
 
@@ -223,17 +233,19 @@ def test_an_array_is_made_of_rows_whatever_their_order() -> None:
 
 
 def test_rows_of_letters_frequency_and_likeness() -> None:
+    trades = ["nurse", "poet"]
     attributes = pd.DataFrame(
         {
-            "attribute": ["nurse", "poet"],
-            "word": ["nurse", "poet"],
+            "attribute": trades,
+            "word": trades,
             "criterion": [12.6, None],
             "log_frequency": [4.4, 4.0],
             "likeness": [[0.5, -1.0], []],
         }
     )
     rows = trait_rows(attributes)
-    assert rows[["group", "word", "value"]].to_numpy().tolist() == [
+    traits = rows[["group", "word", "value"]].to_numpy().tolist()
+    assert traits == [
         ["covariates", "letters", 5.0],
         ["covariates", "log_frequency", 4.4],
         ["likeness", "component 1", 0.5],

@@ -82,8 +82,9 @@ class Truth:
             scores[:, :, place[noun]] += self.gendered * POSITIONS[:, None]
         of_control = preferences + random.normal(0, self.noise, (16, 10, n_words))
         for first, second in PAIRS:
-            of_control[:, :, place[first]] += CONTROL_KEYS[:, None] * self.control / 4
-            of_control[:, :, place[second]] -= CONTROL_KEYS[:, None] * self.control / 4
+            added = CONTROL_KEYS[:, None] * self.control / 4
+            of_control[:, :, place[first]] += added
+            of_control[:, :, place[second]] -= added
         both = self.factor * np.concatenate([scores, of_control])
         rows = sentences_table()
         return pd.DataFrame({"id": rows["id"], "nats": list(both.reshape(-1, n_words))})
@@ -99,13 +100,15 @@ class Truth:
 
 def nouns_table() -> pd.DataFrame:
     """A reference set of twelve themes; the last noun of each has a gendered gloss."""
+    themes = [noun[:6] for noun in NOUNS]
+    is_gendered = [noun.endswith("f") for noun in NOUNS]
     return pd.DataFrame(
         {
             "noun": NOUNS,
-            "theme": [noun[:6] for noun in NOUNS],
+            "theme": themes,
             "subtheme": "",
             "count": 6,
-            "gendered": [noun.endswith("f") for noun in NOUNS],
+            "gendered": is_gendered,
             "gendered_form": False,
         }
     )
@@ -242,14 +245,17 @@ def test_every_percentile_can_be_recomputed_from_the_rows_behind_it() -> None:
     )
     design = np.column_stack([np.ones(36), POSITIONS, covariates.to_numpy()])
     nouns = rows[rows["group"] == "reference"].pivot(index="unit", columns="word", values="value")
-    slopes = pd.Series(np.linalg.lstsq(design, nouns.to_numpy(), rcond=None)[0][1], nouns.columns)
+    coefficients = np.linalg.lstsq(design, nouns.to_numpy(), rcond=None)[0]
+    slopes = pd.Series(coefficients[1], nouns.columns)
     kept = nouns_table().set_index("noun").query("not gendered")
     means = slopes[kept.index].groupby(kept["theme"]).mean().to_numpy()
-    gaps = np.abs(means[:, None] - means)[np.triu_indices(THEMES, 1)]
+    differences = means[:, None] - means
+    gaps = np.abs(differences)[np.triu_indices(THEMES, 1)]
     effect, compared = figures.headline.effect, figures.headline.compared
     assert effect is not None
     assert compared is not None
-    assert compared.percentile.value == approx(100 * np.mean(gaps < abs(effect.value)))
+    percentile = 100 * np.mean(gaps < abs(effect.value))
+    assert compared.percentile.value == approx(percentile)
 
 
 def test_who_carries_most_is_named_and_left_out() -> None:

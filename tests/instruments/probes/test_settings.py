@@ -102,10 +102,12 @@ RIVALS = {
 def with_next_word(source: Callable[..., ProbeSource]) -> ProbeSource:
     """A domain of ten trades with a share each, and sentences that end before a noun."""
     pairs = {f"he{place}": f"she{place}" for place in range(6)}
-    high, low = ([f"{group}{place}" for place in range(6)] for group in ("king", "queen"))
+    high = [f"king{place}" for place in range(6)]
+    low = [f"queen{place}" for place in range(6)]
+    sentences = {f"s{place}": f"{place} {{ATTRIBUTE}} is a" for place in range(4)}
     next_word = {
         "title": "Four sentences",
-        "sentences": {f"s{place}": f"{place} {{ATTRIBUTE}} is a" for place in range(4)},
+        "sentences": sentences,
         "pairs": pairs,
         "control": {"name": "kings and queens", "high": high, "low": low},
     }

@@ -184,7 +184,7 @@ def figures(
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
     unjudged: list[Figure | HeadlineTest] = [answered]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
-    note = _note(items, plan, len(items), asked_items)
+    note = _describe_items(items, plan, len(items), asked_items)
     made_of: list[pd.DataFrame] = []
     if plan["gain"]:
         alike = tables.get("likeness")
@@ -323,7 +323,9 @@ def _share_figure(name: str, rows: pd.DataFrame, level: float, units: str) -> Fi
     return _over_units(name, share, by_unit, level, units)
 
 
-def _note(items: pd.DataFrame, plan: ExternalPlan, answered: int, n_asked: int) -> str | None:
+def _describe_items(
+    items: pd.DataFrame, plan: ExternalPlan, answered: int, n_asked: int
+) -> str | None:
     notes: list[str] = []
     if not items["in_tokens"].all():
         notes.append("length is in letters, since numbers of tokens are not recorded")
@@ -479,7 +481,7 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
     counts = regression.unit_weights
     if not counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=schemas.HEADLINES.names)
-    units = pd.DataFrame({"unit": regression.units, "value": regression.shares()})
+    units = pd.DataFrame({"unit": regression.units, "value": regression.unit_shares()})
     return units.assign(
         at="items",
         word=LEAN,

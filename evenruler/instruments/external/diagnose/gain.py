@@ -110,7 +110,7 @@ class GainDesign:
         means: Floats = self.scores.mean(axis=(1, 2))
         return means
 
-    def slope(self, *masks: UnitMask) -> float:
+    def slope_of_kept(self, *masks: UnitMask) -> float:
         """The gain of kept units, sentences and pairs: the slope of the scores along the axis."""
         of_units = masks[0]
         of_rest = masks[1:] or [np.ones(1, dtype=np.bool_)] * 2
@@ -123,7 +123,7 @@ class GainDesign:
         with them.
         """
         n_levels = self.scores.shape if self.is_crossed else self.scores.shape[:1]
-        return jackknife_crossed(self.slope, [Facet.from_levels(n) for n in n_levels])
+        return jackknife_crossed(self.slope_of_kept, [Facet.from_levels(n) for n in n_levels])
 
     def facets(self, units: str) -> dict[str, int]:
         """Number of levels by facet."""
@@ -199,12 +199,12 @@ def gain_headline(
     # A jackknife covers too little where units are alike, an inversion where sentences differ.
     effect = widen_to(effect, inverted)
     detects = max(detects, detectable_slope(design.means, design.axis, basis, seed=seed))
-    covariates = _covariates(table, design.units)
+    covariates = _read_covariates(table, design.units)
     test = randomise_criterion(design.means, design.axis, basis, covariates, n, seed, units)
     return HeadlineTest(GAIN, units, facets, effect, bound, test.p, test.null, detects=detects)
 
 
-def _covariates(table: pd.DataFrame, units: list[str]) -> Floats:
+def _read_covariates(table: pd.DataFrame, units: list[str]) -> Floats:
     """[units, covariates] the length of names in letters, and their log frequency if it is
     known.
     """

@@ -108,7 +108,7 @@ class LeanRegression:
         )
 
     @cached_property
-    def _products(self) -> Floats:
+    def _unit_products(self) -> Floats:
         """[g, p, p] weighted products of the covariates with each other, by unit."""
         rows = self.weights[:, None, None] * (
             self.covariates[:, :, None] * self.covariates[:, None, :]
@@ -116,7 +116,7 @@ class LeanRegression:
         return self._sum_by_unit(rows)
 
     @cached_property
-    def _moments(self) -> Floats:
+    def _unit_moments(self) -> Floats:
         """[g, p] weighted products of the covariates with the lean, by unit."""
         weighted_lean = self.weights * self.lean
         return self._sum_by_unit(weighted_lean[:, None] * self.covariates)
@@ -129,7 +129,7 @@ class LeanRegression:
     @property
     def unit_weights(self) -> Floats:
         """[g] weight of each unit."""
-        return self._products[:, 0, 0]
+        return self._unit_products[:, 0, 0]
 
     @property
     def df(self) -> float:
@@ -150,22 +150,24 @@ class LeanRegression:
 
     def means(self) -> Floats:
         """[1 + g] the mean lean of all units, then leaving out each unit."""
-        return _without_each(self._moments[:, 0]) / _without_each(self.unit_weights)
+        return _without_each(self._unit_moments[:, 0]) / _without_each(self.unit_weights)
 
     def intercepts(self) -> Floats:
         """[1 + g] the intercept, likewise."""
-        inverse = np.linalg.pinv(_without_each(self._products), rcond=_SINGULAR, hermitian=True)
-        moments = _without_each(self._moments)
+        inverse = np.linalg.pinv(
+            _without_each(self._unit_products), rcond=_SINGULAR, hermitian=True
+        )
+        moments = _without_each(self._unit_moments)
         intercepts: Floats = np.einsum("gp,gp->g", inverse[:, 0], moments)
         return intercepts
 
     def coefficients(self) -> Floats:
         """[n] the coefficients of items in the intercept, which is their product with the lean."""
-        inverse = np.linalg.pinv(self._products.sum(axis=0), rcond=_SINGULAR, hermitian=True)
+        inverse = np.linalg.pinv(self._unit_products.sum(axis=0), rcond=_SINGULAR, hermitian=True)
         coefficients: Floats = self.weights * (self.covariates @ inverse[0])
         return coefficients
 
-    def shares(self) -> Floats:
+    def unit_shares(self) -> Floats:
         """[g] contributions of units to the intercept, times g, so that their mean is the
         intercept.
         """
@@ -366,7 +368,9 @@ def randomise_roles(
     random = np.random.default_rng(seed)
     n_words, n_units = likeness.n_words, int(likeness.units.shape[1])
     scales = np.sqrt(np.repeat(variances, [n_words, n_units]))
-    loadings, tested = _loadings(likeness, scales, np.column_stack([residuals, coefficients])).T
+    loadings, tested = _spectral_loadings(
+        likeness, scales, np.column_stack([residuals, coefficients])
+    ).T
     remaining = len(residuals) - len(loadings)
     size = _length_beside(residuals, loadings) * _length_beside(coefficients, tested)
     observed = abs(float(residuals @ coefficients))
@@ -385,7 +389,7 @@ def randomise_roles(
     return RandomisationTest((1 + as_far) / (1 + n), null)
 
 
-def _loadings(likeness: ItemLikeness, scales: Floats, x: Floats) -> Floats:
+def _spectral_loadings(likeness: ItemLikeness, scales: Floats, x: Floats) -> Floats:
     """[k, columns] the loadings of columns [n, columns] on the components of likeness that vary."""
     varies = np.flatnonzero(scales > 0)
     scale = scales[varies]

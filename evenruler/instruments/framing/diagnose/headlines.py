@@ -93,10 +93,10 @@ def part_headlines(
         by_class = over_tasks(of_factor[of_factor["task"].isin(counted)])
         validity = ValidityCheck(failure=unfit.get(counted[0]) if counted else None)
         n_tasks = None if headline.task else len(counted)
-        yield _headline(headline, by_class, n_tasks, validity, framing_plan)
+        yield _build_headline(headline, by_class, n_tasks, validity, framing_plan)
 
 
-def _headline(
+def _build_headline(
     headline: ConfirmedEffect,
     by_class: pd.DataFrame,
     n_tasks: int | None,
@@ -201,7 +201,7 @@ def build_change_test(
         # The interval is over stimuli alone, so it may be narrow where sentences scatter widely.
         if detects > bound:
             no_below = f"sentences scatter so that only {detects:.2g} points would be detected"
-    compared = _compare(float(cue.mean()), alternatives, grammar, seed)
+    compared = _compare_cue(float(cue.mean()), alternatives, grammar, seed)
     return replace(
         test,
         effect=beyond_alternatives(complete, 0),
@@ -289,19 +289,19 @@ def beyond_alternatives(points: pd.DataFrame, number: int) -> Interval:
     return jackknife(np.mean, beyond, level=1 - ALPHA)
 
 
-def _compare(
+def _compare_cue(
     change: float, alternatives: pd.DataFrame, grammar: str | None, seed: int
 ) -> ReferenceComparison:
     """The size of a cue's change among those of its alternatives."""
     sizes = alternatives.mean(axis=0).abs().to_numpy()
 
-    def percentile(drawn: Floats) -> float:
+    def percentile_among(drawn: Floats) -> float:
         return float(100 * np.mean(drawn < abs(change)))
 
     if len(sizes) > 1:
-        interval = bootstrap(percentile, sizes, level=1 - ALPHA, seed=seed)
+        interval = bootstrap(percentile_among, sizes, level=1 - ALPHA, seed=seed)
     else:
-        interval = Interval(percentile(sizes), np.nan, np.nan)
+        interval = Interval(percentile_among(sizes), np.nan, np.nan)
     detected = [sign_flips(alternatives[number], seed) < ALPHA for number in alternatives.columns]
     name = f"sentences of the grammar {grammar}" if grammar else "sentences of the cue's form"
     return ReferenceComparison(name, len(sizes), interval, float(np.mean(detected)))

@@ -265,7 +265,8 @@ class NextWordSettings(StrictModel):
     @classmethod
     def _hold_an_attribute(cls, sentences: dict[str, str]) -> dict[str, str]:
         for text in sentences.values():
-            if list(slots(text)) != [ATTRIBUTE] or text.count("{") + text.count("}") != 2:
+            n_braces = text.count("{") + text.count("}")
+            if list(slots(text)) != [ATTRIBUTE] or n_braces != 2:
                 raise ValueError(f"{text!r} needs {ATTRIBUTE} once, and no other slot")
             if not text.endswith(f" {ARTICLE}"):
                 raise ValueError(f"{text!r} has to end in {ARTICLE!r}: a noun follows")

@@ -129,8 +129,8 @@ class Scores:
         poles = words.get_level_values("pole").to_numpy(np.int8)
         lists = list(words.get_level_values("group"))
         units = list(map(str, wide.index.get_level_values("unit")))
-        likeness = _traits(rows, units, (REFERENCE, LIKENESS), value)
-        covariates = _traits(rows, units, (COVARIATES,), value)
+        likeness = _read_traits(rows, units, (REFERENCE, LIKENESS), value)
+        covariates = _read_traits(rows, units, (COVARIATES,), value)
         return cls(scores, axis, poles, lists, units, covariates, likeness)
 
     @property
@@ -188,7 +188,7 @@ class Scores:
         return jackknife_crossed(amount, list(facets.values()))
 
 
-def _traits(
+def _read_traits(
     rows: pd.DataFrame, units: Sequence[str], groups: Sequence[str], value: str
 ) -> Floats | None:
     """[units, numbers] the rows of pole 0 of some groups; None where no number is of every unit."""
@@ -329,14 +329,16 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
         return headline
     sharpness = [measure_sharpness(scores) for scores in (left, right)]
     mean_sharpness = sum(sharpness) / 2
-    scaled = mean_sharpness * (left.values / sharpness[0] - right.values / sharpness[1])
+    difference = left.values / sharpness[0] - right.values / sharpness[1]
+    scaled = mean_sharpness * difference
     at_equal = gain_headline(replace(raw, values=scaled), figure, bound)
     assert at_equal.effect is not None  # as `headline` has one
     assert at_equal.p is not None
-    holds_zero = at_equal.effect.low <= 0 <= at_equal.effect.high
+    effect = at_equal.effect
+    holds_zero = effect.low <= 0 <= effect.high
     p_at_equal = 1.0 if holds_zero else at_equal.p
-    ends = f"[{at_equal.effect.low:.2g}, {at_equal.effect.high:.2g}]"
-    note = f"At equal sharpness it is {at_equal.effect.value:.2g} {ends}, p {at_equal.p:.2g}."
+    ends = f"[{effect.low:.2g}, {effect.high:.2g}]"
+    note = f"At equal sharpness it is {effect.value:.2g} {ends}, p {at_equal.p:.2g}."
     null = f"{headline.null}, raw and at equal sharpness"
     return replace(headline, p=max(headline.p, p_at_equal), null=null, note=note)
 

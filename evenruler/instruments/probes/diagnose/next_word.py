@@ -53,7 +53,7 @@ below and above the median of the criterion; without the ten attributes that car
 single pair or sentence; and its percentile over other cuts of the reference set."""
 
 N_THEMES, N_LEFT_OUT, N_NAMED = 5, 10, 6
-"""Components of the themes that are covariates, attributes that are left out, and that are named."""
+"""Components of the themes that are covariates; attributes that are left out, and that are named."""
 
 PAIRS_OF_THEMES, THEME_RANDOMISATIONS = 100, 999
 
@@ -115,7 +115,8 @@ def next_word_figures(tables: Tables, plan: NextWordPlan, answers: pd.DataFrame)
         return NextWordFigures(headline, ValidityCheck(), [], made_of, sentences[is_attribute])
     design = build_design(tables, scores, pairs, made_of)
     headline = gain.gain_headline(Scores.from_rows(made_of))
-    facets = {UNIT: len(scores.units), "sentences": len(scores.sentences), "pairs": len(pairs)}
+    n_sentences, n_pairs = len(scores.sentences), len(pairs)
+    facets = {UNIT: len(scores.units), "sentences": n_sentences, "pairs": n_pairs}
     carriers = name_carriers(design)
     headline = replace(
         headline,
@@ -152,10 +153,12 @@ def headline_rows(
         value=scores.take(nouns).mean(axis=1).ravel(), group=REFERENCE, pole=np.int8(0), at=None
     )
     rows = concat_frames([of_pairs, of_nouns])
-    rows["axis_position"] = rows["unit"].map(dict(zip(scores.units, criterion, strict=True)))
+    criterion_by_unit = dict(zip(scores.units, criterion, strict=True))
+    rows["axis_position"] = rows["unit"].map(criterion_by_unit)
     traits = gain.trait_rows(tables["attributes"])
-    covariates = traits[(traits["group"] == gain.COVARIATES) & traits["unit"].isin(scores.units)]
-    return concat_frames([rows, covariates])
+    is_covariate = traits["group"] == gain.COVARIATES
+    is_read = traits["unit"].isin(scores.units)
+    return concat_frames([rows, traits[is_covariate & is_read]])
 
 
 def _pair_differences(scores: NextWordScores, pairs: Sequence[tuple[str, str]]) -> Floats:
@@ -241,7 +244,8 @@ def _noun_slopes(design: NextWordDesign, nouns: Sequence[str]) -> Floats:
 
 def detects_themes(design: NextWordDesign, first: Sequence[str], second: Sequence[str]) -> bool:
     """Whether the headline's test detects a gain of nouns of one theme over those of another."""
-    differences = design.scores.take(list(first)) - design.scores.take(list(second))
+    of_first = design.scores.take(list(first))
+    differences = of_first - design.scores.take(list(second))
     test = randomise_criterion(
         differences.mean(axis=(1, 2)),
         design.positions,
@@ -274,13 +278,14 @@ def describe_gain(design: NextWordDesign, headline: HeadlineTest) -> Iterator[Fi
     positions, covariates = design.positions, design.covariates
     themes = group_themes(design.nouns)
     if themes["theme"].nunique() > N_THEMES:
-        with_themes = _stack(covariates, theme_components(design, themes))
+        with_themes = _stack_covariates(covariates, theme_components(design, themes))
         yield _gain_figure(EQUAL_THEMES, differences, likeness, positions, with_themes)
     median = float(np.median(positions))
-    below, above = np.minimum(positions - median, 0), np.maximum(positions - median, 0)
-    with_above = _stack(covariates, above[:, None])
+    below = np.minimum(positions - median, 0)
+    above = np.maximum(positions - median, 0)
+    with_above = _stack_covariates(covariates, above[:, None])
     yield _gain_figure(BELOW_MEDIAN, differences, likeness, below, with_above)
-    with_below = _stack(covariates, below[:, None])
+    with_below = _stack_covariates(covariates, below[:, None])
     yield _gain_figure(ABOVE_MEDIAN, differences, likeness, above, with_below)
     if len(differences) > 2 * N_LEFT_OUT:
         stays = np.ones(len(differences), dtype=np.bool_)
@@ -322,7 +327,7 @@ def theme_components(design: NextWordDesign, themes: pd.DataFrame) -> Floats:
     return likeness_basis(table)[:, :N_THEMES]
 
 
-def _stack(covariates: Floats | None, more: Floats) -> Floats:
+def _stack_covariates(covariates: Floats | None, more: Floats) -> Floats:
     return more if covariates is None else np.column_stack([covariates, more])
 
 

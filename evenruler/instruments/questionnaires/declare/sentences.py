@@ -125,17 +125,17 @@ def write_version(
     if _REFUSED.search(f"{premise} {hypothesis}"):
         raise NoSentenceError("it has a word of the first person that no rule knows")
     if version.subject is not None:
-        premise = _about(version.subject, premise, version.subject.noun)
-        hypothesis = _about(version.subject, hypothesis, version.subject.taken_up)
+        premise = _name_subject(version.subject, premise, version.subject.noun)
+        hypothesis = _name_subject(version.subject, hypothesis, version.subject.taken_up)
     if version.wording == "hypothesis":
-        hypothesis = f"{_TRUE} {_within(hypothesis)}"
+        hypothesis = f"{_TRUE} {_lower_first_letter(hypothesis)}"
     if version.control is not None:
         says = version.control
         if polarity == "inverse":
             says = NEVER if says == ALL_THE_TIME else ALL_THE_TIME
-        premise = f"{_FRAMES[says]} {_within(premise)}"
+        premise = f"{_FRAMES[says]} {_lower_first_letter(premise)}"
     elif version.wording == "premise":
-        premise = f"{_TRUE} {_within(premise)}"
+        premise = f"{_TRUE} {_lower_first_letter(premise)}"
     return premise, hypothesis
 
 
@@ -173,9 +173,9 @@ def third_person(verb: str) -> str:
     return f"{verb}s"
 
 
-def _about(subject: Subject, sentence: str, first_mention: str) -> str:
+def _name_subject(subject: Subject, sentence: str, first_mention: str) -> str:
     """A sentence about another subject than I; later mentions than the first are pronouns."""
-    agreeing = _SUBJECT_AND_VERB.sub(_agree, sentence)
+    agreeing = _SUBJECT_AND_VERB.sub(_agree_verb, sentence)
     pronouns = _PRONOUNS[subject.pronoun]
     parts: list[str] = []
     is_mentioned = False
@@ -196,11 +196,11 @@ def _as_noun(noun: str, word: str) -> str:
     return f"{noun}'s" if word == "my" else noun
 
 
-def _agree(match: re.Match[str]) -> str:
+def _agree_verb(match: re.Match[str]) -> str:
     return f"I{match['between']}{third_person(match['verb'])}"
 
 
-def _within(sentence: str) -> str:
+def _lower_first_letter(sentence: str) -> str:
     """A sentence as it stands after "that": its first letter is small, unless the word is I."""
     if re.match(r"I\b", sentence):
         return sentence

@@ -86,10 +86,11 @@ def figures(
     labelled_items = items.assign(model=population.method_label(items))
     item_tables = {"items": items, "twins": twins, "quality": of_silhouettes(labelled_items)}
     for_all = {table: scores[score] for table, score in FOR_ALL.items()}
+    figures = pd.DataFrame(rows, columns=schemas.FIGURES.names)
     return {
         **judged,
         **item_tables,
-        "figures": pd.DataFrame(rows, columns=schemas.FIGURES.names),
+        "figures": figures,
         "trajectories": on_the_way,
         "changes": intervention_changes(on_the_way, plan),
         "headlines": _made_of(scores["subjects"], tables),

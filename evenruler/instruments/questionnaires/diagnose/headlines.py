@@ -300,7 +300,7 @@ def _of_group(fits: Sequence[Record[QuestionnairePlan]], level: float) -> Iterat
                 yield label_columns, figure, ValidityCheck()
         # Asked, but no item was fully answered.
         elif method == OPTIONS and len(fits[0].diagnosis["chosen"]):
-            headline = _unasked(fits[0], len(by_name), "no completely answered item")
+            headline = _unasked_headline(fits[0], len(by_name), "no completely answered item")
             yield label_columns, headline, checks[fits[0].subject.name][method]
     for name, record in by_name.items():
         yield from _moves_by_corpora(record, checks[name], level)
@@ -313,7 +313,7 @@ def i_or_others_of_fits(fits: Sequence[Record[QuestionnairePlan]], method: str) 
     plan = fits[0].plan
     answers = sentence_answers(fits, method)
     if answers.empty:
-        return _unasked(fits[0], len(fits), _unasked_reason(fits[0], method))
+        return _unasked_headline(fits[0], len(fits), _unasked_reason(fits[0], method))
     i_answers, subject_answers = _tables_by_subject(answers)
     figure = compare_with_others(
         i_answers.to_numpy(), subject_answers.to_numpy(), len(fits), plan["bound"], plan["least"]
@@ -324,7 +324,7 @@ def i_or_others_of_fits(fits: Sequence[Record[QuestionnairePlan]], method: str) 
     return replace(figure, control=positive_control(answers), note=note)
 
 
-def _unasked(record: Record[QuestionnairePlan], fits: int, reason: str) -> HeadlineTest:
+def _unasked_headline(record: Record[QuestionnairePlan], fits: int, reason: str) -> HeadlineTest:
     facets = {UNIT: 0, "wordings": 0, "subjects": 0, FITS: fits}
     bound = record.plan["bound"]
     return HeadlineTest(I_OR_OTHERS, UNIT, facets, effect=None, bound=bound, no_verdict=reason)

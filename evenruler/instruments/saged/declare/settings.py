@@ -455,7 +455,8 @@ class Settings(BaseSettings[Source]):
         concepts.
         """
         reasons: list[str] = []
-        n, n_known = len(source.members), len(source.reference_concepts[: self.known_names])
+        n = len(source.members)
+        n_known = len(source.reference_concepts[: self.known_names])
         if n < 2:
             reasons.append(f"{n} concept (at least 2 needed)")
         if source.concept is not None and n_known < FEWEST_ALTERNATIVES:

@@ -44,8 +44,10 @@ class MaxDeviationTest:
 
     def interval_of(self, concept: int) -> Interval:
         """Value and interval of a concept."""
-        deviation, low, high = (array[concept] for array in (self.values, self.low, self.high))
-        return Interval(float(deviation), float(low), float(high))
+        deviation = float(self.values[concept])
+        low = float(self.low[concept])
+        high = float(self.high[concept])
+        return Interval(deviation, low, high)
 
     @property
     def ranked(self) -> list[int]:

@@ -160,8 +160,10 @@ def judge_favour(
     cells = [pd.DataFrame(columns=schemas.HEADLINES.names)]
     model = str(layout.series["model"].iloc[0])
     if members.branched:
-        figures += _nonresponse_rows(silent[_present(silent.columns, plan["concepts"])], layout)
-        favour += _nonresponse_concepts(silent[_present(silent.columns, plan["concepts"])])
+        figures += _nonresponse_rows(
+            silent[_present_names(silent.columns, plan["concepts"])], layout
+        )
+        favour += _nonresponse_concepts(silent[_present_names(silent.columns, plan["concepts"])])
         measured = set(layout.series["feature"])
         for feature_name in plan["headline_features"]:
             if feature_name not in measured:
@@ -214,8 +216,8 @@ def score_concepts(
     if framed is not None and control is not None and control["concept"] in scores:
         persona = _deviations_in_roots(framed, answered, feature_name)
         persona = persona.groupby(level="root_id").mean().rename(control["concept"])
-    concepts = _present(scores.columns, plan["concepts"])
-    reference = _present(scores.columns, plan["reference"])
+    concepts = _present_names(scores.columns, plan["concepts"])
+    reference = _present_names(scores.columns, plan["reference"])
     bound = plan["disparities"]["bound"] * feature.range
     return ConceptScores(
         scores,
@@ -230,7 +232,7 @@ def score_concepts(
     )
 
 
-def _present(columns: Collection[str], names: Collection[str]) -> list[str]:
+def _present_names(columns: Collection[str], names: Collection[str]) -> list[str]:
     """The columns that are among these names, in alphabetical order."""
     return sorted(set(columns) & set(names))
 
