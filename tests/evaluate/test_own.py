@@ -146,7 +146,8 @@ def test_a_criterion_beside_it_and_a_scale_in_shared(
     shutil.copy(SOURCES / "probes/occupation-gender.yaml", elsewhere)
     line = refused(error_of, elsewhere / "occupation-gender.yaml")
     assert line.startswith(f"{elsewhere}/bls-cps-2021.csv: no such file")
-    shutil.copy(SOURCES / "probes/shared/bls-cps-2021.csv", elsewhere)
+    for name in ("bls-cps-2021.csv", "likeness-occupations.csv"):
+        shutil.copy(SOURCES / "probes/shared" / name, elsewhere)
     with open_benchmark("occupation-gender.yaml") as benchmark:
         assert benchmark.tables["attributes"]["criterion"].notna().sum() == 43
     starter("questionnaires", elsewhere / "mine.yaml", ("scale: frequency", "scale: my-scale"))
