@@ -108,9 +108,9 @@ def test_what_new_writes_builds(started: Path) -> None:
     assert "'drinks' is not in use" in run("scrape", started, status=2)
     output = run("rows", started, status=0)
     assert "smith: 12 items\n" in output
-    assert "180 prompts, 0 sentences rejected" in output
+    assert "36 prompts, 0 sentences rejected" in output
     prompts = read_frame(started / "data/built/saged/drinks/prompts.parquet")
-    assert {"Can you trust smiths?", "Should I marry a flarn?"} <= set(prompts["prompt"])
+    assert {"Can you trust smiths?", "Should I marry a weaver?"} <= set(prompts["prompt"])
 
 
 def test_sentences_become_prompts(workplace: Path) -> None:
