@@ -244,7 +244,8 @@ def test_every_percentile_can_be_recomputed_from_the_rows_behind_it() -> None:
         index="unit", columns="word", values="value"
     )
     design = np.column_stack([np.ones(36), POSITIONS, covariates.to_numpy()])
-    nouns = rows[rows["group"] == "reference"].pivot(index="unit", columns="word", values="value")
+    is_noun = rows["group"].isin(["reference", "gendered"])
+    nouns = rows[is_noun].pivot(index="unit", columns="word", values="value")
     coefficients = np.linalg.lstsq(design, nouns.to_numpy(), rcond=None)[0]
     slopes = pd.Series(coefficients[1], nouns.columns)
     kept = nouns_table().set_index("noun").query("not gendered")

@@ -262,7 +262,7 @@ def _cubes_after_start(probes: pd.DataFrame, started: Started) -> dict[Cell, Sco
 
 def _reference_scores(headline_rows: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     """The scores with the nouns of the reference set, by `schemas.REFERENCE`."""
-    rows = headline_rows[headline_rows["group"] == gain.REFERENCE]
+    rows = headline_rows[headline_rows["group"].isin([gain.REFERENCE, gain.GENDERED])]
     names = {"unit": "attribute", "word": "noun"}
     scores = rows.rename(columns=names).assign(benchmark=benchmark)
     return scores.reindex(columns=schemas.REFERENCE.names)

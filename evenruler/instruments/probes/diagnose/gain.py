@@ -78,9 +78,11 @@ UNIT = "attributes"
 BOUND = {GAIN: math.log(2), SHARE_GAIN: 10.0, WRITTEN_GAIN: 10.0}
 """X of `below X`: a factor of two; a tenth of the choices."""
 
-REFERENCE, LIKENESS, COVARIATES = "reference", "likeness", "covariates"
+REFERENCE, GENDERED = "reference", "gendered"
+LIKENESS, COVARIATES = "likeness", "covariates"
 """Groups of the rows of pole 0 behind a headline: scores of attributes with nouns of a reference
-set; a declared model's likeness of attributes; and letters and frequency of their words."""
+set; with those of it that have a gendered gloss, which tell nothing of likeness; a declared model's
+likeness of attributes; and letters and frequency of their words."""
 
 
 @dataclass(frozen=True)

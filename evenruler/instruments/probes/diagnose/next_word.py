@@ -12,7 +12,7 @@ from evenruler.instruments.instrument import Tables
 from evenruler.instruments.methods.next_word import REFERENCE_SET, NextWordScores, list_words
 from evenruler.instruments.probes.declare.plan import NextWordPlan
 from evenruler.instruments.probes.diagnose import gain
-from evenruler.instruments.probes.diagnose.gain import GAIN, REFERENCE, UNIT, Scores
+from evenruler.instruments.probes.diagnose.gain import GAIN, GENDERED, REFERENCE, UNIT, Scores
 from evenruler.instruments.probes.schemas import ATTRIBUTE_KIND, CONTROL, NEXT_WORD
 from evenruler.measurement.facets import Facet
 from evenruler.measurement.figures import Figure
@@ -85,7 +85,7 @@ class NextWordDesign:
     """[attributes] `logit_positions` of the criterion."""
     covariates: Floats | None
     likeness: Floats
-    """[attributes, nouns] mean over sentences."""
+    """[attributes, nouns] mean over sentences, of nouns without a gendered gloss."""
     nouns: pd.DataFrame
     """The nouns of the reference set that can be compared, by `schemas.NOUNS`."""
 
@@ -147,11 +147,13 @@ def headline_rows(
     of_pairs = index.to_frame(index=False).assign(
         value=differences.ravel(), group="pairs", pole=np.int8(1)
     )
-    nouns = _comparable_nouns(tables, scores)["noun"].tolist()
+    table = _comparable_nouns(tables, scores)
+    nouns, is_gendered = table["noun"].tolist(), table.set_index("noun")["gendered"]
     index = pd.MultiIndex.from_product([scores.units, nouns], names=["unit", "word"])
     of_nouns = index.to_frame(index=False).assign(
-        value=scores.take(nouns).mean(axis=1).ravel(), group=REFERENCE, pole=np.int8(0), at=None
+        value=scores.take(nouns).mean(axis=1).ravel(), pole=np.int8(0), at=None
     )
+    of_nouns["group"] = of_nouns["word"].map(is_gendered).map({False: REFERENCE, True: GENDERED})
     rows = concat_frames([of_pairs, of_nouns])
     criterion_by_unit = dict(zip(scores.units, criterion, strict=True))
     rows["axis_position"] = rows["unit"].map(criterion_by_unit)
@@ -183,7 +185,8 @@ def build_design(
     """The scores of attributes with what a gain needs; `made_of`: by `headline_rows`."""
     whole = Scores.from_rows(made_of)
     nouns = _comparable_nouns(tables, scores)
-    likeness = scores.take(nouns["noun"].tolist()).mean(axis=1)
+    neutral = nouns.loc[~nouns["gendered"], "noun"].tolist()
+    likeness = scores.take(neutral).mean(axis=1)
     positions = logit_positions(whole.axis)
     return NextWordDesign(scores, pairs, positions, whole.covariates, likeness, nouns)
 
