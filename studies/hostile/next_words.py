@@ -203,8 +203,6 @@ def list_cases(study: Study, employed: dict[str, float]) -> Iterator[tuple[str, 
     yield "without the ten that carry most", shipped.of_units(carried < np.sort(carried)[-10])
     workforce = np.log([employed[unit] for unit in units])
     yield "the criterion: log workforce", shipped.with_criterion(workforce)
-    letters = covariates[:, 0] + 1e-3 * np.arange(len(units))
-    yield "the criterion: letters of the word", shipped.with_criterion(letters)
 
 
 def rate_criteria(case: Case, draws: int, is_smooth: bool) -> float:
