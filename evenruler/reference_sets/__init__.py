@@ -3,7 +3,17 @@ licence, checksums).
 """
 
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+
+
+class ReferenceSource(NamedTuple):
+    """Where the words of a reference set come from (`tables.ids.Attributed`)."""
+
+    source: str
+    licence: str
+
+
+WORDNET: Final = ReferenceSource("WordNet 3.1 (Princeton University)", "wordnet-3.1")
 
 PERSON_NOUNS: Final = Path(__file__).with_name("person-nouns.csv")
 """Nouns for persons, in themes."""

@@ -287,7 +287,9 @@ class TestDiagnosing:
         self, diagnosed_tables: Mapping[str, pd.DataFrame]
     ) -> None:
         for name, schema in TABLES.items():
-            assert table_of(diagnosed_tables[name][schema.names], schema).num_rows > 0, name
+            table = table_of(diagnosed_tables[name][schema.names], schema)
+            # Trades have no sentences that end before a noun.
+            assert (table.num_rows > 0) == (name != "reference"), name
 
     def test_shifts_rest_on_the_attributes_that_were_asked(
         self, diagnosed_tables: Mapping[str, pd.DataFrame]

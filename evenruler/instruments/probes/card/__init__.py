@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from evenruler.instruments.card import (
     Card,
     add_task_functions,
@@ -20,7 +22,7 @@ from evenruler.instruments.probes.card.lm_eval_task import ProbeTask
 from evenruler.instruments.probes.declare.plan import ProbePlan
 from evenruler.instruments.probes.declare.settings import WHOLE_SET, Evolve, Settings, headings
 from evenruler.instruments.probes.declare.source import ProbeSource
-from evenruler.instruments.probes.schemas import BASELINES, CHOSEN
+from evenruler.instruments.probes.schemas import ATTRIBUTE_KIND, BASELINES, CHOSEN
 from evenruler.strict import read_yaml
 
 __all__ = ["card"]
@@ -89,7 +91,7 @@ def card(
         plan,
         evidence,
         facts=card_values,
-        example=_example_id(tables, evolve),
+        example=_example_id(published[0], tables[published[0]]),
         parameters=parameters,
         quality=headings(plan),
         titles=titles,
@@ -107,17 +109,17 @@ def _published_as(evolve: Evolve | None, plan: ProbePlan) -> str:
     return "next_word" if plan["next_word"] else "written"
 
 
-def _example_id(tables: Tables, evolve: Evolve | None) -> str | None:
-    """The id of an example row, never a control: a sentence, or a chosen template if the set
-    evolved.
+def _example_id(table: str, rows: pd.DataFrame) -> str | None:
+    """The id of an example row of a table, never a control; in an evolved set, of a chosen
+    template.
     """
-    if evolve:
-        rows = tables["templates"]
-        is_candidate = rows["set"] == CHOSEN
+    if table == "stems":
+        is_candidate = rows["kind"] == ATTRIBUTE_KIND
+    elif table == "templates":
+        is_candidate = (rows["set"] == CHOSEN) & ~rows["control"]
     else:
-        rows = tables["probes"]
-        is_candidate = rows["keying"] == 1
-    rows = rows[is_candidate & ~rows["control"]]
+        is_candidate = (rows["keying"] == 1) & ~rows["control"]
+    rows = rows[is_candidate]
     if rows.empty:
         return None
     # Sorting by variant prefers articles that agree with their word ("agree") to those left as they

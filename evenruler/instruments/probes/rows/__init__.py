@@ -23,6 +23,7 @@ from evenruler.instruments.probes.declare.plan import (
 from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import sentence_id
 from evenruler.models.declarations import Catalogue
+from evenruler.reference_sets import WORDNET
 from evenruler.tables.frames import table_of
 from evenruler.tables.ids import common_columns, content_sha256, row_id, split_duplicates
 from evenruler.tables.schemas import BARE
@@ -132,7 +133,7 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
     }
     if _asks_next_words(source, settings):
         tables["stems"] = list(_stem_rows(name, source))
-        tables["nouns"] = reference_rows()
+        tables["nouns"] = list(_noun_rows(name))
     return tables
 
 
@@ -180,6 +181,12 @@ def _stem_rows(name: str, source: ProbeSource) -> Iterator[Row]:
         sentence_row_id = row_id(family="probes", benchmark=name, **identity)
         columns = common_columns(sentence_row_id, source, text, key, variant="agree")
         yield {**columns, **identity, "word": word, "key": key, "text": text}
+
+
+def _noun_rows(name: str) -> Iterator[Row]:
+    for row in reference_rows():
+        noun_row_id = row_id(family="probes", benchmark=name, noun=row["noun"])
+        yield {**common_columns(noun_row_id, WORDNET, *row.values()), **row}
 
 
 def _template_rows(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
