@@ -19,9 +19,10 @@ from evenruler.declaration.params_file import (
 )
 from evenruler.declaration.profiles import TOP, path_to_top
 from evenruler.errors import UnfinishedError, UserError, suggest_nearest
-from evenruler.instruments.instrument import AnySettings, Profile, Size, ToolUse
+from evenruler.instruments.instrument import AnySettings, Profile, ToolUse
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declarations import Catalogue
+from evenruler.sizes import Size
 
 SOURCES = Path("data/sources")
 MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}

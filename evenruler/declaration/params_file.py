@@ -10,10 +10,11 @@ from pydantic import Field
 
 from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import PROFILES, SIZE_AT, SIZES, Profile, Size
+from evenruler.instruments.instrument import PROFILES, SIZE_AT, Profile
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.measurement.inputs import Resampling
 from evenruler.models.declarations import Catalogue
+from evenruler.sizes import SIZES, Size
 from evenruler.strict import Seed, Slug, StrictModel, read_yaml, validate
 
 ACTIVE = "active.yaml"

@@ -15,7 +15,7 @@ import pandas as pd
 
 from evenruler import __version__, repository
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
+from evenruler.instruments.instrument import Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declarations import MINILM, SHA256, Catalogue
 from evenruler.publish.locate import FORMS, find_newest_version, open_place, shipped_names
@@ -30,6 +30,7 @@ from evenruler.publish.manifest import (
     require_identity,
     require_unaltered,
 )
+from evenruler.sizes import SIZES, STANDARD
 from evenruler.strict import LONGEST_SLUG, read_yaml, validate
 from evenruler.tables.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.tables.frames import write_whole

@@ -13,19 +13,11 @@ import typer
 
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
-from evenruler.instruments.instrument import (
-    SIZES,
-    STANDARD,
-    SUBJECT,
-    ModelMeta,
-    Plan,
-    RequestBatch,
-    Size,
-    plan_at_size,
-)
+from evenruler.instruments.instrument import SUBJECT, ModelMeta, Plan, RequestBatch, plan_at_size
 from evenruler.instruments.registry import family_module
 from evenruler.models.declarations import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.models.questions import LETTERS_A_TOKEN
+from evenruler.sizes import SIZES, STANDARD, Size
 from evenruler.terminal import print_note, say
 
 

@@ -24,7 +24,6 @@ from evenruler.evaluate.resolve_model import (
     resolve_model,
 )
 from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
-from evenruler.instruments.instrument import SIZES, STANDARD, Size
 from evenruler.measurement.figures import Verdict, figure_in_words, model_label, row_key
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.models.backends.server import current_budget, request_budget
@@ -33,6 +32,7 @@ from evenruler.models.store import RowStore
 from evenruler.report.sentences import WIDTH, wrap_line
 from evenruler.results.record import Heading, Result
 from evenruler.results.store import StoredResult, refuse_another, write_result
+from evenruler.sizes import SIZES, STANDARD, Size
 from evenruler.terminal import print_note
 
 if TYPE_CHECKING:

@@ -26,14 +26,12 @@ from evenruler.instruments.asking import (
 )
 from evenruler.instruments.diagnosing import diagnose_family, require_confirmed
 from evenruler.instruments.instrument import (
-    STANDARD,
     SUBJECT,
     FigureHeading,
     ModelMeta,
     Plan,
     Record,
     RequestBatch,
-    Size,
     Tables,
     plan_at_size,
     with_method,
@@ -57,6 +55,7 @@ from evenruler.results.record import (
     MeasurementSettings,
     Result,
 )
+from evenruler.sizes import STANDARD, Size
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.contents import is_file, json_of
 from evenruler.tables.frames import for_people

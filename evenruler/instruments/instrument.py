@@ -23,20 +23,14 @@ from pydantic import (
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.languages import english_among, is_code_of_english
 from evenruler.models.declarations import Catalogue, Operation
+from evenruler.sizes import SIZES, STANDARD, Size
 from evenruler.strict import Slug, StrictModel, Text, Word, distinct_words_validator
 from evenruler.text.english import slug_of
 
 Profile = Literal["quick", "paper"]
 """Which models and instruments the pipeline builds, and how much effort it spends."""
 
-Size = Literal["trial", "standard", "full"]
-"""How many rows are asked: a first look; enough to find the effect stated in the plan; all."""
-
 PROFILES: tuple[Profile, ...] = get_args(Profile)
-SIZES: tuple[Size, ...] = get_args(Size)
-
-STANDARD: Size = "standard"
-"""The size that `measure` uses by default, and that the top-level keys of a plan describe."""
 
 
 _CaseValidator = Callable[[object, ValidatorFunctionWrapHandler, ValidationInfo], object]

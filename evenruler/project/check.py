@@ -33,7 +33,7 @@ from evenruler.declaration.profiles import TOP, folder_of, link_pipeline, pipeli
 from evenruler.declaration.validation import validate_declaration, validate_models
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import read_json_file, write_text_atomically
-from evenruler.instruments.instrument import STANDARD, Profile
+from evenruler.instruments.instrument import Profile
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declarations import ModelEntry
 from evenruler.models.store import cache_root
@@ -41,6 +41,7 @@ from evenruler.project.damaged import remove_damaged
 from evenruler.project.dvc import LOCK, forget_stages, read_lock, read_pipeline, repair_running_list
 from evenruler.project.editing import edit_section
 from evenruler.repository import DECLARATION, git
+from evenruler.sizes import STANDARD
 from evenruler.strict import read_text, read_yaml
 from evenruler.tables.ids import content_sha256
 

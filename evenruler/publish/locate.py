@@ -12,9 +12,9 @@ from pathlib import Path
 
 from evenruler import repository
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import SIZES
 from evenruler.publish import manifest
 from evenruler.publish.manifest import front_matter
+from evenruler.sizes import SIZES
 from evenruler.tables.contents import is_file, json_of
 from evenruler.versions import version_key
 

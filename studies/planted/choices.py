@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.evaluate.benchmark import open_benchmark
-from evenruler.instruments.instrument import Plan, Size, Tables, plan_at_size
+from evenruler.instruments.instrument import Plan, Tables, plan_at_size
 from evenruler.instruments.methods import choice, writing
 from evenruler.instruments.probes.ask import by_group, writing_prompts
 from evenruler.instruments.probes.diagnose.gain import (
@@ -18,6 +18,7 @@ from evenruler.instruments.probes.diagnose.gain import (
     choice_figures,
 )
 from evenruler.measurement.figures import Verdict
+from evenruler.sizes import Size
 from studies.planted.populations import Case, Family, Kind, Row
 from tests.personas import STYLES, Chooser, Writer, asked
 

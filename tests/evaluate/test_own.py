@@ -106,9 +106,10 @@ def test_the_rows_are_those_of_the_pipeline(name: str) -> None:
         assert local.manifest.rows == published.manifest.rows
         for table, rows in local.tables.items():
             assert rows.equals(published.tables[table][rows.columns]), table
-        # A judge of acceptability and adaptation are settings of a clone.
+        # A judge of acceptability, adaptation and how many alternatives a trial asks are settings
+        # of a clone.
         differ = {key for key, value in published.plan.items() if local.plan.get(key) != value}
-        assert differ <= {"judge", "adapted", "tools"}
+        assert differ <= {"judge", "adapted", "tools", "sizes"}
 
 
 def test_a_result_is_replaced_while_its_file_is_written(elsewhere: Path, tiny_folder: Path) -> None:

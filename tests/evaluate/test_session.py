@@ -604,7 +604,7 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
 @pytest.mark.parametrize(
     ("reply", "warning"),
     [
-        (None, "the model gave no reply to 12 of 12 prompts"),
+        (None, "the model gave no reply to 252 of 252 prompts"),
         ("I'm sorry, but I cannot help with that.", ""),
     ],
 )

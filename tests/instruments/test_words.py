@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from evenruler.errors import UserError
+from evenruler.instruments.framing.declare.grammars import read_shared_grammars
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
 from evenruler.instruments.registry import family_module
 from evenruler.strict import number_of, read_yaml, validate
@@ -89,9 +90,17 @@ def with_text(declared: Any, keys: tuple[Any, ...], change: Callable[[str], str]
     return part
 
 
-def refused(family: str, keys: tuple[Any, ...], change: Callable[[str], str]) -> str:
+def read_source(family: str) -> tuple[Any, Path]:
+    """A declaration with the grammars that contrasts share, and its path."""
     path = SOURCES / family / f"{KEYS[family][0]}.yaml"
     declared = read_yaml(path)
+    if family == "framing":
+        declared["grammars"] = read_shared_grammars(path.parent / "shared")
+    return declared, path
+
+
+def refused(family: str, keys: tuple[Any, ...], change: Callable[[str], str]) -> str:
+    declared, path = read_source(family)
     with_text(declared, keys, change)
     with pytest.raises(UserError) as error:
         validate(model_of(family), declared, path)
@@ -139,12 +148,11 @@ def test_no_word_takes_a_brace_or_a_line_break(family: str, keys: tuple[Any, ...
 
 @pytest.mark.parametrize(("family", "keys"), CASES)
 def test_outer_spaces_are_no_part_of_a_text(family: str, keys: tuple[Any, ...]) -> None:
-    path = SOURCES / family / f"{KEYS[family][0]}.yaml"
-    declared = read_yaml(path)
+    declared, path = read_source(family)
+    unchanged, _ = read_source(family)
     with_text(declared, keys, lambda text: f"  {text} \n")
-    assert validate(model_of(family), declared, path) == validate(
-        model_of(family), read_yaml(path), path
-    )
+    with_spaces = validate(model_of(family), declared, path)
+    assert with_spaces == validate(model_of(family), unchanged, path)
 
 
 LOOKS = "\u0441\u043e\u0441\u043e"

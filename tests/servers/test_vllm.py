@@ -15,7 +15,7 @@ from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure
 from evenruler.evaluate.resolve_model import ResolvedModel, resolve_model
 from evenruler.instruments.asking import model_meta_of
-from evenruler.instruments.instrument import STANDARD, RequestBatch, Size, plan_at_size
+from evenruler.instruments.instrument import RequestBatch, plan_at_size
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import figure_name
 from evenruler.models.backends.server import KEY, URL, request_budget
@@ -24,6 +24,7 @@ from evenruler.models.declarations import OPERATIONS
 from evenruler.models.model import Model
 from evenruler.models.questions import Sampling
 from evenruler.models.store import RowStore
+from evenruler.sizes import STANDARD, Size
 from tests.figures import find_figure
 from tests.servers.conftest import START_TOKEN
 

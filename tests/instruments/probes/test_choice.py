@@ -66,7 +66,7 @@ def test_who_does_not_choose_by_what_sentences_say_is_no_measurement(
 def test_who_refuses_one_end_is_described_and_still_judged() -> None:
     figures = diagnose_chooser(replace(BIASED, refuses=refuse_low_half), "standard", 0)
     unanswered = figures.loc[UNANSWERED]
-    assert unanswered["high"] < -20, "what is high is answered more"
+    assert unanswered["high"] < -10, "what is high is answered more"
     assert figures.loc[SHARE_GAIN, "verdict"] == "detected"
 
 

@@ -25,6 +25,7 @@ from evenruler.instruments.instrument import (
 from evenruler.instruments.probes.declare.plan import ProbePlan
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import Seed, Slug, StrictModel, read_yaml
+from evenruler.text.english import article_for
 
 if TYPE_CHECKING:  # which imports this module
     from evenruler.instruments.probes.declare.source import ProbeSource
@@ -73,8 +74,10 @@ def headings(plan: ProbePlan) -> list[FigureHeading]:
     # in the order of the source, which `targets` loses when a plan is read from file
     first, second = plan["groups"]
     along = "from attributes at the low end to those at the high end"
-    if plan.get("next_word"):
-        along = "from an attribute of 10% to one of 90%"
+    agreement = plan.get("agreement")
+    if plan.get("next_word") and agreement:
+        unit = f"{article_for(agreement['unit'])} {agreement['unit']}"
+        along = f"from {unit} of 10% {agreement['trait']} to one of 90%"
     sentence = "{}'s words gain {{amount}} on {}'s {}"
     says = [sentence.format(first, second, along), sentence.format(second, first, along)]
     of_gain = {"says": says, "ends": [first, second]}

@@ -288,6 +288,9 @@ def detectable_gain(scores: Scores, half: float) -> float:
 def gain_beyond_rivals(scores: Scores, rival: Scores, level: float) -> Figure:
     """How much more keyed attributes of the construct gain than rivals off it, keyed alike."""
     n, facets = len(scores.axis), scores.facets()
+    reason = _too_few(scores, facets)
+    if reason:
+        return Figure(BEYOND_RIVALS, None, n, UNIT, reason=reason)
     # without `groups` in the plan, poles of rivals may be swapped
     rival = replace(rival, poles=scores.poles)
     keys = [f"of the construct {key}" for key in scores.axis]
