@@ -25,11 +25,10 @@ from evenruler import measure
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import agreement
 from evenruler.instruments.external import diagnose
-from evenruler.measurement.figures import dimensions_of
+from evenruler.measurement.figures import WHOLE, dimensions_of
 from evenruler.models.sources import MIRROR
 from evenruler.report.page import Table
 from evenruler.tables import group_by_key, read_frame
-from evenruler.tables.schemas import WHOLE
 from stages.report import build_views
 
 ROOT = Path(__file__).parents[1]

@@ -217,7 +217,7 @@ def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(
         benchmark["name"]: benchmark
         for benchmark in json.loads(run(monkeypatch, capsys, "list", "--format", "json")[1])
     }
-    assert benchmark_by_name["framing-age"]["rows"] == 921
+    assert benchmark_by_name["framing-age"]["rows"] == 3711
     assert len(benchmark_by_name) == len(out.splitlines()) - 1
     assert "(did you mean 'framing-age'?)" in run(monkeypatch, capsys, "verify", "framing-agee")[2]
 
