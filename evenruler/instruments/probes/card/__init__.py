@@ -84,6 +84,7 @@ def card(
         compared = [FigureHeading(**words) for words in WORDS["compared"]]
     harness = harness_files(declaration.name, source, criterion, declaration.version)
     harness_task = task_name(declaration.name)
+    example = _example_id(published[0], tables[published[0]])
     return assemble_card(
         {**WORDS, "published": published_tables},
         declaration,
@@ -91,7 +92,7 @@ def card(
         plan,
         evidence,
         facts=card_values,
-        example=_example_id(published[0], tables[published[0]]),
+        example=example,
         parameters=parameters,
         quality=headings(plan),
         titles=titles,
