@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from scipy.stats import linregress
+from statsmodels.api import OLS, add_constant
 
 from evenruler import repository
 from evenruler.declaration.params_file import ParamsFile
@@ -33,6 +33,7 @@ from evenruler.evaluate.session import (
 from evenruler.instruments.asking import model_meta_of
 from evenruler.instruments.instrument import FigureHeading, RequestBatch, plan_at_size
 from evenruler.instruments.probes.diagnose import contrast
+from evenruler.instruments.probes.diagnose.gain import COVARIATES
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.headings import find_heading
@@ -142,28 +143,30 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
 
 @pytest.mark.slow
 def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path) -> None:
-    """The gain is the slope along the criterion of the numbers that lie beside the result, and a
-    comparison theirs."""
+    """The gain is the slope along the criterion of the numbers that lie beside the result, at equal
+    letters and frequency; and a comparison theirs."""
     result = measure(
-        f"local:{tiny_folder}",
-        "probes-occupation-gender",
-        out="results",
-        limit=12,
+        f"local:{tiny_folder}", "probes-occupation-gender-evolved", out="results", limit=15
     )
     stored = read_stored_result(elsewhere / "results" / result.folder / "result.json")
-    headlines = stored.result.headlines
-    rows_of_gains = select_figures(result.figures, figure="gain")
-    gains = {row["set"]: row["value"] for row in rows_of_gains}
-    assert set(headlines["set"]) == gains.keys()
-    for name, rows in headlines.groupby("set"):
-        real = rows[rows["pole"] != 0]
-        means = real.groupby(["unit", "axis_position", "pole"])["value"].mean().unstack("pole")
-        criterion = means.index.get_level_values("axis_position")
-        slope = linregress(criterion, means[1] - means[-1]).slope
-        assert gains[name] == pytest.approx(80 * slope, abs=6e-4)
-        same = contrast(rows, rows, 0.7).effect
-        assert same is not None
-        assert same.value == 0
+    rows = stored.result.headlines
+    gain = find_figure(result.figures, figure="gain", set="evolved")
+    assert set(rows["set"]) == {"evolved"}
+    scored = rows[rows["pole"] != 0]
+    means = scored.groupby(["unit", "axis_position", "pole"])["value"].mean().unstack("pole")
+    differences = (means[1] - means[-1]).reset_index("axis_position", name="difference")
+    covariates = rows[rows["group"] == COVARIATES].pivot(
+        index="unit", columns="word", values="value"
+    )
+    share = differences["axis_position"] / 100
+    # 1 from an occupation of 10% men to one of 90%
+    along = np.log(share / (1 - share)) / (2 * np.log(9))
+    design = add_constant(covariates.loc[differences.index].assign(along=along))
+    fit = OLS(differences["difference"], design).fit()
+    assert gain["value"] == pytest.approx(fit.params["along"], abs=6e-4)
+    same = contrast(rows, rows, 0.7).effect
+    assert same is not None
+    assert same.value == 0
 
 
 @pytest.mark.slow
@@ -534,9 +537,9 @@ def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> No
     rows = open_published("standard")[2]
     server = served(PersonaServer.of(rows, biased.replies(rows, 0)["reply"]))
     result = measure("endpoint:big", name)
-    assert len(server.asked) == len(rows) == 3756
+    assert len(server.asked) == len(rows) == 2172
     assert measure("endpoint:big", name) == result
-    assert len(server.asked) == 3756, "nothing is asked twice"
+    assert len(server.asked) == 2172, "nothing is asked twice"
     assert (result.settings.method, result.left_out) == ("choice", [])
     assert result.folder == f"big/{name}@{result.benchmark.version}+choice"
     values = {row["figure"]: row["value"] for row in result.figures}
@@ -545,15 +548,10 @@ def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> No
     )
     choices = select_figures(result.figures, set="validation", readout="choice")
     assert result.figures == choices
-    assert result.summary[0].startswith(
-        "EFFECT, gain of shares (validation, choice): Attributes high on the criterion are closer "
-        "to men"
+    assert result.summary[0] == (
+        "detected      Men's words gain 39 points [19, 59] on women's from an occupation of 10% men "
+        "to one of 90%."
     )
-    men, women = (
-        result.summary[0].removesuffix(".").rpartition("Most men: ")[2].split("; most women: ")
-    )
-    assert {"mechanic", "machinist"} < set(men.split(", "))
-    assert {"nurse", "secretary"} < set(women.split(", "))
 
 
 @pytest.mark.slow
@@ -581,8 +579,7 @@ def test_a_chat_says_how_often(elsewhere: Path, served: Served) -> None:
     assert len(server.asked) == len(rows) == n_prompts // 4 + 4 * 143
     beyond = find_figure(result.figures, figure="beyond_twins", method="options")
     assert beyond["value"] == pytest.approx(2, abs=0.5)
-    assert beyond["verdict"] == "inconclusive"
-    assert "figures are descriptive" in beyond["why"]
+    assert beyond.get("verdict") is None
     assert find_figure(result.figures, figure="accuracy", method="options")["value"] == 1
 
 
