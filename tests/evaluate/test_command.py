@@ -249,9 +249,11 @@ def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path)
         "trial",
     )
     # Sentences of all sets, those of `validation` that `validation-negated` has, too, once:
-    # (17 + 5) * 50 * 12. With placebos (attributes * templates * nouns): 22 * 8 * 36. After
-    # prefixes (attributes * words * prefixes): 12 * 6 * 4 * 8. Each kind has a bar.
-    n_asked = 13_200 + 6_336 + 2_304
+    # (17 + 5) * 50 * 12. After prefixes (attributes * words * prefixes): 12 * 6 * 4 * 8. Each
+    # operation has a bar.
+    n_asked = 13_200 + 2_304
+    # Sentences that end before a noun: 16 * (43 attributes on the criterion + 16 control words).
+    n_next_words = 944
     # After another start token (attributes * words * templates): 12 * 12 * (4 * 3 - 2), since two
     # templates stand in both validation sets.
     asked_after_other_start = 1_440
@@ -269,7 +271,7 @@ def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path)
     assert not list((user.folder / "results").rglob("result.json"))
     _, meanwhile = user.run(*words)
     assert f"/{n_asked - n_stored} [" in meanwhile  # the bar counts what is missing
-    assert RowStore(user.cache).count() == n_asked + asked_after_other_start + 1
+    assert RowStore(user.cache).count() == n_asked + n_next_words + asked_after_other_start + 1
 
 
 @pytest.mark.long

@@ -37,14 +37,15 @@ def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> No
 
 def test_metrics_and_plots_of_dvc_are_the_headlines(built: Clone) -> None:
     evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())["figures"]
-    assert {(row["set"], row["model"]) for row in evidence} == set(
-        product(("validation", "seed"), ("tiny-a", "tiny-b", None))
-    )
+    of_template_sets = set(product(("validation", "seed"), ("tiny-a", "tiny-b", None)))
+    of_next_words = {("next-word", "tiny-a"), ("next-word", "tiny-b")}
+    shown_for = {(row["set"], row["model"]) for row in evidence}
+    assert shown_for == of_template_sets | of_next_words
     shown = json.loads(built.run("dvc", "metrics", "show", "--json"))
     metrics = shown[""]["data"]["data/diagnosis/probes/metrics.json"]["data"]["occupation-gender"]
     expected: dict[str, Any] = {}
     for row in evidence:
-        if "verdict" in row:
+        if "verdict" in row and row["value"] is not None:  # tiny models have no noun in one token
             by_figure = expected.setdefault(row["model"], {})
             by_key = by_figure.setdefault(row["figure"], {})
             by_key[f"set={row['set']}"] = row["value"]
