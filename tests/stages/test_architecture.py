@@ -12,7 +12,7 @@ LAZY = {"evenruler.models", *FAMILIES.values()}
 depends on."""
 
 FLOORS = (
-    {"lazy", "reference_sets", "terminal"},
+    {"lazy", "reference_sets", "sizes", "terminal"},
     {"evenruler", "errors", "measurement", "progress"},
     {"files"},
     {"hub", "repository", "text"},
