@@ -24,7 +24,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
 
-from evenruler.errors import UserError
+from evenruler.errors import UserError, network_setup_problem
 from evenruler.models.questions import LETTERS_A_TOKEN
 from evenruler.terminal import print_note
 
@@ -151,6 +151,8 @@ class Server:
         import httpx2
         import openai
 
+        from evenruler.models.backends.deadlines import Deadline, bound_connections
+
         allowed = self.budget = current_budget()
         self.name, self._served = name, served
         self._key = os.environ.get(KEY, "")
@@ -166,12 +168,13 @@ class Server:
                 remedy=remedy,
             )
         self._lock, self._over = threading.Lock(), threading.Event()
+        self._deadline, self._abandoned = Deadline(), threading.Event()
         self._terms: dict[str, str | None] = {}
         """Renamed parameters; None for unsupported ones. Learnt from the server's errors."""
         self._answered = False
         self._room, self._narrowed, self._well = AT_ONCE, 0.0, 0
         """Current number of concurrent requests, time of the last reduction, answers since then."""
-        seconds = seconds or SECONDS
+        self._seconds = seconds or SECONDS
 
         def goes_out(_: "Request") -> None:
             try:
@@ -213,18 +216,25 @@ class Server:
             # separately: left in the address, paths would be appended to it.
             hooks: dict[str, list[Any]] = {
                 "request": [goes_out],
-                "response": [_response_limiter(seconds)],
+                "response": [_limit_response],
             }
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
             http = openai.DefaultHttpxClient(
                 follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip
             )
+            bound_connections(http, self._deadline, self._abandoned)
             self._client = openai.OpenAI(
-                base_url=bare, max_retries=0, timeout=seconds, http_client=http
+                base_url=bare, max_retries=0, timeout=self._seconds, http_client=http
             )
             weakref.finalize(self, http.close)  # the library does not close a client passed to it
         except (ValueError, httpx2.InvalidURL):
             raise no_address() from None
+        except (ImportError, OSError) as error:
+            problem = network_setup_problem(error)
+            if problem is None:
+                raise
+            what, where, remedy = problem
+            raise UserError(what, where=where, remedy=remedy) from None
 
     def fault(self, what: str, remedy: str = REMEDY) -> UserError:
         """An error about this server."""
@@ -323,6 +333,7 @@ class Server:
         waited = 0.0
         for tries in count(1):
             began = time.monotonic()
+            self._deadline.until = began + self._seconds
             try:
                 # Raw response: the library would accept anything and fill missing fields with None.
                 return self._read(
@@ -454,6 +465,7 @@ class Server:
                     done, running = wait(running, return_when=FIRST_COMPLETED)
                 except KeyboardInterrupt as interrupt:
                     if run_state.has_ended:
+                        self._abandoned.set()
                         raise
                     run_state.end_with(interrupt)
                     print_note(f"{self.name}: waits for {len(running)} answers that are under way")
@@ -468,6 +480,7 @@ class Server:
             self._over.set()  # stop pending waits
             pool.shutdown()
             self._over.clear()
+            self._abandoned.clear()
         if run_state.fault is not None:
             raise run_state.fault
 
@@ -590,41 +603,26 @@ def no_address() -> UserError:
     )
 
 
-def _response_limiter(seconds: float) -> "Callable[[Response], None]":
-    """A hook that limits the time to read a response body and its unpacked size.
-
-    One byte of gzip can expand to a thousand, and a slow drip never exceeds the timeout between two
-    bytes.
-    """
+def _limit_response(response: "Response") -> None:
+    """Unpack a response body, as far as `LONGEST`: one byte of gzip can expand to a thousand."""
     import httpx2
     import openai
 
-    def bound(response: "Response") -> None:
-        packed = response.headers.pop("content-encoding", "identity").lower()
-        if packed not in ("gzip", "identity"):
-            raise openai.OpenAIError(f"its answer is packed as {packed}, which was not asked for")
-        assert isinstance(response.stream, httpx2.SyncByteStream)
-        until, unpacking, body = (
-            time.monotonic() + seconds,
-            zlib.decompressobj(zlib.MAX_WBITS | 16),
-            bytearray(),
-        )
-        for part in response.stream:
-            if time.monotonic() > until:
-                raise httpx2.ReadTimeout(
-                    f"no whole answer in {seconds:g} s", request=response.request
-                )
-            left = LONGEST - len(body)
-            try:
-                body += unpacking.decompress(part, left) if packed == "gzip" else part[:left]
-            except zlib.error as error:
-                raise httpx2.DecodingError(str(error), request=response.request) from error
-            if len(body) >= LONGEST:
-                break
-        response.stream.close()
-        response.stream = httpx2.ByteStream(bytes(body))
-
-    return bound
+    packed = response.headers.pop("content-encoding", "identity").lower()
+    if packed not in ("gzip", "identity"):
+        raise openai.OpenAIError(f"its answer is packed as {packed}, which was not asked for")
+    assert isinstance(response.stream, httpx2.SyncByteStream)
+    unpacking, body = zlib.decompressobj(zlib.MAX_WBITS | 16), bytearray()
+    for part in response.stream:
+        left = LONGEST - len(body)
+        try:
+            body += unpacking.decompress(part, left) if packed == "gzip" else part[:left]
+        except zlib.error as error:
+            raise httpx2.DecodingError(str(error), request=response.request) from error
+        if len(body) >= LONGEST:
+            break
+    response.stream.close()
+    response.stream = httpx2.ByteStream(bytes(body))
 
 
 MAX_REQUESTS = (
