@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from evenruler.errors import UserError, network_setup_problem
+from evenruler.models.backends.concurrency import AT_ONCE, Concurrency, most_at_once
 from evenruler.models.questions import LETTERS_A_TOKEN
 from evenruler.terminal import print_note
 
@@ -34,10 +35,6 @@ if TYPE_CHECKING:  # takes a while to import
 
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Environment variables: the server's address (default: OpenAI's) and its key."""
-
-AT_ONCE = 8
-"""Concurrent requests; at most this many answers are lost if a run is killed. After this many
-consecutive faults nothing more is asked."""
 
 ATTEMPTS, SECONDS = 6, 120
 """Attempts per question if the server is busy or the connection breaks; timeout of an answer in
@@ -172,8 +169,6 @@ class Server:
         self._terms: dict[str, str | None] = {}
         """Renamed parameters; None for unsupported ones. Learnt from the server's errors."""
         self._answered = False
-        self._room, self._narrowed, self._well = AT_ONCE, 0.0, 0
-        """Current number of concurrent requests, time of the last reduction, answers since then."""
         self._seconds = seconds or SECONDS
 
         def goes_out(_: "Request") -> None:
@@ -185,6 +180,7 @@ class Server:
                 ) from error  # the only error that the library does not retry
 
         url = server_address()
+        self._concurrency = Concurrency(most_at_once(url.hostname))
         parameters = parse_qsl(url.query)
         values = [value for _, value in parameters if len(value) >= SHORTEST_SECRET]
         in_path = list(filter(LIKE_A_KEY.search, url.path.split("/")))
@@ -378,7 +374,7 @@ class Server:
             what = f"nothing is left to pay with ({self.plain(error)})"
             raise ServerStoppedError(what, where=self.name, remedy=f"pay in; {KEPT}") from None
         if status == 429:
-            self._fit(began)
+            self._concurrency.note_busy(began)
             return 4 * ATTEMPTS
         return ATTEMPTS if status in (408, 409) or status >= 500 else 0
 
@@ -425,21 +421,6 @@ class Server:
             raise ServerStoppedError(what, where=self.name, remedy=remedy)
         return answered
 
-    def _fit(self, busy_since: float | None = None) -> None:
-        """Halve the concurrency, once per group of concurrent requests; increase it by one after
-        many answers.
-        """
-        with self._lock:
-            self._well += 1
-            if busy_since is not None and busy_since >= self._narrowed:
-                self._room, self._narrowed, self._well = (
-                    max(1, self._room // 2),
-                    time.monotonic(),
-                    0,
-                )
-            elif busy_since is None and self._well % (4 * AT_ONCE) == 0:
-                self._room = min(AT_ONCE, self._room + 1)
-
     def at_once(
         self, tasks: Iterable[Callable[[], BatchOutcome[Answer]]]
     ) -> Iterator[list[Answer]]:
@@ -453,7 +434,7 @@ class Server:
         waiting = iter(tasks)
         running: set[Future[BatchOutcome[Answer]]] = set()
         run_state = _RunState(self._over)
-        pool = ThreadPoolExecutor(AT_ONCE)
+        pool = ThreadPoolExecutor(self._concurrency.most)
         try:
             while True:
                 room = self._current_room() if run_state.asks_more else 0
@@ -474,7 +455,7 @@ class Server:
                     outcome = _outcome_of(future)
                     run_state.add_outcome(outcome)
                     if outcome.answers:
-                        self._fit()
+                        self._concurrency.note_answer()
                         yield outcome.answers
         finally:
             self._over.set()  # stop pending waits
@@ -486,7 +467,7 @@ class Server:
 
     def _current_room(self) -> int:
         """Requests that may now run concurrently; one until the server has answered."""
-        return self._room if self._answered else 1
+        return self._concurrency.room if self._answered else 1
 
 
 def _outcome_of(future: Future[BatchOutcome[Answer]]) -> BatchOutcome[Answer]:
