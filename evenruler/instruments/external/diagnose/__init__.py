@@ -19,6 +19,7 @@ from evenruler.instruments.external.declare import (
     GAIN_OF_PART,
     LEADING,
     LEAN,
+    LEAN_OF_CONTEXT,
     ExternalPlan,
     Score,
     name_part,
@@ -32,12 +33,19 @@ from evenruler.instruments.external.diagnose.gain import (
     likeness_table,
 )
 from evenruler.instruments.external.diagnose.lean import (
+    ItemLikeness,
     LeanRegression,
     differing_words,
+    estimate_lean,
     jackknife_estimate,
     lean_headline,
     lean_weights,
     positive_control,
+)
+from evenruler.instruments.external.diagnose.parts import (
+    choose_regression,
+    lean_of_parts,
+    part_figures,
 )
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
@@ -199,14 +207,14 @@ def figures(
         made_of.append(_gain_rows(table, rested_on).assign(model=subject.name, figure=GAIN))
     else:
         words = differing_words(rows)
-        for condition, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
-            dimensions = _condition_dimensions(str(condition))
-            lean = lean_headline(
-                group, words, score, plan["units"], plan["bound"], resampling.seed, control
-            )
-            unjudged.append(replace(lean, note=note, dimensions=dimensions))
-            unit_rows = headlines_of(group, score, rested_on)
-            made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
+        headline_items, dimensions = _headline_items(items, score)
+        lean = lean_of_parts(headline_items, words, plan, resampling.seed, control)
+        unjudged.append(replace(lean, note=note, dimensions=dimensions))
+        part_dimension = plan["dimensions"]["part"]
+        described = [*part_figures(lean, part_dimension), *_lean_of_context(items, words, plan)]
+        unjudged += [mark_by_validity(figure, fit) for figure in described]
+        unit_rows = headlines_of(headline_items, score, rested_on, plan)
+        made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
     unjudged += [mark_by_validity(figure, fit) for figure in published]
     unjudged += _item_figures(items, plan, level)
     unjudged += _after_placebos(items, scores["placed"], plan, subject, level)
@@ -221,6 +229,34 @@ def figures(
         "headlines": concat_frames(made_of).reindex(columns=schemas.HEADLINES.names),
         "concepts": concepts,
     }
+
+
+def _headline_items(items: pd.DataFrame, score: Score) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The items that the lean of the headline is of, with its dimensions: of BBQ those in ambiguous
+    contexts, since an instrument has one headline.
+    """
+    if score != "bbq":
+        return items, {}
+    return items[items["condition"] == AMBIGUOUS], {"condition": AMBIGUOUS}
+
+
+def _lean_of_context(
+    items: pd.DataFrame, words: pd.DataFrame, plan: ExternalPlan
+) -> Iterator[Figure]:
+    """The lean of BBQ in disambiguated contexts, described."""
+    told = items[items["condition"] == DISAMBIGUATED]
+    if plan["score"] != "bbq" or told.empty:
+        return
+    dimensions, units = {"condition": DISAMBIGUATED}, plan["units"]
+    regression = choose_regression(told, plan, plan["score"])
+    n_units = len(regression.units)
+    if not regression.has_intervals:
+        few = f"{n_units} {units} (at least {FEWEST_UNITS} needed)"
+        yield Figure(LEAN_OF_CONTEXT, None, n_units, units, reason=few, dimensions=dimensions)
+        return
+    likeness = ItemLikeness.from_words(words, told["item"], regression.codes)
+    interval = vars(estimate_lean(regression, likeness).interval())
+    yield Figure(LEAN_OF_CONTEXT, n=n_units, unit=units, dimensions=dimensions, **interval)
 
 
 def _check_control(control: PositiveControl | None) -> ValidityCheck:
@@ -473,11 +509,20 @@ def _design_effect(items: pd.DataFrame, plan: ExternalPlan) -> Figure:
     return Figure("design_effect", by_units / by_items, n, plan["units"])
 
 
-def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]") -> pd.DataFrame:
+def headlines_of(
+    items: pd.DataFrame,
+    score: Score,
+    rested_on: "pd.Series[str]",
+    plan: ExternalPlan | None = None,
+) -> pd.DataFrame:
     """Contribution of each unit to the lean at equal length and frequency, which is their mean;
     `axis_position`: weight.
+
+    With the `plan` as in the headline: of items of several parts, the weighted mean of parts.
     """
     regression = LeanRegression.from_items(items, score)
+    if plan is not None:
+        regression = choose_regression(items, plan, score)
     counts = regression.unit_weights
     if not counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=schemas.HEADLINES.names)
