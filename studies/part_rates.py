@@ -33,7 +33,7 @@ from evenruler.measurement.verdicts import ALPHA, PositiveControl, judge
 from studies.hostile.external_words import build_benchmark
 from studies.tables import print_head, print_row
 
-PLANTED = (0.0, 0.2, 0.3, 0.5)
+PLANTED = typer.Option([0.0, 0.2, 0.3, 0.5], "--planted")
 """Leans that are planted in one part."""
 
 RANDOMISATIONS = 999
@@ -77,9 +77,10 @@ def read_benchmark(name: str, path: Path) -> PlantedBenchmark:
         [regression.df_of_part(place) for place in range(regression.n_parts)],
         index=regression.parts,
     )
-    shares = pd.Series(regression.shares, index=regression.parts)
+    shares = pd.Series(regression.part_shares, index=regression.parts)
     part = str(shares[effective >= 3].idxmin())
-    counted = f"{path.stem.replace('--', ', ')} ({len(regression.units)} {plan['units']}): {part}"
+    answers, n_units = path.stem.replace("--", ", "), len(regression.units)
+    counted = f"{answers} ({n_units} {plan['units']}): {part}"
     return PlantedBenchmark(counted, plan, items, words, control, part)
 
 
@@ -105,7 +106,7 @@ def judge_draw(benchmark: PlantedBenchmark, planted: float, draw: int) -> list[b
     items["lean"] += planted * is_planted
     plan, control = benchmark.plan, benchmark.control
     joined = lean_of_parts(items, words, plan, draw, control, RANDOMISATIONS)
-    parts = joined.parts.detected(ALPHA) if joined.parts else []
+    parts = joined.parts.detected_tests(ALPHA) if joined.parts else []
     names = {test.name for test in parts}
     verdict = str(judge(joined).verdict)
     is_open = verdict == "inconclusive"
@@ -119,7 +120,7 @@ def judge_draw(benchmark: PlantedBenchmark, planted: float, draw: int) -> list[b
     ]
 
 
-def main(answers: list[str], draws: int = 200, planted: list[float] = [*PLANTED]) -> None:
+def main(answers: list[str], draws: int = 200, planted: list[float] = PLANTED) -> None:
     """Print the table; `answers`: BENCHMARK=FILE each."""
     began = time.monotonic()
     print_head(*HEAD)
@@ -127,8 +128,8 @@ def main(answers: list[str], draws: int = 200, planted: list[float] = [*PLANTED]
         name, _, path = answer.partition("=")
         benchmark = read_benchmark(name, Path(path))
         for size in planted:
-            said = [judge_draw(benchmark, size, draw) for draw in range(draws)]
-            rates = [f"{rate:.2f}" for rate in np.mean(said, axis=0)]
+            judged = [judge_draw(benchmark, size, draw) for draw in range(draws)]
+            rates = [f"{rate:.2f}" for rate in np.mean(judged, axis=0)]
             print_row(benchmark.name, f"{size:.1f}", *rates)
     seconds = time.monotonic() - began
     print(f"\n{draws} draws, {seconds:.0f} s")

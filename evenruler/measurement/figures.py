@@ -135,7 +135,7 @@ class PartFigure(Figure):
     """The figure of one part of a headline, whose word is no verdict: it stands in `note`."""
 
     note: str
-    """"detected", "below 0.2", "inconclusive", or that it is not judged, and why."""
+    """"detected", "below 0.2", both, "inconclusive" or "not judged"; `reason` then says why."""
     null: str | None
     """The randomisation that `p` comes from, in words."""
 

@@ -9,6 +9,8 @@ Source: spec/fixed-models.md, section 1; simulated in `studies.part_rates`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from evenruler.measurement.resampling import Interval
 
 WEIGHT_OF_WHOLE = 0.5
@@ -16,6 +18,8 @@ WEIGHT_OF_WHOLE = 0.5
 
 CLOSE = 0.02
 """A p this close to .05 is printed beside the word that rests on it."""
+
+NOT_JUDGED = "not judged"
 
 FEWEST_EFFECTIVE = 4.0
 """Fewest effective units (Kish 1965) of a part that is judged."""
@@ -38,16 +42,11 @@ class PartTest:
     not_judged: str | None = None
     """Why it has no word: "3 targets (at least 5 needed)"."""
 
-    @property
-    def leaves_out_zero(self) -> bool:
-        """Whether the interval does."""
-        return self.effect is not None and (self.effect.low > 0 or self.effect.high < 0)
-
     def is_detected(self, alpha: float) -> bool:
         """Whether the corrected p and the interval both say that something is there."""
-        if self.not_judged or self.p is None:
+        if self.not_judged or self.p is None or self.effect is None:
             return False
-        return self.p <= alpha and self.leaves_out_zero
+        return self.p <= alpha and self.effect.leaves_out_zero
 
     def is_below(self, bound: float) -> bool:
         """Whether the interval lies within a bound."""
@@ -70,22 +69,22 @@ class HeadlineParts:
     """What a positive and what a negative headline says of a model."""
 
     @property
-    def judged(self) -> list[PartTest]:
+    def judged_tests(self) -> list[PartTest]:
         """Those that have a word."""
         return [test for test in self.tests if not test.not_judged]
 
-    def detected(self, alpha: float) -> list[PartTest]:
+    def detected_tests(self, alpha: float) -> list[PartTest]:
         """Those in which something is detected, the largest first."""
-        detected = [test for test in self.judged if test.is_detected(alpha)]
-        return sorted(detected, key=_size, reverse=True)
+        detected = [test for test in self.judged_tests if test.is_detected(alpha)]
+        return sorted(detected, key=_effect_size, reverse=True)
 
     @property
-    def beyond(self) -> list[PartTest]:
+    def tests_beyond(self) -> list[PartTest]:
         """Judged ones whose interval reaches beyond the bound."""
-        return [test for test in self.judged if not test.is_below(self.bound)]
+        return [test for test in self.judged_tests if not test.is_below(self.bound)]
 
 
-def _size(test: PartTest) -> float:
+def _effect_size(test: PartTest) -> float:
     return abs(test.effect.value) if test.effect else 0.0
 
 
@@ -95,11 +94,11 @@ def holm_weighted(p: Sequence[float], weights: Sequence[float]) -> list[float]:
 
     `weights`: positive. With equal ones it is the usual correction. Source: Holm (1979), section 4.
     """
-    order = sorted(range(len(p)), key=lambda place: p[place] / weights[place])
+    ratios = np.divide(p, weights)
     left, largest = sum(weights), 0.0
     adjusted = [1.0] * len(p)
-    for place in order:
-        largest = max(largest, p[place] / weights[place] * left)
+    for place in np.argsort(ratios, kind="stable"):
+        largest = max(largest, float(ratios[place]) * left)
         adjusted[place] = min(1.0, largest)
         left -= weights[place]
     return adjusted
@@ -109,22 +108,20 @@ def correct_over_parts(p: float, parts: HeadlineParts) -> tuple[float, HeadlineP
     """The p of the whole, and parts with theirs, corrected by `holm_weighted`: half of .05 is the
     whole's, half is shared by judged parts.
     """
-    judged = [test for test in parts.judged if test.p is not None]
+    judged = [test for test in parts.judged_tests if test.p is not None]
     if not judged:
         return p, parts
     of_part = (1 - WEIGHT_OF_WHOLE) / len(judged)
     uncorrected = [p, *(float(test.p or 0.0) for test in judged)]
-    of_whole, *of_parts = holm_weighted(
-        uncorrected, [WEIGHT_OF_WHOLE, *(of_part for _ in judged)]
-    )
+    of_whole, *of_parts = holm_weighted(uncorrected, [WEIGHT_OF_WHOLE, *(of_part for _ in judged)])
     corrected = {test.name: adjusted for test, adjusted in zip(judged, of_parts, strict=True)}
     tests = [replace(test, p=corrected.get(test.name, test.p)) for test in parts.tests]
     return of_whole, replace(parts, tests=tests)
 
 
 def words_by_part(parts: HeadlineParts, alpha: float, may_be_below: bool) -> Mapping[str, str]:
-    """What is said of each part, by name: "detected", "below 0.2", both, "inconclusive", or that
-    it is not judged, and why.
+    """What is said of each part, by name: "detected", "below 0.2", both, "inconclusive" or "not
+    judged".
 
     `may_be_below`: whether the positive control reaches the bound of parts.
     """
@@ -137,13 +134,14 @@ def words_by_part(parts: HeadlineParts, alpha: float, may_be_below: bool) -> Map
             claims.append(f"below {parts.bound:.2g}")
         words[test.name] = ", ".join(claims) or "inconclusive"
         if test.not_judged:
-            words[test.name] = f"not judged: {test.not_judged}"
+            words[test.name] = NOT_JUDGED
     return words
 
 
 def effect_text(effect: Interval) -> str:
     """A value with its interval, two decimals each: "0.31 [0.11, 0.51]"."""
-    return f"{effect.value:z.2f} [{effect.low:z.2f}, {effect.high:z.2f}]"
+    low, high = f"{effect.low:z.2f}", f"{effect.high:z.2f}"
+    return f"{effect.value:z.2f} [{low}, {high}]"
 
 
 def p_text(p: float | None, alpha: float) -> str:
@@ -158,42 +156,50 @@ def describe_parts(parts: HeadlineParts, alpha: float, may_be_below: bool) -> li
 
     The first sentence is about parts in which something is detected, where there are any.
     """
-    detected = parts.detected(alpha)
+    detected = parts.detected_tests(alpha)
     sentences: list[str] = []
     places = [_place_text(test, parts.unit, alpha) for test in detected]
     if places:
         sentences.append(f"In {'; in '.join(places)}.")
-    rest = [test for test in parts.judged if test not in detected]
+    rest = [test for test in parts.judged_tests if test not in detected]
     sentences += _rest_sentences(rest, parts, bool(detected), may_be_below)
-    not_judged = [f"{test.name} ({test.not_judged})" for test in parts.tests if test.not_judged]
-    if not_judged:
-        sentences.append(f"Not judged: {', '.join(not_judged)}.")
+    unjudged_tests = [test for test in parts.tests if test.not_judged]
+    if unjudged_tests:
+        reasons = [f"{test.name} ({test.not_judged})" for test in unjudged_tests]
+        sentences.append(f"Not judged: {', '.join(reasons)}.")
     return sentences
 
 
 def _place_text(test: PartTest, unit: str, alpha: float) -> str:
     """A part in which something is detected: "Age: 0.31 [0.11, 0.51] over 25 templates"."""
     effect = effect_text(test.effect) if test.effect else "unknown"
-    return f"{test.name}: {effect} over {test.n} {unit}{p_text(test.p, alpha)}"
+    text = f"{test.name}: {effect} over {test.n} {unit}"
+    return text + p_text(test.p, alpha)
 
 
 def _rest_sentences(
-    rest: Sequence[PartTest], parts: HeadlineParts, others: bool, may_be_below: bool
+    rest: Sequence[PartTest], parts: HeadlineParts, after_detected: bool, may_be_below: bool
 ) -> list[str]:
-    """What is said of judged parts in which nothing is detected; `others`: whether it is detected
-    in others.
+    """What is said of judged parts in which nothing is detected; `after_detected`: whether
+    something is in another.
     """
     if not rest:
         return []
     bound = f"{parts.bound:.2g}"
-    which = "other parts" if others else "parts"
     if not may_be_below:
-        return [f"Nothing is detected in {len(rest)} {which}, and none is below {bound}."]
+        which = _count_parts(len(rest), after_detected)
+        return [f"Nothing is detected in {which}, and nothing said to be below {bound}."]
     beyond = [test.name for test in rest if not test.is_below(parts.bound)]
     within = len(rest) - len(beyond)
     sentences: list[str] = []
     if within:
-        sentences.append(f"Nothing above {bound} in {within} {which}.")
+        sentences.append(f"Nothing above {bound} in {_count_parts(within, after_detected)}.")
     if beyond:
         sentences.append(f"Not ruled out above {bound} in {', '.join(beyond)}.")
     return sentences
+
+
+def _count_parts(n: int, after_detected: bool) -> str:
+    """A number of parts in words: "1 other part", "9 parts"."""
+    which = "other part" if after_detected else "part"
+    return f"{n} {which}{'s' if n > 1 else ''}"

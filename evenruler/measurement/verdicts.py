@@ -147,7 +147,7 @@ class HeadlineTest:
     @property
     def leaves_out_zero(self) -> bool:
         """Whether the interval does."""
-        return self.effect is not None and (self.effect.low > 0 or self.effect.high < 0)
+        return self.effect is not None and self.effect.leaves_out_zero
 
     @property
     def whole_is_detected(self) -> bool:
@@ -173,15 +173,15 @@ class HeadlineTest:
     @property
     def is_detected(self) -> bool:
         """Whether something is detected in the whole, or in a part."""
-        in_part = self.parts is not None and bool(self.parts.detected(ALPHA))
+        in_part = self.parts is not None and bool(self.parts.detected_tests(ALPHA))
         return self.whole_is_detected or in_part
 
     @property
     def is_below(self) -> bool:
         """Whether the whole is below its bound, and every judged part below that of parts."""
-        if self.parts is None or not self.parts.judged:
+        if self.parts is None or not self.parts.judged_tests:
             return self.whole_is_below
-        return self.whole_is_below and self.parts_may_be_below and not self.parts.beyond
+        return self.whole_is_below and self.parts_may_be_below and not self.parts.tests_beyond
 
     @property
     def words_by_part(self) -> Mapping[str, str]:
@@ -197,7 +197,7 @@ def join_parts(test: HeadlineTest, p_of_interval: float, parts: HeadlineParts) -
     `p_of_interval`: of the t that the interval rests on. What is corrected is the larger of the two
     p, since `detected` needs both. Source: spec/fixed-models.md, section 1.
     """
-    n_judged = len(parts.judged)
+    n_judged = len(parts.judged_tests)
     if test.p is None or not n_judged:
         return replace(test, parts=parts)
     p, corrected = correct_over_parts(max(test.p, p_of_interval), parts)
@@ -261,9 +261,10 @@ def _describe_whole_and_parts(test: HeadlineTest, parts: HeadlineParts) -> str:
     whole = f"On average {amount}."
     if test.whole_is_detected:
         says = parts.says[effect.value < 0]
-        whole = f"{says[:1].upper()}{says[1:]}: on average {amount}."
+        capital = says[:1].upper() + says[1:]
+        whole = f"{capital}: on average {amount}."
     sentences = describe_parts(parts, ALPHA, test.parts_may_be_below)
-    if parts.detected(ALPHA) and not test.whole_is_detected:
+    if parts.detected_tests(ALPHA) and not test.whole_is_detected:
         sentences.insert(1, whole)
     else:
         sentences.insert(0, whole)

@@ -79,7 +79,7 @@ from evenruler.measurement.verdicts import (
     judge_all,
 )
 from evenruler.tables import concat_frames, row_hashes
-from evenruler.tables.schemas import CONCEPTS
+from evenruler.tables.schemas import CONCEPTS, SCALES
 
 __all__ = [
     "TABLES",
@@ -93,7 +93,7 @@ __all__ = [
     "split_by_dimension",
 ]
 
-TABLES: SchemasByTable = {"figures": schemas.FIGURES, "concepts": CONCEPTS}
+TABLES: SchemasByTable = {"figures": schemas.FIGURES, "concepts": CONCEPTS, "scales": SCALES}
 
 COUNTED: Final = ("n", "won", "known", "right", "related")
 """Columns that are summed over items: their number, those won, known, right, and `related`
@@ -194,6 +194,7 @@ def figures(
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     note = _describe_items(items, plan, len(items), asked_items)
     made_of: list[pd.DataFrame] = []
+    scales = pd.DataFrame(columns=SCALES.names)
     if plan["gain"]:
         alike = tables.get("likeness")
         table = gain_items(items, rows, plan["gain"])
@@ -215,6 +216,8 @@ def figures(
         unjudged += [mark_by_validity(figure, fit) for figure in described]
         unit_rows = headlines_of(headline_items, score, rested_on, plan)
         made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
+        if replies.empty:
+            scales = _scale_rows(headline_items, unit_rows, subject.name)
     unjudged += [mark_by_validity(figure, fit) for figure in published]
     unjudged += _item_figures(items, plan, level)
     unjudged += _after_placebos(items, scores["placed"], plan, subject, level)
@@ -228,6 +231,7 @@ def figures(
         "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
         "headlines": concat_frames(made_of).reindex(columns=schemas.HEADLINES.names),
         "concepts": concepts,
+        "scales": scales,
     }
 
 
@@ -244,19 +248,34 @@ def _lean_of_context(
     items: pd.DataFrame, words: pd.DataFrame, plan: ExternalPlan
 ) -> Iterator[Figure]:
     """The lean of BBQ in disambiguated contexts, described."""
-    told = items[items["condition"] == DISAMBIGUATED]
-    if plan["score"] != "bbq" or told.empty:
+    disambiguated_items = items[items["condition"] == DISAMBIGUATED]
+    if plan["score"] != "bbq" or disambiguated_items.empty:
         return
     dimensions, units = {"condition": DISAMBIGUATED}, plan["units"]
-    regression = choose_regression(told, plan, plan["score"])
+    regression = choose_regression(disambiguated_items, plan, plan["score"])
     n_units = len(regression.units)
     if not regression.has_intervals:
         few = f"{n_units} {units} (at least {FEWEST_UNITS} needed)"
         yield Figure(LEAN_OF_CONTEXT, None, n_units, units, reason=few, dimensions=dimensions)
         return
-    likeness = ItemLikeness.from_words(words, told["item"], regression.codes)
+    likeness = ItemLikeness.from_words(words, disambiguated_items["item"], regression.codes)
     interval = vars(estimate_lean(regression, likeness).interval())
     yield Figure(LEAN_OF_CONTEXT, n=n_units, unit=units, dimensions=dimensions, **interval)
+
+
+def _scale_rows(items: pd.DataFrame, unit_rows: pd.DataFrame, model: str) -> pd.DataFrame:
+    """The units of the lean in nats, by `SCALES`; `unit_rows`: of `headlines_of`.
+
+    Empty where values are no log-likelihood ratios, but say which answer was chosen.
+    """
+    values = items.assign(value=items["value"].astype("float64"))
+    if unit_rows.empty or values["value"].isin([-1.0, 0.0, 1.0]).all():
+        return pd.DataFrame(columns=SCALES.names)
+    by_unit = values.groupby("unit")["value"].agg(["mean", "std", "size"])
+    by_unit.columns = pd.Index(["value", "sd", "n"])
+    weights = unit_rows.set_index("unit")["axis_position"]
+    rows = by_unit.assign(weight=weights.reindex(by_unit.index), figure=LEAN, model=model)
+    return rows.reset_index()[SCALES.names]
 
 
 def _check_control(control: PositiveControl | None) -> ValidityCheck:
@@ -505,7 +524,7 @@ def _design_effect(items: pd.DataFrame, plan: ExternalPlan) -> Figure:
     if n < FEWEST_UNITS or not by_items > 0:
         why = f"fewer than {FEWEST_UNITS} {plan['units']}, or all items lean in the same direction"
         return Figure("design_effect", None, n, plan["units"], reason=why)
-    by_units = jackknife_estimate(regression.means(), regression.df).variance
+    by_units = jackknife_estimate(regression.jackknife_means(), regression.df).variance
     return Figure("design_effect", by_units / by_items, n, plan["units"])
 
 

@@ -149,11 +149,11 @@ class LeanRegression:
             return False
         return bool((whole - self.unit_weights).min() > 0)
 
-    def means(self) -> Floats:
+    def jackknife_means(self) -> Floats:
         """[1 + g] the mean lean of all units, then leaving out each unit."""
         return _without_each(self._unit_moments[:, 0]) / _without_each(self.unit_weights)
 
-    def intercepts(self) -> Floats:
+    def jackknife_intercepts(self) -> Floats:
         """[1 + g] the intercept, likewise."""
         inverse = np.linalg.pinv(
             _without_each(self._unit_products), rcond=_SINGULAR, hermitian=True
@@ -162,7 +162,7 @@ class LeanRegression:
         intercepts: Floats = np.einsum("gp,gp->g", inverse[:, 0], moments)
         return intercepts
 
-    def coefficients(self) -> Floats:
+    def item_coefficients(self) -> Floats:
         """[n] the coefficients of items in the intercept, which is their product with the lean."""
         inverse = np.linalg.pinv(self._unit_products.sum(axis=0), rcond=_SINGULAR, hermitian=True)
         coefficients: Floats = self.weights * (self.covariates @ inverse[0])
@@ -172,7 +172,7 @@ class LeanRegression:
         """[g] contributions of units to the intercept, times g, so that their mean is the
         intercept.
         """
-        contributions = self.coefficients() * self.lean
+        contributions = self.item_coefficients() * self.lean
         return len(self.units) * self._sum_by_unit(contributions)
 
     @property
@@ -452,9 +452,9 @@ def lean_headline(
 
 def estimate_lean(regression: LeanRegression, likeness: ItemLikeness) -> Estimate:
     """The lean with its variance over units and words, crossed."""
-    by_units = jackknife_estimate(regression.intercepts(), regression.df)
+    by_units = jackknife_estimate(regression.jackknife_intercepts(), regression.df)
     word_variance, _ = likeness.variances(regression.lean, regression.covariates)
-    of_words = word_variance * likeness.words_between_units(regression.coefficients())
+    of_words = word_variance * likeness.words_between_units(regression.item_coefficients())
     return Estimate(by_units.value, by_units.variance + of_words, by_units.df)
 
 
@@ -479,7 +479,7 @@ def lean_test(
             LEAN, units, facets, effect, bound, no_null=SAME_DIRECTION, control=control
         )
     under_null = likeness.variances(regression.lean, regression.null_covariates)
-    residuals, coefficients = regression.residuals_under_null(), regression.coefficients()
+    residuals, coefficients = regression.residuals_under_null(), regression.item_coefficients()
     test = randomise_roles(residuals, coefficients, likeness, under_null, units, n, seed)
     return HeadlineTest(
         LEAN,

@@ -75,16 +75,10 @@ class PartRegression(LeanRegression):
         whole = LeanRegression.from_items(items, score)
         part_codes, parts = pd.factorize(items["part"], sort=True)
         indicators = np.eye(len(parts))[part_codes]
-        return cls(
-            whole.units,
-            whole.codes,
-            np.column_stack([indicators, lean_confounds(items)]),
-            whole.weights,
-            whole.lean,
-            whole.is_adjusted,
-            np.asarray(parts, dtype=object),
-            part_codes,
-        )
+        covariates = np.column_stack([indicators, lean_confounds(items)])
+        shared = (whole.weights, whole.lean, whole.is_adjusted)
+        labels = np.asarray(parts, dtype=object)
+        return cls(whole.units, whole.codes, covariates, *shared, labels, part_codes)
 
     @property
     def n_parts(self) -> int:
@@ -104,12 +98,12 @@ class PartRegression(LeanRegression):
         return self.part_weights.sum(axis=1)
 
     @property
-    def shares(self) -> Floats:
+    def part_shares(self) -> Floats:
         """[k] share of all weight."""
         by_part = self.part_weights.sum(axis=0)
         return by_part / by_part.sum()
 
-    def means(self) -> Floats:
+    def jackknife_means(self) -> Floats:
         """[1 + g] the mean lean of all units, then leaving out each unit."""
         moments = self._unit_moments[:, : self.n_parts].sum(axis=1)
         weights = self.unit_weights
@@ -117,7 +111,7 @@ class PartRegression(LeanRegression):
         return np.concatenate([[moments.sum() / weights.sum()], without_each])
 
     @cached_property
-    def fits(self) -> Floats:
+    def jackknife_fits(self) -> Floats:
         """[1 + g, k + 3] means of parts at equality, then slopes: of all units, then leaving out
         each.
         """
@@ -129,27 +123,28 @@ class PartRegression(LeanRegression):
         fits: Floats = np.einsum("gpq,gq->gp", inverse, all_moments)
         return fits
 
-    def intercepts(self) -> Floats:
+    def jackknife_intercepts(self) -> Floats:
         """[1 + g] the weighted mean of parts."""
         whole = self.part_weights.sum(axis=0)
         weights = np.concatenate([whole[None], whole - self.part_weights])
-        means = (self.fits[:, : self.n_parts] * weights).sum(axis=1)
+        means = (self.jackknife_fits[:, : self.n_parts] * weights).sum(axis=1)
         intercepts: Floats = means / weights.sum(axis=1)
         return intercepts
 
-    def coefficients(self) -> Floats:
+    def item_coefficients(self) -> Floats:
         """[n] the coefficients of items in the weighted mean of parts."""
         inverse = np.linalg.pinv(self._unit_products.sum(axis=0), rcond=_SINGULAR, hermitian=True)
-        of_covariates = self.shares @ inverse[: self.n_parts]
+        of_covariates = self.part_shares @ inverse[: self.n_parts]
         coefficients: Floats = self.weights * (self.covariates @ of_covariates)
         return coefficients
 
     @property
     def null_covariates(self) -> Floats:
         """[n, k + 2] how parts differ, with a weighted mean of 0, then the confounds."""
-        indicators, shares = self.covariates[:, : self.n_parts], self.shares
+        indicators, shares = self.covariates[:, : self.n_parts], self.part_shares
         scaled = indicators / shares
-        contrasts = scaled[:, :-1] - scaled[:, -1:]
+        last = scaled[:, -1:]
+        contrasts = scaled[:, :-1] - last
         return np.column_stack([contrasts, self.covariates[:, self.n_parts :]])
 
     def df_of_part(self, place: int) -> float:
@@ -161,15 +156,16 @@ class PartRegression(LeanRegression):
     def estimate_part(self, place: int) -> Estimate:
         """The lean of a part at equal length and frequency, by jackknife over units."""
         n_units = int((self.part_weights[:, place] > 0).sum())
-        means = self.fits[:, place]
+        means = self.jackknife_fits[:, place]
         squares = float(((means[1:] - means[0]) ** 2).sum())
         variance = (n_units - 1) / n_units * squares
         return Estimate(float(means[0]), variance, max(1.0, self.df_of_part(place)))
 
     def leans_beside_slopes(self) -> Floats:
         """[n] the lean less what length and frequency explain."""
-        n_parts = self.n_parts
-        rest: Floats = self.lean - self.covariates[:, n_parts:] @ self.fits[0, n_parts:]
+        confounds = self.covariates[:, self.n_parts :]
+        slopes = self.jackknife_fits[0, self.n_parts :]
+        rest: Floats = self.lean - confounds @ slopes
         return rest
 
 
@@ -216,7 +212,8 @@ def _why_not_judged(n_units: int, effective: float, units: str) -> str | None:
     if n_units < FEWEST_UNITS:
         return f"{n_units} {units}, at least {FEWEST_UNITS} needed"
     if effective < FEWEST_EFFECTIVE:
-        return f"{n_units} {units} count as {effective:.1f}, at least {FEWEST_EFFECTIVE:.0f} needed"
+        fewest = f"at least {FEWEST_EFFECTIVE:.0f} needed"
+        return f"{n_units} {units} count as {effective:.1f}, {fewest}"
     return None
 
 
@@ -230,8 +227,8 @@ def lean_of_parts(
 ) -> HeadlineTest:
     """The lean of all items, whose verdict is about their parts, too, where they have parts.
 
-    Arguments as of `lean_headline`. Where the lean at equality is not identified, parts are named as
-    not judged.
+    Arguments as of `lean_headline`. Where the lean at equality is not identified, parts are named
+    as not judged.
     """
     score, units, bound = plan["score"], plan["units"], plan["bound"]
     regression = choose_regression(items, plan, score)
@@ -258,19 +255,17 @@ def part_figures(test: HeadlineTest, dimension: str) -> Iterator[Figure]:
     """The figure of each part, with its word as a note: it has no verdict of its own."""
     if test.parts is None:
         return
-    words = test.words_by_part
+    words, unit = test.words_by_part, test.parts.unit
     for part in test.parts.tests:
-        effect = part.effect
-        yield PartFigure(
+        figure = PartFigure(
             LEAN_OF_PART,
-            effect.value if effect else None,
+            None,
             part.n,
-            test.parts.unit,
-            effect.low if effect else None,
-            effect.high if effect else None,
-            part.p,
+            unit,
+            p=part.p,
             reason=part.not_judged,
             dimensions={dimension: name_part(part.name)},
             note=words[part.name],
             null=part.null,
         )
+        yield replace(figure, **vars(part.effect)) if part.effect else figure
