@@ -105,7 +105,7 @@ class GainDesign:
         return cls(units, axis.to_numpy(dtype=np.float64), scores, is_crossed)
 
     @cached_property
-    def jackknife_means(self) -> Floats:
+    def means(self) -> Floats:
         """[units] means over all else."""
         means: Floats = self.scores.mean(axis=(1, 2))
         return means
