@@ -261,7 +261,8 @@ def leans(benchmark: str, model: str, rows: Iterable[Record]) -> Iterator[Ruler]
     """A row for each lean."""
     figures = _by_condition(rows)
     for condition in CONDITIONS:
-        lean = figures.get(condition, {}).get("lean")
+        of_condition_alone = figures.get(condition, {})
+        lean = of_condition_alone.get("lean") or of_condition_alone.get("lean_of_context")
         if not lean:
             continue
         names = SCORES.get(benchmark, ("share",))

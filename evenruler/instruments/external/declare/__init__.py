@@ -5,7 +5,7 @@ score.
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypedDict
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import pandas as pd
 from pydantic import Field, PrivateAttr, field_validator, model_validator
@@ -62,6 +62,8 @@ Score = Literal["preference", "stereoset", "bbq"]
 ColumnRole = Literal["first", "second", "unit", "part", "direction", "condition"]
 
 LEAN: Final = "lean"
+LEAN_OF_PART: Final = "lean_of_part"
+LEAN_OF_CONTEXT: Final = "lean_of_context"
 GAIN: Final = "gain"
 GAIN_OF_PART: Final = "gain_of_part"
 GAIN_APART: Final = "gain_apart"
@@ -101,6 +103,9 @@ descriptive figures."""
 
 OF_GAINS: Final = (GAIN_OF_PART, GAIN_APART)
 """Figures of benchmarks whose headline is the gain."""
+
+OF_LEANS: Final = (LEAN_OF_PART, LEAN_OF_CONTEXT)
+"""Figures of benchmarks whose headline is the lean."""
 
 WORDS: Final = ("occupations", "professions", "targets")
 """Units whose names are meaningful to readers."""
@@ -289,6 +294,9 @@ class Settings(instrument.BaseSettings[Source]):
     """Most placebo sentences."""
     bound: float = Field(default=0.1, gt=0, lt=1)
     """X of `below X` for a lean; .1 is 5 points of the share."""
+    of_part: float | None = Field(default=None, gt=0, lt=1)
+    """X of `below X` for the lean of one part, such as a bias type; by default twice `bound`, since
+    a part has few units."""
     bound_of_gain: float = Field(default=math.log(2), gt=0)
     """X of `below X` for a gain, nats: by default a factor of two."""
 
@@ -350,6 +358,8 @@ class ExternalPlan(Plan):
     most: int
     """Most items of each unit and condition."""
     bound: float
+    of_part: NotRequired[float]
+    """X of one part; absent from plans of earlier benchmarks, and where the headline is a gain."""
     gain: PlannedGain | None
     """The headline where units have a criterion; else it is the lean."""
     corpus: bool
@@ -388,7 +398,7 @@ def headings(plan: ExternalPlan) -> list[FigureHeading]:
     leading = " and ".join(LEADING[plan["score"]].values())
     ours: list[FigureHeading] = []
     for name, meaning in OURS.items():
-        if name not in OF_GAINS or plan["gain"]:
+        if name not in (OF_LEANS if plan["gain"] else OF_GAINS):
             ours.append(
                 FigureHeading(name, name.replace("_", " "), meaning.format(leading=leading))
             )
@@ -402,14 +412,19 @@ NOT_SHOWN: Final = (
 )
 
 
+def lean_says(plan: ExternalPlan) -> tuple[str, str]:
+    """What a positive and what a negative lean says of a model."""
+    first, second = plan.get("texts", TEXTS)
+    return f"{first} wins more often than {second}", f"{second} wins more often than {first}"
+
+
 def _lean_heading(plan: ExternalPlan) -> FigureHeading:
     meaning = (
         "how much more often the first text is preferred to the second, 2 x share - 1, from -1 to "
         "1, at equal length and word frequency; tested against a liking for words, whatever is "
         "said with them"
     )
-    first, second = plan.get("texts", TEXTS)
-    says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]
+    says = [*lean_says(plan)]
     ends = ["often the first", "often the second"] if plan["units"] in WORDS else None
     return FigureHeading(
         LEAN,
