@@ -141,7 +141,7 @@ def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
     The paired difference is judged by the rules of a headline: the same facets, randomisation and
     bound (`contrast` of the family), each by itself. A headline that is invalid or only described
     is compared with nothing. Where a model was asked by two methods, each is compared with the same
-    method.
+    method; a pseudo-log-likelihood is never compared with a likelihood.
 
     Args:
         results: At least two of one benchmark.
@@ -302,6 +302,8 @@ def _compare_headlines(
             comparison, first_value=pair[0].get("value"), second_value=pair[1].get("value")
         )
         barred = _bar_comparison(comparison, pair)
+        if barred and _differ_in_method(first, second):
+            barred = replace(barred, reason=_name_methods(first, second))
         if barred:
             yield barred
             continue
@@ -360,6 +362,21 @@ def _add_scales(
         d_sd_high=d_sd.high,
         reason=reason,
     )
+
+
+def _differ_in_method(first: _ComparedResult, second: _ComparedResult) -> bool:
+    """Whether two results have headlines, but none of the same method."""
+    methods = first.methods(), second.methods()
+    return all(methods) and methods[0].isdisjoint(methods[1])
+
+
+def _name_methods(first: _ComparedResult, second: _ComparedResult) -> str:
+    """Why two results of different methods are not compared."""
+    sides: list[str] = []
+    for side in (first, second):
+        names = [method or "the usual method" for method in sorted(side.methods())]
+        sides.append(f"{side.label} was asked by {' and '.join(names)}")
+    return f"{', '.join(sides)}: two methods measure different quantities"
 
 
 def _bar_comparison(comparison: Comparison, pair: Sequence[Mapping[str, Any]]) -> Comparison | None:

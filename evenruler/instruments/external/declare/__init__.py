@@ -386,8 +386,10 @@ def _read_likeness(path: Path) -> pd.DataFrame:
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue can be measured: it returns log-likelihoods."""
-    return catalogue.can(model, "loglikelihood")
+    """Whether a model of the catalogue can be measured: it returns log-likelihoods, or the
+    pseudo-log-likelihoods of a masked model.
+    """
+    return catalogue.can(model, "loglikelihood") or catalogue.can(model, "pll")
 
 
 def headings(plan: ExternalPlan) -> list[FigureHeading]:

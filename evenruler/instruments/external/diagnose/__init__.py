@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.external import schemas
-from evenruler.instruments.external.ask import READS, sample_texts
+from evenruler.instruments.external.ask import READS, method_dimension, sample_texts
 from evenruler.instruments.external.declare import (
     GAIN,
     GAIN_APART,
@@ -223,7 +223,9 @@ def figures(
     unjudged += _after_placebos(items, scores["placed"], plan, subject, level)
     unjudged.append(_start_flips(items, scores["started"], plan, subject, level))
     judged = judge_all([(figure, fit) for figure in unjudged])
-    figure_rows = list(as_rows(judged, name, subject.name))
+    method = method_dimension(subject)
+    figure_rows = list(as_rows(judged, name, subject.name, method=method))
+    made_of = [unit_rows.assign(method=method) for unit_rows in made_of]
     concepts = _concept_measurements(
         items, plan.get("agreement"), benchmark=name, kin=name, model=subject.name
     )
