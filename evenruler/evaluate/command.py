@@ -110,6 +110,17 @@ def measure(
             metavar="NAME", help="Another name that the endpoint gives the model in its answers."
         ),
     ] = None,
+    requests: Annotated[
+        str | None,
+        typer.Option(
+            "--asked",
+            metavar="FILE",
+            help="The requests that recorded results of a batch answer.",
+        ),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Recorded answers may lack items or whole units.")
+    ] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Print every figure, not only headlines.")
     ] = False,
@@ -158,7 +169,16 @@ def measure(
     else:
         show = "all" if everything else "summary"
     spending = SpendingLimit(Price.parse(price), max_cost, yes)
-    options = parse_options(thinking, effort, template or [], new_tokens, timeout, answers_as)
+    options = parse_options(
+        thinking,
+        effort,
+        template or [],
+        new_tokens,
+        timeout,
+        answers_as,
+        requests,
+        partial,
+    )
     for line in measure_each(
         model,
         benchmarks or [],
