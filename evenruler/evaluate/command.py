@@ -229,7 +229,11 @@ def compare(
     from evenruler.tables.frames import for_spreadsheets
 
     stored_results = read_all(*places)
+    labelled = [stored_result.labelled() for stored_result in stored_results]
     comparisons = comparison.compare(stored_results)
+    labelled_comparisons = comparisons
+    if any(stored_result.result.model.label for stored_result in stored_results):
+        labelled_comparisons = comparison.compare(labelled)
     compared = set(comparisons["benchmark"])
     for stored_result in stored_results:
         name = stored_result.result.benchmark.name
@@ -239,10 +243,10 @@ def compare(
                 err=True,
             )
     if page is not None:
-        write_text_atomically(page, view.render(stored_results, comparisons))
+        write_text_atomically(page, view.render(labelled, labelled_comparisons))
         say(f"page: {page}", err=True)
     if output == "markdown":
-        say(view.as_markdown(stored_results, comparisons), end="")
+        say(view.as_markdown(labelled, labelled_comparisons), end="")
     elif output == "json":
         say(view.as_json(load_results(*places), comparisons), end="")
     else:

@@ -37,7 +37,7 @@ _LABELLED: Final = re.compile(
 )
 """The label of an option: "(0) The baker", "A. The baker", "b) The baker"."""
 
-_FIRST_LABELS: Final = "01Aa"
+_FIRST_LABELS: Final = "0Aa"
 
 
 class BatchReply(NamedTuple):
@@ -261,16 +261,38 @@ def _last_run(message: str) -> list[re.Match[str]] | None:
     """The labels of the last run, of two at least."""
     labels = list(_LABELLED.finditer(message))
     for start in range(len(labels) - 2, -1, -1):
-        if labels[start]["label"] not in _FIRST_LABELS:
+        if not _may_begin(labels, start):
             continue
-        run = [labels[start]]
-        for label in labels[start + 1 :]:
-            is_next = ord(label["label"]) == ord(run[-1]["label"]) + 1
-            if is_next and _brackets_of(label) == _brackets_of(run[0]):
-                run.append(label)
+        run = [label for label in labels[start:] if _begins_line(message, label)]
+        if not _begins_line(message, labels[start]) or len(_run_of(run)) < 2:
+            run = labels[start:]  # not on lines of their own
+        run = _run_of(run)
         if len(run) > 1:
             return run
     return None
+
+
+def _run_of(labels: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    """The first label, and those after it that count on in the same brackets."""
+    run = [labels[0]]
+    for label in labels[1:]:
+        is_next = ord(label["label"]) == ord(run[-1]["label"]) + 1
+        if is_next and _brackets_of(label) == _brackets_of(run[0]):
+            run.append(label)
+    return run
+
+
+def _begins_line(message: str, label: re.Match[str]) -> bool:
+    return not message[: label.start()].rpartition("\n")[2].strip()
+
+
+def _may_begin(labels: Sequence[re.Match[str]], start: int) -> bool:
+    """Whether a run may begin with a label: 0, A, a, or a 1 that does not come after a 0."""
+    label = labels[start]
+    if label["label"] != "1":
+        return label["label"] in _FIRST_LABELS
+    alike = [other for other in labels[:start] if _brackets_of(other) == _brackets_of(label)]
+    return not alike or alike[-1]["label"] != "0"
 
 
 def _brackets_of(label: re.Match[str]) -> tuple[str, str]:

@@ -39,7 +39,8 @@ Row = tuple[str, dict[str, Any]]  # where it stands, and what it holds
 
 
 LABEL: Final = re.compile(
-    r"^\s*(?:context|passage|question|q|answer|a)\s*:", re.IGNORECASE | re.MULTILINE
+    r"^\s*(?:context|passage|question|q|choices|options|answer|a)\s*:",
+    re.IGNORECASE | re.MULTILINE,
 )
 """Labels that tasks write before the parts of a question."""
 
@@ -111,6 +112,7 @@ def match_option(reply: str, options: Collection[str]) -> str | None:
 
 @lru_cache(maxsize=1024)
 def parse_reply(reply: str, options: tuple[str, ...]) -> ParsedReply:
+    """The option that a reply chose, by the one reader of replies, cached."""
     return read_choice(reply, options)
 
 
@@ -120,7 +122,8 @@ def parse_logged_reply(question: str, options: Sequence[str], written: str) -> L
     return LoggedReply(question, tuple(options), reading.outcome or "", reading.rule, written)
 
 
-def read_jsonl_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_jsonl_rows(path: Path) -> Iterator[Row]:
+    """The objects of JSON lines, each with its place; UserError for a line that is none."""
     for number, line in enumerate(read_text(path, REMEDY).split("\n"), 1):
         if line.strip():
             where = f"{path}: line {number}"
@@ -131,6 +134,7 @@ def read_jsonl_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def require_finite_number(value: object, where: str, text_or_key: str) -> float:
+    """A score as a number; UserError for infinities, booleans and words."""
     number = math.nan
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         with suppress(ValueError):

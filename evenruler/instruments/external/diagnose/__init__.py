@@ -39,6 +39,12 @@ from evenruler.instruments.external.diagnose.lean import (
     lean_weights,
     positive_control,
 )
+from evenruler.instruments.external.diagnose.missing import (
+    missing_share,
+    refuse_below_with_missing,
+    require_below_with_missing,
+    state_coverage,
+)
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
     Evidence,
@@ -185,6 +191,7 @@ def figures(
     unjudged: list[Figure | HeadlineTest] = [answered]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     note = _describe_items(items, plan, len(items), asked_items)
+    is_recorded = subject.kind == "recorded"
     made_of: list[pd.DataFrame] = []
     if plan["gain"]:
         alike = tables.get("likeness")
@@ -194,6 +201,9 @@ def figures(
         gain = gain_headline(
             table, likeness_table(alike), plan["units"], plan["bound"], resampling.seed
         )
+        if is_recorded:
+            share = missing_share(rows, items, replies, score)
+            gain = refuse_below_with_missing(state_coverage(gain, rows), share)
         unjudged.append(replace(gain, note=note))
         unjudged += _gains_of_parts(table, plan, level)
         made_of.append(_gain_rows(table, rested_on).assign(model=subject.name, figure=GAIN))
@@ -204,6 +214,9 @@ def figures(
             lean = lean_headline(
                 group, words, score, plan["units"], plan["bound"], resampling.seed, control
             )
+            if is_recorded:
+                share = missing_share(rows, group, replies, score)
+                lean = require_below_with_missing(state_coverage(lean, rows), share)
             unjudged.append(replace(lean, note=note, dimensions=dimensions))
             unit_rows = headlines_of(group, score, rested_on)
             made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
