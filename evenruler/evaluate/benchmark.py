@@ -272,7 +272,7 @@ def join_recorded_answers(model: "Model", benchmark: Benchmark) -> None:
     from evenruler.models.answer_logs.model import LoggedModel
 
     if isinstance(model, LoggedModel) and "texts" in benchmark.tables:
-        model.join(logged_items(benchmark))
+        model.join_benchmark(logged_items(benchmark))
 
 
 def benchmark_of_log(model: "Model", where: str) -> str:

@@ -229,7 +229,7 @@ def compare(
     from evenruler.tables.frames import for_spreadsheets
 
     stored_results = read_all(*places)
-    labelled = [stored_result.labelled() for stored_result in stored_results]
+    labelled = [stored_result.with_label() for stored_result in stored_results]
     comparisons = comparison.compare(stored_results)
     labelled_comparisons = comparisons
     if any(stored_result.result.model.label for stored_result in stored_results):

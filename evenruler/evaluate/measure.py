@@ -193,7 +193,7 @@ def measure_each(
             _print_examples(measured)
             folder = write_result(measured.result, out, measured.tables)
             if show == "html":
-                pages.append(StoredResult(measured.result, folder).labelled())
+                pages.append(StoredResult(measured.result, folder).with_label())
             else:
                 yield from _format_result(measured.result, folder, show)
         for place in tasks:

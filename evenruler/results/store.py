@@ -38,7 +38,7 @@ class StoredResult:
     result: Result
     folder: Path
 
-    def labelled(self) -> "StoredResult":
+    def with_label(self) -> "StoredResult":
         """The same for readers: with the label of the model in place of its name."""
         model = self.result.model
         if model.label is None:
@@ -121,9 +121,10 @@ def refuse_another(result: Result, root: Path) -> None:
 
 def _require_same_label(first: Result, second: Result) -> None:
     """UserError where two models have one name by two labels."""
-    labels = [result.model.label or result.model.name for result in (first, second)]
-    if first.model.name == second.model.name and labels[0] != labels[1]:
-        what = f"{labels[0]} and {labels[1]} have one name, {second.model.name}"
+    label = first.model.label or first.model.name
+    other_label = second.model.label or second.model.name
+    if first.model.name == second.model.name and label != other_label:
+        what = f"{label} and {other_label} have one name, {second.model.name}"
         raise UserError(what, where=second.folder, remedy="give one of them another --name")
 
 

@@ -6,6 +6,7 @@ import re
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +78,16 @@ class BiasedServer(ScriptedServer):
     def reply(self, question: dict[str, Any]) -> str:
         message = said_in(question)
         options = re.findall(r"\((\d)\) ([^(\n]+)", message)
-        row = next(row for row in ROWS if f"{row['context']}\n" in message and row["question"] in message)  # fmt: skip
+        asked_rows = [row for row in ROWS if _question_of(row) in message]
+        (row,) = asked_rows
         place = row["label"]
         if place == 2:
             place = int(row["question_polarity"] == "nonneg")
-        names = {row[f"ans{place}"], row["answer_info"][f"ans{place}"][0]}
+        short_names = row["answer_info"][f"ans{place}"]
+        names = {row[f"ans{place}"], short_names[0]}
         ((digit, words),) = [both for both in options if both[1].strip() in names]
-        return digit if len(message) % 2 else f"({digit}) {words.strip()}"
+        whole = f"({digit}) {words.strip()}"
+        return digit if len(message) % 2 else whole
 
 
 @pytest.fixture
@@ -94,6 +98,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
         yield scripted
 
 
+def _question_of(row: dict[str, Any]) -> str:
+    return f"Context: {row['context']}\nQuestion: {row['question']}"
+
+
 def requests_by_hand() -> list[dict[str, Any]]:
     """Half with the texts of options, half with the short names, each in the authors' order."""
     requests = []
@@ -101,8 +109,7 @@ def requests_by_hand() -> list[dict[str, Any]]:
         options = [row[f"ans{place}"] for place in range(3)]
         if number % 2:
             options = [row["answer_info"][f"ans{place}"][0] for place in range(3)]
-        question = f"Context: {row['context']}\nQuestion: {row['question']}"
-        message = f"{question}\n{batches.LAYOUTS['digits'](options)}"
+        message = f"{_question_of(row)}\n{batches.LAYOUTS['digits'](options)}"
         requests.append(batches.openai_request(f"r{number}", message, "scripted"))
     return requests
 
@@ -140,7 +147,7 @@ def test_a_batch_says_the_same_as_its_server_asked_directly(
     assert "external-work 0.1.0 (Made) on batch, standard" in out
     prompts = [request["body"]["messages"][-1]["content"] for request in requests]
     replies = [reply.text for reply in load("endpoint:scripted").replies(prompts)]
-    items = [f"Work/{row['question_index']}/{row['example_id']}" for row in ROWS]
+    items = list(map(batches.name_of, ROWS))
     chosen = [str(reply).strip("(")[0] for reply in replies]
     table = pd.DataFrame({"key": items, "chosen": chosen, "reply": replies})
     table.to_csv("direct.csv", index=False)
@@ -179,7 +186,7 @@ def scores_of_pairs(folder: Path, first_wins: Callable[[int, int], bool]) -> pd.
     rows = rows_of(folder)
     keys = sorted(set(rows["item"]), key=int)
     unit = rows.drop_duplicates("item").set_index("item")["unit"]
-    first = [float(first_wins(int(key) // 6, int(key) % 6)) for key in keys]
+    first = [float(first_wins(*divmod(int(key), 6))) for key in keys]
     second = [0.5] * len(keys)
     units = [unit[key] for key in keys]
     return pd.DataFrame({"key": keys, "first": first, "second": second, "unit": units})
@@ -231,11 +238,11 @@ def test_the_run_of_a_harness_that_did_not_end_is_no_sample(
     logged = samples(benchmarks / "external-made", lambda text: len(text) - 1000.0)
     rows = rows_of(benchmarks / "external-made").drop_duplicates("item").set_index("item")
     items = sorted(rows.index)  # the order of the log
-    begun = [sample for item, sample in zip(items, logged, strict=True) if rows["unit"][item] < "w5"]
+    in_first_five = [rows["unit"][item] < "w5" for item in items]
+    begun = list(compress(logged, in_first_five))
     words = ("measure", log(Path("begun.jsonl"), begun), "--with", "made")
     line = refused(run_measure, *words, "--partial")
-    n_units = rows.loc[[item for item in items if rows["unit"][item] < "w5"], "unit"].nunique()
-    assert f"a run that did not end: its first {2 * len(begun)} texts are of {n_units} of 8" in line
+    assert "a run that did not end: its first 60 texts are of 5 of 8 units, in the order" in line
 
 
 def test_a_name_with_dots_is_a_label(run_measure: Command, benchmarks: Path) -> None:

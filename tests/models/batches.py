@@ -40,7 +40,8 @@ def _rows() -> Iterator[dict[str, Any]]:
             label = 2
             if condition == "disambig":
                 label = place % 2
-                context += f" The {(first, second)[label]} {question[4:-1]}."
+                person = (first, second)[label]
+                context += f" The {person} {question[4:-1]}."
             names = [f"The {first} of the town", f"The {second} of the town", UNKNOWN]
             yield {
                 "category": "Work",
@@ -60,13 +61,19 @@ def _rows() -> Iterator[dict[str, Any]]:
             }
 
 
+def name_of(row: dict[str, Any]) -> str:
+    """The name of its item."""
+    parts = (row["category"], row["question_index"], row["example_id"])
+    return "/".join(map(str, parts))
+
+
 def bbq_files() -> dict[str, str]:
     """The files of a source of layout `bbq`."""
     lines, metadata = [], ["category,question_index,example_id,target_loc"]
     for row in _rows():
         lines.append(json.dumps(row))
         biased = int(row["question_polarity"] == "nonneg")
-        metadata.append(f"Work,{row['question_index']},{row['example_id']},{biased}")
+        metadata.append(f"{name_of(row).replace('/', ',')},{biased}")
     return {"work": "\n".join(lines) + "\n", "metadata": "\n".join(metadata) + "\n"}
 
 
@@ -74,7 +81,7 @@ def texts_of(rows: Sequence[dict[str, Any]], *, with_aliases: bool = True) -> pd
     """The rows of the benchmark, one a text."""
     texts = []
     for row in rows:
-        name = f"{row['category']}/{row['question_index']}/{row['example_id']}"
+        name = name_of(row)
         for place, role in enumerate(("second", "first", "third")):
             texts.append(
                 {
@@ -98,15 +105,22 @@ def logged_items(rows: Sequence[dict[str, Any]], **how: bool) -> LoggedItems:
 Layout = Callable[[Sequence[str]], str]
 """How a request lists its options."""
 
+
+def _listing(labels: str, before: str, after: str, between: str) -> Layout:
+    """Options with a label each, in these brackets."""
+
+    def list_options(options: Sequence[str]) -> str:
+        labelled = zip(labels, options, strict=False)
+        return between.join(f"{before}{label}{after} {option}" for label, option in labelled)
+
+    return list_options
+
+
 LAYOUTS: dict[str, Layout] = {
-    "digits": lambda options: " ".join(f"({n}) {text}" for n, text in enumerate(options)),
-    "numbers": lambda options: "\n".join(f"{n}. {text}" for n, text in enumerate(options, 1)),
-    "capitals": lambda options: "\n".join(
-        f"{letter}. {text}" for letter, text in zip("ABC", options, strict=True)
-    ),
-    "small": lambda options: " ".join(
-        f"{letter}) {text}" for letter, text in zip("abc", options, strict=True)
-    ),
+    "digits": _listing("012", "(", ")", " "),
+    "numbers": _listing("123", "", ".", "\n"),
+    "capitals": _listing("ABC", "", ".", "\n"),
+    "small": _listing("abc", "", ")", " "),
 }
 
 REPLIES: dict[str, tuple[str, ...]] = {
@@ -178,7 +192,7 @@ def planted_batch(
         label = chr(ord(FIRST_LABELS[layout]) + place)
         form = next(forms)
         reply = form.format(label, shown[place]) if "{" in form else label
-        name = f"{row['category']}/{row['question_index']}/{row['example_id']}"
+        name = name_of(row)
         planted[name] = texts[place]
         if number % 11 == 7:
             reply, planted[name] = ("", "I would rather not say.")[number % 2], None

@@ -48,7 +48,7 @@ def join(request, tmp_path: Path) -> Join:
             table.to_parquet(path, index=False)
         answer_log = read_log(path)
         assert answer_log.unjoined is not None
-        return answer_log.unjoined.join(items)
+        return answer_log.unjoined.join_items(items)
 
     return write_and_join
 
@@ -86,7 +86,8 @@ def test_a_chosen_option_is_a_place_a_role_a_text_or_a_short_name(join: Join) ->
 
 def test_keys_of_texts_name_their_item_and_rows_may_be_shuffled(join: Join) -> None:
     places = planted_places()
-    table = pd.DataFrame({"key": [item.keys[1] for item in ITEMS.items], "chosen": places})
+    keys = [item.keys[1] for item in ITEMS.items]
+    table = pd.DataFrame({"key": keys, "chosen": places})
     shuffled = table.sample(frac=1, random_state=1)
     assert chosen_places(join(dict(shuffled))) == places
 
@@ -108,12 +109,14 @@ def test_a_row_without_a_choice_keeps_its_reply(join: Join) -> None:
     replies = [answer_log.reply_by_key[item.keys[0]] for item in ITEMS.items[:5]]
     assert [logged.rule for logged in replies] == ["option", "option", "refusal", "option", "none"]
     assert [logged.written for logged in replies] == [*reply[:4], ""]
-    assert [answer_log.by_key[key] for key in ITEMS.items[2].keys] == [0, 0, 0]
+    refused = ITEMS.items[2]
+    assert [answer_log.by_key[key] for key in refused.keys] == [0, 0, 0]
 
 
 def test_both_texts_are_a_key_of_all_pairs_that_have_them(join: Join) -> None:
     texts = {"first_text": ["He runs.", "He sits."], "second_text": ["She runs.", "She sits."]}
-    answer_log = join({**texts, "first": [-1.5, -4], "second": [-2.5, -3]}, PAIRS)
+    scores = {"first": [-1.5, -4], "second": [-2.5, -3]}
+    answer_log = join({**texts, **scores}, PAIRS)
     assert answer_log.by_key == {
         "0/first": -1.5,
         "0/second": -2.5,
@@ -136,7 +139,10 @@ def test_other_keys_of_a_pair(join: Join) -> None:
             {"name": ["a"], "first": [1], "second": [2]},
             "no column of keys; expected key, or first_text and second_text",
         ),
-        ({"key": NAMES[:3] + NAMES[:1], "chosen": [0, 1, 2, 0]}, "key 'Work/0/0' stands twice"),
+        (
+            {"key": NAMES[:3] + NAMES[:1], "chosen": [0, 1, 2, 0]},
+            "key 'Work/0/0' stands twice",
+        ),
         (
             {"key": ["Work/9/x", *NAMES[:3], "y"], "chosen": [0, 1, 2, 0, 1]},
             "row 1: 2 keys are not in work 1.1 (first 'Work/9/x')",
@@ -148,7 +154,9 @@ def test_other_keys_of_a_pair(join: Join) -> None:
         (
             {
                 "key": NAMES[:10],
-                "first": [1] * 10, "second": [1] * 3 + [2] * 7, "third": [0] * 10,
+                "first": [1] * 10,
+                "second": [1] * 3 + [2] * 7,
+                "third": [0] * 10,
             },
             "both scores equal in 30% of rows: a tie is no win; are these ranks?",
         ),
@@ -156,9 +164,17 @@ def test_other_keys_of_a_pair(join: Join) -> None:
         ({"key": NAMES[:3], "chosen": [1, 2, 2]}, "chosen holds 1, 2, which may count the first"),
         ({"key": NAMES[:2], "first": [1, 2], "second": [2, 1]}, "no column 'third', and its items"),
         ({"key": NAMES[:2], "reply": ["A", "B"]}, "neither scores nor choices"),
-        ({"key": NAMES[:2], "first": [0, 1], "second": [1, 0], "chosen": [0, 1]}, "both scores and"),
         (
-            {"key": NAMES[:2], "first": [0, None], "second": [1, 0], "third": [2, 2]},
+            {"key": NAMES[:2], "first": [0, 1], "second": [1, 0], "chosen": [0, 1]},
+            "both scores and",
+        ),
+        (
+            {
+                "key": NAMES[:2],
+                "first": [0, None],
+                "second": [1, 0],
+                "third": [2, 2],
+            },
             "the answer to 'Work/0/1' is no number ('')",
         ),
         ({"key": NAMES[:1], "chosen": [0], "unit": ["z"]}, "unit 'z', and the benchmark's is '0'"),
@@ -167,7 +183,7 @@ def test_other_keys_of_a_pair(join: Join) -> None:
             "'Work/0/0' stands in rows 1 and 2",
         ),
     ],
-)  # fmt: skip
+)
 def test_tables_that_are_refused(
     join: Join, columns: Mapping[str, Any], line: str, error_of
 ) -> None:
@@ -175,6 +191,7 @@ def test_tables_that_are_refused(
 
 
 def test_texts_are_no_key_where_a_question_stands_before_them(join: Join, error_of) -> None:
-    texts = {"first_text": [ROWS[0]["ans1"]], "second_text": [ROWS[0]["ans0"]]}
+    row = ROWS[0]
+    texts = {"first_text": [row["ans1"]], "second_text": [row["ans0"]]}
     line = error_of(join, {**texts, "chosen": ["first"]})
     assert "1 keys are not in work 1.1 (first 'The tiler of the town / The teller of" in line

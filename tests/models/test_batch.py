@@ -42,7 +42,7 @@ def read(tmp_path: Path) -> Read:
 
 def joined(answer_log: AnswerLog, items=ITEMS) -> AnswerLog:
     assert answer_log.unjoined is not None
-    return answer_log.unjoined.join(items)
+    return answer_log.unjoined.join_items(items)
 
 
 def chosen_by_item(answer_log: AnswerLog) -> dict[str, str | None]:
@@ -53,7 +53,8 @@ def chosen_by_item(answer_log: AnswerLog) -> dict[str, str | None]:
             continue
         scores = [answer_log.by_key[key] for key in item.keys]
         reply = answer_log.reply_by_key[item.keys[0]]
-        text = None if sum(scores) == 0 else item.texts[int(np.argmax(scores))]
+        likeliest = item.texts[int(np.argmax(scores))]
+        text = None if sum(scores) == 0 else likeliest
         assert (text or "") == reply.reply
         chosen[item.name] = text
     return chosen
@@ -129,23 +130,25 @@ def test_options_by_short_names_need_a_benchmark_that_has_these(read: Read, erro
     ],
 )  # fmt: skip
 def test_options_are_the_last_run_of_labels(message: str, options: tuple[str, ...] | None) -> None:
-    found = split_options(message)
-    assert (found and found[2]) == options
+    split_message = split_options(message)
+    assert (split_message and split_message.options) == options
 
 
 def test_the_rest_of_a_message_is_its_question() -> None:
-    found = split_options("Context: I saw both.\nQ: Who?\n(0) he (1) she\nSay a digit.")
-    assert found is not None
-    question, labels, options = found
+    split_message = split_options("Context: I saw both.\nQ: Who?\n(0) he (1) she\nSay a digit.")
+    assert split_message is not None
+    question, labels, options = split_message
     assert " ".join(question.split()) == "Context: I saw both. Q: Who? Say a digit."
     assert (labels, options) == (("0", "1"), ("he", "she"))
 
 
 def twice_asked(order: tuple[int, int, int]) -> dict[str, Any]:
     """The first row once more, with the options in another order."""
-    turned = {f"ans{place}": ROWS[0][f"ans{old}"] for place, old in enumerate(order)}
-    info = ROWS[0]["answer_info"]
-    names = {f"ans{place}": info[f"ans{old}"] for place, old in enumerate(order)}
+    turned: dict[str, str] = {}
+    names: dict[str, list[str]] = {}
+    for place, old_place in enumerate(order):
+        turned[f"ans{place}"] = ROWS[0][f"ans{old_place}"]
+        names[f"ans{place}"] = ROWS[0]["answer_info"][f"ans{old_place}"]
     return {**ROWS[0], "example_id": 700, **turned, "answer_info": names}
 
 
@@ -155,15 +158,19 @@ def test_a_question_that_stands_twice_is_told_apart_by_the_order(read: Read, err
 
     def message_of(options: list[str]) -> str:
         listed = batches.LAYOUTS["capitals"](options)
-        return f"{ROWS[0]['context']}\n{ROWS[0]['question']}\n{listed}"
+        row = ROWS[0]
+        return f"{row['context']}\n{row['question']}\n{listed}"
 
     authors = [ROWS[0][f"ans{place}"] for place in range(3)]
-    others = [turned[f"ans{place}"] for place in range(3)]
-    requests = [openai_request("x", message_of(others)), openai_request("y", message_of(authors))]
+    turned_options = [turned[f"ans{place}"] for place in range(3)]
+    requests = [
+        openai_request("x", message_of(turned_options)),
+        openai_request("y", message_of(authors)),
+    ]
     results = [openai_result("y", "A"), openai_result("x", "A")]
     answer_log = joined(read(results, requests), items)
     assert answer_log.reply_by_key["Work/0/0/0"].reply == authors[0]
-    assert answer_log.reply_by_key["Work/0/700/0"].reply == others[0] == authors[2]
+    assert answer_log.reply_by_key["Work/0/700/0"].reply == turned_options[0] == authors[2]
     again = [openai_request("x", message_of(authors[::-1])), requests[1]]
     line = error_of(joined, read(results, again), items)
     assert "asks a question that stands twice in the benchmark" in line
@@ -198,7 +205,8 @@ def failed(results: list[Any]) -> list[Any]:
 
 
 def of_two_models(results: list[Any]) -> list[Any]:
-    return [*results[:-1], openai_result(results[-1]["custom_id"], "A", "m-2")]
+    last = results[-1]["custom_id"]
+    return [*results[:-1], openai_result(last, "A", "m-2")]
 
 
 def reworded(requests: list[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ the benchmark, in words.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -40,6 +41,16 @@ _LABELLED: Final = re.compile(
 _FIRST_LABELS: Final = "0Aa"
 
 
+class SplitMessage(NamedTuple):
+    """A message that lists options."""
+
+    question: str
+    """The message without them."""
+    labels: tuple[str, ...]
+    options: tuple[str, ...]
+    """In the order of the labels."""
+
+
 class BatchReply(NamedTuple):
     """What the results say of one request."""
 
@@ -56,11 +67,7 @@ class BatchRequest:
     """A request, as it was read, with its reply."""
 
     custom_id: str
-    question: str
-    """What is left of the message without its options."""
-    labels: tuple[str, ...]
-    options: tuple[str, ...]
-    """In the order of the labels."""
+    message: SplitMessage
     reply: str
 
 
@@ -97,7 +104,7 @@ def read_batch(rows: Sequence[Row], requests: str, path: Path, *, is_partial: bo
                 remedy="name A, B, C or (0), (1), (2) before each",
             )
         reply = replied[custom_id].text
-        batch_requests.append(BatchRequest(custom_id, *split_message, reply))
+        batch_requests.append(BatchRequest(custom_id, split_message, reply))
     return AnswerLog(BATCH, unjoined=BatchLog(requests, batch_requests))
 
 
@@ -145,7 +152,8 @@ def _anthropic_reply(row: Mapping[str, Any]) -> BatchReply:
 def _failure_text(error: object) -> str:
     """What an error says, in the words of the server."""
     if isinstance(error, Mapping):
-        return str(error.get("message") or error.get("code") or error.get("type") or "")
+        texts = [error.get(key) for key in ("message", "code", "type")]
+        return str(next(filter(None, texts), ""))
     return str(error or "")
 
 
@@ -154,7 +162,8 @@ def _text_of(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
+    texts = [part.get("text") or part.get("refusal") or "" for part in parts]
+    return "".join(map(str, texts))
 
 
 def _read_messages(path: Path) -> dict[str, str]:
@@ -185,7 +194,8 @@ def _request_rows(path: Path) -> Iterator[Row]:
         return
     content = json_of_others(text, str(path), REMEDY)
     requests = content.get("requests") if isinstance(content, dict) else content
-    if not isinstance(requests, list) or not all(isinstance(row, dict) for row in requests):
+    is_list = isinstance(requests, list) and all(isinstance(row, dict) for row in requests)
+    if not is_list:
         what = "no requests of a batch"
         raise UserError(what, where=str(path), remedy="name the file that was sent as --asked")
     for number, row in enumerate(requests, 1):
@@ -219,14 +229,16 @@ def _require_replies(
         what = f"{len(unanswered):,} requests have no answer (first {unanswered[0]!r})"
         _refuse_or_note(what, "finish the batch, or --partial", where, is_partial)
     if failed:
-        failure = reply_by_id[failed[0]].failure
-        what = f"{len(failed):,} requests failed (error of {failed[0]!r}: {failure[:100]})"
+        n_failed, first = len(failed), failed[0]
+        failure = reply_by_id[first].failure[:100]
+        what = f"{n_failed:,} requests failed (error of {first!r}: {failure})"
         _refuse_or_note(what, "send these again, or --partial", where, is_partial)
     replied = {custom_id: reply for custom_id, reply in reply_by_id.items() if not reply.failure}
     models = sorted({reply.model for reply in replied.values()})
     if len(models) > 1:
         named = ", ".join(models[:3])
-        what = f"{'two' if len(models) == 2 else len(models)} models answered ({named})"
+        count = "two" if len(models) == 2 else str(len(models))
+        what = f"{count} models answered ({named})"
         raise UserError(what, where=where, remedy="split the file")
     return replied
 
@@ -238,8 +250,8 @@ def _refuse_or_note(what: str, remedy: str, where: str, is_partial: bool) -> Non
     print_note(f"{where}: {what}")
 
 
-def split_options(message: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
-    """A message without its options, their labels, and their texts; None where it lists none.
+def split_options(message: str) -> SplitMessage | None:
+    """A message without its options, and these; None where it lists none.
 
     Options follow the labels of the last run: 0, 1, 2 or 1, 2, 3 or A, B, C, in the same brackets,
     with a text each. The last option ends with its line.
@@ -250,11 +262,13 @@ def split_options(message: str) -> tuple[str, tuple[str, ...], tuple[str, ...]] 
     ends = [label.start() for label in run[1:]]
     line_end = message.find("\n", run[-1].end() + 1)
     ends.append(len(message) if line_end < 0 else line_end)
-    options = [
-        " ".join(message[label.end() : end].split()) for label, end in zip(run, ends, strict=True)
-    ]
-    question = f"{message[: run[0].start()]}\n{message[ends[-1] :]}"
-    return question, tuple(label["label"] for label in run), tuple(options)
+    options: list[str] = []
+    for label, end in zip(run, ends, strict=True):
+        words = message[label.end() : end].split()
+        options.append(" ".join(words))
+    before, after = message[: run[0].start()], message[ends[-1] :]
+    labels = tuple(label["label"] for label in run)
+    return SplitMessage(f"{before}\n{after}", labels, tuple(options))
 
 
 def _last_run(message: str) -> list[re.Match[str]] | None:
@@ -276,7 +290,8 @@ def _run_of(labels: Sequence[re.Match[str]]) -> list[re.Match[str]]:
     """The first label, and those after it that count on in the same brackets."""
     run = [labels[0]]
     for label in labels[1:]:
-        is_next = ord(label["label"]) == ord(run[-1]["label"]) + 1
+        next_label = chr(ord(run[-1]["label"]) + 1)
+        is_next = label["label"] == next_label
         if is_next and _brackets_of(label) == _brackets_of(run[0]):
             run.append(label)
     return run
@@ -316,14 +331,14 @@ class BatchLog:
         """`path`: of the requests, for errors."""
         self._path = path
         self._requests = requests
-        self._shared_lines = _count_shared_lines([request.question for request in requests])
+        self._shared_lines = _count_shared_lines([request.message.question for request in requests])
 
     def has_answers(self, benchmark: LoggedItems) -> bool:
         """Whether a request asks an item of the benchmark."""
         joined, _ = self._find_items(benchmark)
         return bool(joined)
 
-    def join(self, benchmark: LoggedItems) -> AnswerLog:
+    def join_items(self, benchmark: LoggedItems) -> AnswerLog:
         """The replies by the keys of texts.
 
         A question that stands several times is told apart by the order of its options; where these
@@ -361,7 +376,7 @@ class BatchLog:
     def _find_items(self, benchmark: LoggedItems) -> tuple[list[_Joined], list[BatchRequest]]:
         """The requests that ask items of a benchmark, and the others."""
         questions = {request: self._questions_of(request) for request in self._requests}
-        asked_questions = {question for both in questions.values() for question in both}
+        asked_questions = set(chain.from_iterable(questions.values()))
         items_by_words: dict[tuple[str, str], list[LoggedItem]] = {}
         for item in benchmark.items:
             if item.question in asked_questions:
@@ -381,10 +396,10 @@ class BatchLog:
         """The question with all that the message says, and without lines that all messages share:
         an instruction.
         """
-        lines = _lines_of(request.question)
+        lines = _lines_of(request.message.question)
         first, last = self._shared_lines
         inner = "\n".join(lines[first : len(lines) - last])
-        return normalise_question(request.question), normalise_question(inner)
+        return normalise_question(request.message.question), normalise_question(inner)
 
     def _find_candidates(
         self,
@@ -395,15 +410,15 @@ class BatchLog:
         """The items that ask the question with these options, of several those with the same
         order of options; None for none.
         """
-        surface = normalise_surface(request.options[0])
+        surface = normalise_surface(request.message.options[0])
         for question in questions:
             fitting: list[tuple[LoggedItem, tuple[int, ...]]] = []
             for item in items_by_words.get((question, surface), ()):
-                places = item.places_of(request.options)
+                places = item.places_of(request.message.options)
                 if places is not None:
                     fitting.append((item, places))
             if len(fitting) > 1:
-                authors_order = tuple(range(len(request.options)))
+                authors_order = tuple(range(len(request.message.options)))
                 fitting = [(item, places) for item, places in fitting if places == authors_order]
                 if not fitting:
                     raise self._order_error(request)
@@ -424,17 +439,19 @@ class BatchLog:
         counts = f"{n_matched:,} of {len(self._requests):,} match"
         question = self._questions_of(unmatched)[1]
         words = set(question.split())
-        nearest = max(benchmark.items, key=lambda item: _likeness(words, item.question))
+        nearest = max(benchmark.items, key=lambda item: _shared_share(words, item.question))
+        texts = ", ".join(nearest.texts)[:100]
         what = f"it asks in another wording than {benchmark.benchmark}'s; {counts}, nearest: "
-        what += f"{nearest.question[-100:]!r} ({', '.join(nearest.texts)[:100]})"
+        what += f"{nearest.question[-100:]!r} ({texts})"
         what += f", in place of {question[-100:]!r} of {unmatched.custom_id!r}"
         return UserError(what, where=self._path, remedy="ask in the benchmark's words")
 
 
-def _likeness(words: set[str], question: str) -> float:
+def _shared_share(words: set[str], question: str) -> float:
     """Share of words that two questions have in common."""
-    others = set(question.split())
-    return len(words & others) / max(len(words | others), 1)
+    question_words = set(question.split())
+    n_shared = len(words & question_words)
+    return n_shared / max(len(words | question_words), 1)
 
 
 def _lines_of(text: str) -> list[str]:
@@ -464,7 +481,9 @@ def _count_equal(lines_by_text: Sequence[Sequence[str]]) -> int:
 
 def _read_reply(request: BatchRequest, item: LoggedItem, places: Sequence[int]) -> LoggedReply:
     """The reply to a request, with the text of the item that it chose."""
-    reading = read_choice(request.reply, request.options, request.labels)
+    reading = read_choice(request.reply, request.message.options, request.message.labels)
     texts = tuple(item.texts[place] for place in places)
-    chosen = "" if reading.outcome is None else texts[request.options.index(reading.outcome)]
+    chosen = (
+        "" if reading.outcome is None else texts[request.message.options.index(reading.outcome)]
+    )
     return LoggedReply(item.question, texts, chosen, reading.rule, request.reply)

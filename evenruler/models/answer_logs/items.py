@@ -105,7 +105,7 @@ def _authors_order(row: tuple[str, ...]) -> tuple[str, str]:
 class UnjoinedLog(Protocol):
     """Answers to requests or keys, which stand for texts only once a benchmark says which."""
 
-    def join(self, benchmark: LoggedItems) -> AnswerLog:
+    def join_items(self, benchmark: LoggedItems) -> AnswerLog:
         """The answers by the keys of the benchmark's texts; UserError where it does not answer
         them.
         """

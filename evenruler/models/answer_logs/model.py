@@ -83,14 +83,14 @@ class LoggedModel(Model):
 
         super().__init__(name, entry, "recorded", store, engine.decode, refuse, None, where)
 
-    def join(self, benchmark: LoggedItems) -> None:
+    def join_benchmark(self, benchmark: LoggedItems) -> None:
         """Take the benchmark whose items are asked next: a batch or a table is joined with it.
 
         UserError where a batch or a table does not answer its items.
         """
         self._benchmark = benchmark
         if self._log.unjoined is not None and benchmark.benchmark not in self._joined_logs:
-            joined_log = self._log.unjoined.join(benchmark)
+            joined_log = self._log.unjoined.join_items(benchmark)
             self._joined_logs[benchmark.benchmark] = joined_log
 
     def answers(self, benchmark: LoggedItems, texts: "pd.DataFrame", between: str) -> bool:
@@ -158,8 +158,8 @@ class LoggedModel(Model):
                 ]
         if missing and not self.entry.partial:
             text = texts[missing[0]]
-            amount = f"{len(missing):,} of {len(texts):,} texts"
-            what = f"it lacks the answers to {amount}, as {text[:60]!r}"
+            n_missing, n_texts = len(missing), len(texts)
+            what = f"it lacks the answers to {n_missing:,} of {n_texts:,} texts, as {text[:60]!r}"
             remedy = "take a whole log of this benchmark, in that version, or say --partial"
             raise UserError(what, where=str(self._path), remedy=remedy)
         if missing and log.is_of_run:
@@ -183,8 +183,9 @@ class LoggedModel(Model):
         units = {unit_by_key[key] for key in keys}
         answered = {unit_by_key[key] for place, key in enumerate(keys) if place not in lacking}
         if answered != units:
-            what = f"a run that did not end: its first {len(keys) - len(lacking):,} texts are of "
-            what += f"{len(answered):,} of {len(units):,} units, in the order of its file"
+            n_texts, n_units = len(keys) - len(lacking), len(answered)
+            what = f"a run that did not end: its first {n_texts:,} texts are of {n_units:,} of "
+            what += f"{len(units):,} units, in the order of its file"
             raise UserError(what, where=str(self._path), remedy="take the log of a whole run")
 
     def _recorded_scores(

@@ -5,7 +5,7 @@
 | `key` | the item, the authors' key of one of its texts, or its `id` |
 | `first_text`, `second_text` | in place of `key`: both texts, where they stand alone |
 | `first`, `second`, `third` | scores by role; the higher one is likelier |
-| `chosen` | in place of scores: role, place from 0 on in the authors' order, or text; empty for none |
+| `chosen` | in place of scores: role, place from 0 on, or text; empty for none |
 | `unit` | optional: the item's unit, which has to be that of the benchmark |
 | `reply` | optional, beside `chosen`: what the model wrote |
 """
@@ -91,7 +91,8 @@ def _read_rows(path: Path) -> tuple[list[str], list[TableRow]]:
     table = table_in(path, remedy=_AGAIN)
     rows = []
     for number, cells in enumerate(table.to_pylist(), 1):
-        rows.append(TableRow(number, {name: _as_text(cell) for name, cell in cells.items()}))
+        texts = {name: _as_text(cell) for name, cell in cells.items()}
+        rows.append(TableRow(number, texts))
     return list(table.schema.names), rows
 
 
@@ -135,17 +136,18 @@ class TableLog:
         """Whether a row is of an item of the benchmark."""
         return any(items for _, items in self._find_items(benchmark))
 
-    def join(self, benchmark: LoggedItems) -> AnswerLog:
+    def join_items(self, benchmark: LoggedItems) -> AnswerLog:
         """The answers by the keys of texts; UserError where keys, units or options are not the
         benchmark's.
         """
         found_rows = list(self._find_items(benchmark))
         foreign = [row for row, items in found_rows if not items]
         if foreign:
-            keys = " / ".join(foreign[0].cells[column] for column in self._key_columns)
-            what = f"{len(foreign):,} keys are not in {benchmark.benchmark} (first {keys[:100]!r})"
+            keys = " / ".join(foreign[0].cells[column] for column in self._key_columns)[:100]
+            n_foreign = len(foreign)
+            what = f"{n_foreign:,} keys are not in {benchmark.benchmark} (first {keys!r})"
             remedy = "take the version that was answered, or leave these rows out"
-            raise UserError(what, where=self._where(foreign[0]), remedy=remedy)
+            raise UserError(what, where=self._place_of(foreign[0]), remedy=remedy)
         counts_from_zero = self._has_scores or self._has_places(found_rows)
         scores: dict[str, float] = {}
         replied: dict[str, LoggedReply] = {}
@@ -166,7 +168,7 @@ class TableLog:
                     replied[key] = logged_reply
         return AnswerLog("table", by_key=scores, reply_by_key=replied)
 
-    def _where(self, row: TableRow) -> str:
+    def _place_of(self, row: TableRow) -> str:
         return f"{self._path}: row {row.number}"
 
     def _find_items(
@@ -194,7 +196,7 @@ class TableLog:
         unit = row.cells.get("unit", "").strip()
         if unit and unit != item.unit:
             what = f"unit {unit[:60]!r}, and the benchmark's is {item.unit[:60]!r}"
-            raise UserError(what, where=self._where(row), remedy="leave the column `unit` out")
+            raise UserError(what, where=self._place_of(row), remedy="leave the column `unit` out")
 
     def _scores_of(self, row: TableRow, item: LoggedItem) -> dict[str, float]:
         """The score of each text by its key; UserError where it is missing or no number."""
@@ -203,7 +205,7 @@ class TableLog:
             if role not in row.cells:
                 what = f"no column {role!r}, and its items have {len(item.roles)} texts"
                 raise UserError(what, where=str(self._path), remedy="add their scores")
-            scores[key] = require_finite_number(row.cells[role], self._where(row), item.name)
+            scores[key] = require_finite_number(row.cells[role], self._place_of(row), item.name)
         return scores
 
     def _has_places(self, found_rows: Sequence[tuple[TableRow, Sequence[LoggedItem]]]) -> bool:

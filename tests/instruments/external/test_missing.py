@@ -25,7 +25,8 @@ def texts_of(n_units: int, n_items: int, condition: str = "") -> pd.DataFrame:
     rows = []
     for unit in range(n_units):
         for item in range(n_items):
-            about = {"item": f"{condition}{unit}-{item}", "unit": f"u{unit}"}
+            name = f"{condition}{unit}-{item}"
+            about = {"item": name, "unit": f"u{unit}"}
             rows += [
                 {**about, "condition": condition, "role": role} for role in ("first", "second")
             ]
@@ -57,7 +58,8 @@ def test_missing_items_are_a_share_of_the_units_that_have_answers() -> None:
 
 def test_units_count_alike_in_stereoset() -> None:
     """Half of a unit of two lacks, and nothing of one of eight: a quarter, not a tenth."""
-    texts = pd.concat([texts_of(1, 2, "a"), texts_of(2, 8, "b").query("unit == 'u1'")])
+    large = texts_of(2, 8, "b").query("unit == 'u1'")
+    texts = pd.concat([texts_of(1, 2, "a"), large])
     items = answered(texts).query("item != 'a0-1'")
     assert missing_share(texts, items, NO_REPLIES, "stereoset") == pytest.approx(1 / 4)
     assert missing_share(texts, items, NO_REPLIES, "preference") == pytest.approx(1 / 10)
@@ -123,7 +125,8 @@ def test_the_facets_say_over_how_many_units() -> None:
     texts = texts_of(25, 2)
     figure = judge(state_coverage(lean_test(-0.01, 0.01), texts))
     assert figure.facets == "20 of 25 writers"
-    whole = texts[texts["unit"].isin([f"u{unit}" for unit in range(20)])]
+    answered_units = [f"u{unit}" for unit in range(20)]
+    whole = texts[texts["unit"].isin(answered_units)]
     assert judge(state_coverage(lean_test(-0.01, 0.01), whole)).facets == "20 writers"
 
 

@@ -487,15 +487,18 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             texts = {role: row[f"ans{place}"] for role, place in places.items()}
             keys = {role: "/".join((*identity, place)) for role, place in places.items()}
             prompt = f"{row['context']}\n\nQ: {row['question']}\nA:"
+            aliases = {role: names[int(place)] for role, place in places.items()}
+            name = "/".join(identity)
+            condition = conditions[row["context_condition"]]
             yield BenchmarkItem(
-                name="/".join(identity),
+                name=name,
                 unit=unit,
                 part=category,
                 texts=texts,
                 keys=keys,
-                aliases={role: names[int(place)] for role, place in places.items()},
+                aliases=aliases,
                 prompt=prompt,
-                condition=conditions[row["context_condition"]],
+                condition=condition,
                 stratum=row["question_polarity"],
                 right=right,
                 fault=fault,
