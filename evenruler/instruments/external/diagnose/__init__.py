@@ -42,6 +42,12 @@ from evenruler.instruments.external.diagnose.lean import (
     lean_weights,
     positive_control,
 )
+from evenruler.instruments.external.diagnose.missing import (
+    missing_share,
+    refuse_below_with_missing,
+    require_below_with_missing,
+    state_coverage,
+)
 from evenruler.instruments.external.diagnose.parts import (
     choose_regression,
     lean_of_parts,
@@ -193,6 +199,7 @@ def figures(
     unjudged: list[Figure | HeadlineTest] = [answered]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     note = _describe_items(items, plan, len(items), asked_items)
+    is_recorded = subject.kind == "recorded"
     made_of: list[pd.DataFrame] = []
     scales = pd.DataFrame(columns=SCALES.names)
     if plan["gain"]:
@@ -203,6 +210,9 @@ def figures(
         gain = gain_headline(
             table, likeness_table(alike), plan["units"], plan["bound"], resampling.seed
         )
+        if is_recorded:
+            share = missing_share(rows, items, replies, score)
+            gain = refuse_below_with_missing(state_coverage(gain, rows), share)
         unjudged.append(replace(gain, note=note))
         unjudged += _gains_of_parts(table, plan, level)
         made_of.append(_gain_rows(table, rested_on).assign(model=subject.name, figure=GAIN))
@@ -210,6 +220,9 @@ def figures(
         words = differing_words(rows)
         headline_items, dimensions = _headline_items(items, score)
         lean = lean_of_parts(headline_items, words, plan, resampling.seed, control)
+        if is_recorded:
+            share = missing_share(rows, headline_items, replies, score)
+            lean = require_below_with_missing(state_coverage(lean, rows), share)
         unjudged.append(replace(lean, note=note, dimensions=dimensions))
         part_dimension = plan["dimensions"]["part"]
         described = [*part_figures(lean, part_dimension), *_lean_of_context(items, words, plan)]

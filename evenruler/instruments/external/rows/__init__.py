@@ -71,6 +71,8 @@ class BenchmarkItem:
     right: str = ""
     """The role of the right answer, where there is one."""
     criterion: float | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """By role, the authors' short name of each text, where they have one."""
     fault: str | None = None
     """Why it is left out."""
 
@@ -296,6 +298,7 @@ def _text_rows(
                 "text": text,
                 "right": is_right,
                 "frequency": mean,
+                "alias": item.aliases.get(role),
             }
 
 
@@ -468,6 +471,7 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             row = json_of_others(line, path.name, REMEDY)
             identity = tuple(str(row[name]) for name in key)
             info = [row["answer_info"][f"ans{place}"] for place in range(3)]
+            names = [str(words[0]) for words in info]
             unknown = [str(place) for place, words in enumerate(info) if "unknown" in words]
             first = biased.get(identity, "NA")
             fault: str | None = None
@@ -486,14 +490,18 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             texts = {role: row[f"ans{place}"] for role, place in places.items()}
             keys = {role: "/".join((*identity, place)) for role, place in places.items()}
             prompt = f"{row['context']}\n\nQ: {row['question']}\nA:"
+            aliases = {role: names[int(place)] for role, place in places.items()}
+            name = "/".join(identity)
+            condition = conditions[row["context_condition"]]
             yield BenchmarkItem(
-                name="/".join(identity),
+                name=name,
                 unit=unit,
                 part=category,
                 texts=texts,
                 keys=keys,
+                aliases=aliases,
                 prompt=prompt,
-                condition=conditions[row["context_condition"]],
+                condition=condition,
                 stratum=row["question_polarity"],
                 right=right,
                 fault=fault,
