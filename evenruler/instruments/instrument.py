@@ -446,6 +446,11 @@ AskingMethods = Mapping[str, AskingMethod]
 PlanKeys = tuple[str, ...]
 
 
+def split_names(names: str) -> tuple[str, ...]:
+    """Names of columns or of keys, written with spaces between."""
+    return tuple(names.split())
+
+
 @dataclass(frozen=True)
 class ModelMeta:
     """The measured model, as far as requests depend on it."""

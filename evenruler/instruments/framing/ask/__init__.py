@@ -25,27 +25,17 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     SchemasByTable,
     Tables,
+    split_names,
 )
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import print_note
 from evenruler.text.replies import LETTERS
 
-__all__ = [
-    "ANSWERS",
-    "METHODS",
-    "OPTIONAL_TABLES",
-    "PLANNED",
-    "READS",
-    "limited",
-    "requests",
-    "scores",
-]
-
 READS: ColumnsByTable = {
-    "content-free": ("id", "prompt", "task", "letters", "framing"),
-    "prompts": ("id", "prompt", "task", "stimulus", "turn", "order", "framing"),
-    "stimuli": ("text", "stimulus", "group"),
+    "content-free": split_names("id prompt task letters framing"),
+    "prompts": split_names("id prompt task stimulus turn order framing"),
+    "stimuli": split_names("text stimulus group"),
 }
 
 OPTIONAL_TABLES: frozenset[str] = frozenset()
