@@ -53,7 +53,7 @@ OPTIONAL_TABLES: frozenset[str] = frozenset({"stems", "nouns"})
 
 PLANNED: PlanKeys = split_names(
     "descriptive embedder headline name next_word placebos prefixed prefixed_targets "
-    "prefixed_templates prefixes reliability rivals targets tools"
+    "prefixed_templates prefixes rivals targets tools"
 )
 
 LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"

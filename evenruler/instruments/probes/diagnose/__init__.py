@@ -193,7 +193,7 @@ def diagnose(
             quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking)
         )
         alpha = next(figure for figure in set_figures if _is_plain_figure(figure, quality.ALPHA))
-        fit = gain.check_validity(cube, items, alpha, plan["reliability"])
+        fit = gain.check_validity(cube, items, alpha)
         if key["set"] in plan["headline"]:
             set_sentences = scored_sentences[scored_sentences["set"] == key["set"]]
             rows, rival_rows = _axis_rows(cube, attributes_by_slug, set_sentences)

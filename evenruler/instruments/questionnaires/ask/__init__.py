@@ -61,7 +61,7 @@ READS: ColumnsByTable = {
 OPTIONAL_TABLES: frozenset[str] = frozenset()
 
 PLANNED: PlanKeys = split_names(
-    "accuracy bound corpora embedder judge least orders placebos prefixed refused stop_below "
+    "accuracy bound corpora embedder judge least orders placebos prefixed refused "
     "subjects temperature three_way tools"
 )
 

@@ -191,8 +191,6 @@ class Settings(BaseSettings[Source]):
     nowhere."""
     accuracy_pairs: ByProfile[_FromThree] = by_profile(300, 501)
     """The most labelled pairs asked of each set, evenly over labels."""
-    stop_below: bool = False
-    """Stop the diagnosis at a poor item, rather than only report it."""
     embedder: Slug
     """The embedding model that measures the similarity of prompts to their question (SS)."""
     acceptability: Slug | None = None
@@ -207,11 +205,6 @@ class Settings(BaseSettings[Source]):
     shown without a verdict."""
     adapted: ByProfile[Annotated[int, Field(ge=1)]] = by_profile(1000, 1000)
     """The most items asked after adaptation."""
-    adapted_pairs: ByProfile[_FromThree] = by_profile(30, 501)
-    """The most labelled pairs asked after every epoch, to check that the adapted model still judges
-    entailment."""
-    orders: BySize[Annotated[int, Field(ge=2, le=8)]] = by_size(2, 4, 8)
-    """Number of orders in which a chat model is shown the words of the scale; two for facts."""
     prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Number of items also asked after prefixes."""
     bound: float = Field(default=0.5, gt=0, allow_inf_nan=False)
