@@ -60,11 +60,16 @@ def build(declaration: Declaration[Settings, ProbeSource], catalogue: Catalogue)
 
 
 def _build_plan(name: str, source: ProbeSource, settings: Settings) -> ProbePlan:
+    sized = ASKED_AT[settings.size]
     plan: ProbePlan = {
         "name": name,
         "embedder": settings.embedder,
         "prefixed": settings.prefixed,
-        **ASKED_AT[settings.size],
+        "prefixed_templates": sized["prefixed_templates"],
+        "prefixed_targets": sized["prefixed_targets"],
+        "choice_attributes": sized["choice_attributes"],
+        "choice_templates": sized["choice_templates"],
+        "written_prompts": sized["written_prompts"],
         "prefixes": source.prefixes.prefixes if source.prefixes else {},
         "placebos": list(source.prefixes.placebo_names) if source.prefixes else [],
         "rivals": source.rivals.keyed if source.rivals else {},
