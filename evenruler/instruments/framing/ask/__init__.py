@@ -168,8 +168,12 @@ def scores(
 
 
 def limited(tables: Tables, plan: WrittenPlan, n: int) -> tuple[Tables, WrittenPlan]:
-    """Tables and the plan cut down to at most n of its stimuli, evenly spread."""
-    return tables, {**plan, "stimuli": evenly_spread(plan["stimuli"], n)}
+    """Tables and the plan cut down to at most n of its stimuli, evenly spread, and n sentences in
+    place of each cue, the first ones; with fewer than `FEWEST_ALTERNATIVES` a cue has no rank.
+    """
+    stimuli = evenly_spread(plan["stimuli"], n)
+    alternatives = [{**entry, "asked": min(n, entry["asked"])} for entry in plan["alternatives"]]
+    return tables, {**plan, "stimuli": stimuli, "alternatives": alternatives}
 
 
 PLAIN, CHAT = "plain", "chat"
