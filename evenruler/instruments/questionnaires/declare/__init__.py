@@ -39,6 +39,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     unlike_in_valence,
 )
 from evenruler.instruments.questionnaires.declare.subjects import Subject, load_subjects
+from evenruler.measurement.randomisation import FEWEST_ALTERNATIVES
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import Slug, StrictModel, read_yaml
 
@@ -126,9 +127,6 @@ SPREAD = 0.1
 N_WORDINGS = 3
 """Sentences about I in an item."""
 
-FEWEST_ALTERNATIVES = 19
-"""Subjects above which the furthest of all has a p below .05."""
-
 
 def minimum_detectable_effect(subjects: int, spread: float = SPREAD) -> float:
     """Points by which I must differ from the mean of the others to be the furthest of all in 8 of
@@ -211,7 +209,7 @@ class Settings(BaseSettings[Source]):
     """What `below` means, in points of the scale: of I less others, and of moves beyond a control.
     The positive control must reach it."""
     subjects: BySize[Annotated[int, Field(ge=0)]] = by_size(6, 20, 20)
-    """The most subjects that items are asked about besides I; below 20 nothing is detected."""
+    """The most subjects that items are asked about besides I; below 19 nothing is detected."""
     least: int = Field(default=6, ge=2)
     """Fewest items for a verdict; below it, none is asked about other subjects."""
     asked: ByProfile[bool] = True
@@ -225,7 +223,7 @@ class Settings(BaseSettings[Source]):
         """
         n_items = len(source.items) - len(refuse_items(source.items, source.subjects))
         n_subjects = min(self.subjects, len(source.subjects))
-        if n_items < self.least or n_subjects <= FEWEST_ALTERNATIVES:
+        if n_items < self.least or n_subjects < FEWEST_ALTERNATIVES:
             return None
         detected = minimum_detectable_effect(n_subjects)
         return (
