@@ -1,5 +1,5 @@
-"""Requests of a published benchmark to models, log-likelihoods of texts (after a prompt, if any),
-and their scores.
+"""Requests of a published benchmark to models, log-likelihoods of texts (after a prompt, if any) or
+choices of a chat, and their scores.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,9 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.instruments import prefixes
 from evenruler.instruments.external import schemas
+from evenruler.instruments.external.ask import choice
 from evenruler.instruments.external.declare import ExternalPlan
+from evenruler.instruments.external.declare.choices import CHOICE
 from evenruler.instruments.external.schemas import FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import (
     AskingMethod,
@@ -22,6 +24,8 @@ from evenruler.instruments.instrument import (
     SchemasByTable,
     Tables,
 )
+from evenruler.instruments.methods.choice import ANSWERS as CHOICE_ANSWERS
+from evenruler.instruments.methods.choice import TABLE as CHOICES
 from evenruler.instruments.methods.choice import count_replies
 from evenruler.measurement.nonresponse import not_read
 from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
@@ -52,6 +56,8 @@ OPTIONAL_TABLES: frozenset[str] = frozenset({"likeness"})
 PLANNED: PlanKeys = (
     "between",
     "bound",
+    "choice",
+    "choice_most",
     "corpus",
     "dimensions",
     "gain",
@@ -64,11 +70,22 @@ PLANNED: PlanKeys = (
     "units",
 )
 
-METHODS: AskingMethods = {"likelihood": AskingMethod(("loglikelihood",))}
+LIKELIHOOD = "likelihood"
 
-ANSWERS: SchemasByTable = {"likelihoods": schemas.LIKELIHOODS, "starts": schemas.STARTS}
-"""`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start
-token."""
+METHODS: AskingMethods = {
+    LIKELIHOOD: AskingMethod(("loglikelihood",)),
+    CHOICE: AskingMethod(
+        ("generate",), chat=True, instead=True, takes="English texts whose headline is the lean"
+    ),
+}
+
+ANSWERS: SchemasByTable = {
+    "likelihoods": schemas.LIKELIHOODS,
+    "starts": schemas.STARTS,
+    CHOICES: CHOICE_ANSWERS,
+}
+"""`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start token;
+`choices` of a chat."""
 
 MOST_STARTED = 100
 """Most items, evenly spread, whose texts are asked again after another start token."""
@@ -99,8 +116,10 @@ def requests(
     placebo sentences.
 
     The separator between a text and its own prompt is kept after placebos; without a prompt it is a
-    space.
+    space. A chat that is asked by the method `choice` gets its questions (`ask.choice`).
     """
+    if subject.method == CHOICE:
+        return choice.requests(tables, plan, answers)
     if not subject.can("loglikelihood"):
         return []
     alone = [] if "likelihoods" in answers else _as_they_are(tables, plan, subject)
