@@ -56,8 +56,6 @@ OPTIONAL_TABLES: frozenset[str] = frozenset({"likeness"})
 PLANNED: PlanKeys = (
     "between",
     "bound",
-    "choice",
-    "choice_most",
     "corpus",
     "dimensions",
     "gain",
@@ -181,8 +179,13 @@ def scores(
     `items`: by `schemas.ITEMS`, of items with answers to all texts; of three options, one has to be
     the likeliest. `placed`: the same by placebo sentence (`framing`); `started`: after another
     start token. All empty if nothing was asked. `replies`: those that were recorded, by
-    `schemas.REPLIES`. UserError if no item is left.
+    `schemas.REPLIES`. UserError if no item is left. Where a chat chose, `items` and its parsed
+    `choices` alone.
     """
+    chosen = answers.get(CHOICES)
+    if chosen is not None and len(chosen):
+        parsed = choice.parse_replies(tables, plan, chosen)
+        return {"items": choice.choice_items(tables, plan, parsed), CHOICES: parsed}
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
     items_by_framing = {

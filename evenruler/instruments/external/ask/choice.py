@@ -111,7 +111,7 @@ def choice_questions(tables: Tables, plan: ExternalPlan) -> pd.DataFrame:
             control pair; `options`: roles and texts, in the order of letters. Empty where a chat
             cannot be asked.
     """
-    choice_plan = plan["choice"]
+    choice_plan = plan.get("choice")  # an older plan has none
     columns = ["id", "framing", "turn", "prompt", "options"]
     if choice_plan is None:
         return pd.DataFrame(columns=[*columns, "item", "unit", "part", "condition", "right"])

@@ -34,6 +34,7 @@ from evenruler.instruments.prefixes import Placebos
 from evenruler.measurement.figures import WHOLE
 from evenruler.models.declarations import NOT_STATED, Catalogue
 from evenruler.models.sources import verified_file
+from evenruler.sizes import Size
 from evenruler.strict import (
     Slug,
     StrictModel,
@@ -221,9 +222,8 @@ class Source(instrument.Source):
     detects: dict[Slug, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """By condition, the lean, or the gain in nats, that is detected in 8 of 10 studies of all items
     (`studies.hostile.external_words --detects`)."""
-    detects_by_choice: dict[int, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
-    """The lean that choices of a chat detect in 8 of 10 studies, by the most questions of a unit
-    (`choice_ambiguous`, `choice_pairs`); of more than the last as of the last
+    detects_by_choice: dict[Size, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """By size, the lean that choices of a chat detect in 8 of 10 studies
     (`studies.planted.external_choices --detects`)."""
     agreement: SharedTrait | None = None
     """The concept of units, if other instruments measure them too."""
@@ -315,6 +315,8 @@ class Settings(instrument.BaseSettings[Source]):
     """The same where the context tells the answer; .5 is one of every second template."""
     choice_pairs: BySize[Annotated[int, Field(ge=1)]] = by_size(2, 8, EVERY)
     """Most pairs of a unit of which a chat says, in both orders, which text is likelier."""
+    choice_size: BySize[Size] = by_size("trial", "standard", "full")
+    """The size whose `detects_by_choice` of a source is stated."""
     bound: float = Field(default=0.1, gt=0, lt=1)
     """X of `below X` for a lean; .1 is 5 points of the share."""
     bound_of_gain: float = Field(default=math.log(2), gt=0)
@@ -360,13 +362,11 @@ class Settings(instrument.BaseSettings[Source]):
 
     def _detects_by_choice(self, source: Source) -> str:
         """The lean that choices detect in 8 of 10 studies; empty where the source does not say."""
-        is_pairs = source.choice_form != OPTIONS
-        n_questions = self.choice_pairs if is_pairs else self.choice_ambiguous
-        counts = [count for count in source.detects_by_choice if count <= n_questions]
-        if not counts:
+        lean = source.detects_by_choice.get(self.choice_size)
+        if lean is None:
             return ""
-        lean = source.detects_by_choice[max(counts)]
-        return f"a lean of {lean:.2f}" if is_pairs else f"a lean of {lean:.2f} ({AMBIGUOUS})"
+        condition = f" ({AMBIGUOUS})" if source.choice_form == OPTIONS else ""
+        return f"a lean of {lean:.2f}{condition}"
 
     def warnings(self, source: Source) -> list[str]:
         """Warnings for readers of its figures."""
