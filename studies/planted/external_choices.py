@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from evenruler.instruments.external.ask.choice import sample_items
+from evenruler.instruments.external.ask.choice import choice_questions, sample_items
 from evenruler.instruments.external.diagnose.choices import choice_headline, choice_validity
 from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
@@ -37,7 +37,10 @@ FULL: Most = {AMBIGUOUS: 8, DISAMBIGUATED: 4}
 EIGHT: Most = {WHOLE: 8}
 EVERY: Most = {WHOLE: 1_000_000}
 
-RANDOMISED = 999
+RANDOMISATIONS = 499
+
+FEWER = 5
+"""So many times fewer draws of chats whose verdict no draw changes."""
 
 
 @cache
@@ -54,23 +57,17 @@ def build_sample(name: str, most: Most) -> tuple[dict[str, pd.DataFrame], dict[s
     return {**tables, "texts": asked_texts}, {**plan, "choice_most": most}
 
 
-def judge_chat(tables: Any, plan: Any, words: pd.DataFrame, chat: Chat, seed: int) -> Any:
-    """The headline of a chat, with what it answered."""
-    scores = ask_chat(tables, plan, chat, seed)
-    items, replies = scores["items"], scores["choices"]
-    validity = choice_validity(plan, items, replies)
-    test = choice_headline(plan, items, replies, words, seed, RANDOMISED)
-    return judge(test, validity), items
-
-
-def judge_draws(
-    name: str, most: Most, chat: Chat, draws: int
-) -> Iterator[tuple[HeadlineFigure, pd.DataFrame]]:
+def judge_draws(name: str, most: Most, chat: Chat, draws: int) -> Iterator[HeadlineFigure]:
     """Headlines of one chat, its replies drawn anew."""
     tables, plan = build_sample(name, most)
+    questions = choice_questions(tables, plan)
     words = differing_words(tables["texts"])
     for seed in range(draws):
-        yield judge_chat(tables, plan, words, chat, seed)
+        scores = ask_chat(tables, plan, chat, seed, questions)
+        items, replies = scores["items"], scores["choices"]
+        validity = choice_validity(plan, items, replies)
+        test = choice_headline(plan, items, replies, words, seed, RANDOMISATIONS)
+        yield judge(test, validity)
 
 
 def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
@@ -115,14 +112,16 @@ def print_verdicts(draws: int) -> None:
     for name, most, words, chat in _list_chats():
         counts: Counter[str] = Counter()
         leans: list[float] = []
-        for headline, _ in judge_draws(name, most, chat, draws):
+        is_certain = chat.always is not None or chat.random or chat.refuses > 0.5
+        n = max(1, draws // FEWER) if is_certain else draws
+        for headline in judge_draws(name, most, chat, n):
             verdict = Verdict(str(headline.verdict))
             counts["detected"] += verdict.is_detected
             counts["below"] += verdict.is_below
             counts[str(verdict)] += not verdict.asserts
             leans.append(np.nan if headline.value is None else headline.value)
-        shares = [f"{counts[str(verdict)] / draws:.2f}" for verdict in verdicts]
-        print_row(name, words, f"{np.nanmean(leans):.2f}", *shares, draws)
+        shares = [f"{counts[str(verdict)] / n:.2f}" for verdict in verdicts]
+        print_row(name, words, f"{np.nanmean(leans):.2f}", *shares, n)
 
 
 LOG_ODDS = (0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
@@ -139,7 +138,7 @@ def print_detected(draws: int) -> None:
     for name, every_size in sizes.items():
         for most, log_odds in product(every_size, LOG_ODDS):
             chat = OptionChat(lean=log_odds) if name == "bbq" else PairChat(lean=log_odds)
-            headlines = [headline for headline, _ in judge_draws(name, most, chat, draws)]
+            headlines = [*judge_draws(name, most, chat, draws)]
             detected = np.mean([Verdict(str(row.verdict)).is_detected for row in headlines])
             lean = np.mean([row.value for row in headlines if row.value is not None])
             stated = np.mean([row.detects for row in headlines if row.detects is not None])

@@ -13,10 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from evenruler.instruments.external.ask.choice import choice_questions, parse_replies
+from evenruler.instruments.external.ask.choice import (
+    choice_items,
+    choice_questions,
+    parse_replies,
+)
 from evenruler.instruments.external.diagnose import figures
-from evenruler.instruments.external.ask.choice import choice_items
-from evenruler.instruments.external.schemas import AMBIGUOUS, FIRST, ROLES, SECOND, THIRD
+from evenruler.instruments.external.schemas import AMBIGUOUS, FIRST, ROLES
 from evenruler.instruments.instrument import ModelMeta, Tables
 from evenruler.instruments.methods.choice import KNOWN
 from evenruler.measurement import Resampling
@@ -124,10 +127,13 @@ def _stands_first(questions: pd.DataFrame, role: str) -> NDArray[np.bool_]:
     return np.array([options[0][0] == role for options in questions["options"]])
 
 
-def ask_chat(tables: Tables, plan: Any, chat: Chat, seed: int = 0) -> dict[str, pd.DataFrame]:
-    """Scores of what a chat says, through the parser."""
-    replies = chat.replies(choice_questions(tables, plan), seed)
-    parsed = parse_replies(tables, plan, replies)
+def ask_chat(
+    tables: Tables, plan: Any, chat: Chat, seed: int = 0, questions: pd.DataFrame | None = None
+) -> dict[str, pd.DataFrame]:
+    """Scores of what a chat says, through the parser; `questions`: by `choice_questions`."""
+    if questions is None:
+        questions = choice_questions(tables, plan)
+    parsed = parse_replies(questions, chat.replies(questions, seed))
     return {"items": choice_items(tables, plan, parsed), "choices": parsed}
 
 

@@ -19,7 +19,8 @@ from evenruler.instruments.external.ask.choice import (
     parse_replies,
     sample_items,
 )
-from evenruler.instruments.external.diagnose.choices import accuracy_where_told
+from evenruler.instruments.external.diagnose.choices import accuracy_where_told, choice_headline
+from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED, ROLES
 from evenruler.instruments.instrument import BuiltInstrument, plan_at_size
 from evenruler.instruments.methods.choice import KNOWN
@@ -196,7 +197,7 @@ def answered(
     keys = zip(questions["id"], questions["turn"], strict=True)
     replies = [reply_by_key.get(key, default) for key in keys]
     answers = questions[["id", "framing", "turn"]].assign(reply=replies, reason=None)
-    return parse_replies(tables, plan, answers)
+    return parse_replies(questions, answers)
 
 
 def test_a_pair_counts_as_both_orders_say(tmp_path: Path) -> None:
@@ -412,8 +413,11 @@ def test_nothing_answered_is_no_error(bbq: BuiltInstrument) -> None:
 def test_false_verdicts_of_fair_chats_are_rare(pairs: BuiltInstrument) -> None:
     """A guard: 40 draws of a fair chat whose writers differ."""
     tables, plan = at_most(pairs, {WHOLE: 4})
+    questions = choice_questions(tables, plan)
+    words = differing_words(tables["texts"])
     detected = 0
     for seed in range(40):
-        row = lean_row(diagnose_chat(tables, plan, PairChat(at_first=1.0), seed))
-        detected += Verdict(row["verdict"]).is_detected
+        scores = ask_chat(tables, plan, PairChat(at_first=1.0), seed, questions)
+        items, replies = scores["items"], scores["choices"]
+        detected += choice_headline(plan, items, replies, words, seed, 199).is_detected
     assert detected <= 6

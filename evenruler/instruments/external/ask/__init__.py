@@ -184,7 +184,7 @@ def scores(
     """
     chosen = answers.get(CHOICES)
     if chosen is not None and len(chosen):
-        parsed = choice.parse_replies(tables, plan, chosen)
+        parsed = choice.parse_replies(choice.choice_questions(tables, plan), chosen)
         return {"items": choice.choice_items(tables, plan, parsed), CHOICES: parsed}
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]

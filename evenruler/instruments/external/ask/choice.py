@@ -173,15 +173,14 @@ def requests(tables: Tables, plan: ExternalPlan, answers: Tables) -> list[Reques
     return [choice.request_prompts(questions)] if len(questions) else []
 
 
-def parse_replies(tables: Tables, plan: ExternalPlan, chosen: pd.DataFrame) -> pd.DataFrame:
+def parse_replies(questions: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
     """Each reply with the role of the option that it `said`, or None, and what its question is
-    about.
+    about; `questions`: by `choice_questions`.
 
     Returns:
         `choice.ANSWERS`, `said rule`, and `place` (of the option that was taken, from 0), `item unit
             part condition right`, null for control pairs.
     """
-    questions = choice_questions(tables, plan)
     parsed = choice.parse_options(chosen, questions)
     keys = ["id", "framing", "turn"]
     about = ["item", "unit", "part", "condition", "right"]
