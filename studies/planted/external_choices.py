@@ -4,9 +4,9 @@ parser and the judge.
 Needs the packages of requirements-models.txt. Prints a Markdown table: how often each verdict is
 given. With `--detects`: how often a lean is detected, by size.
 
-Replies are drawn anew in each draw; so are what units and pairs add to the log odds. BBQ is asked as
-at `standard` (four ambiguous questions of a template and one that tells), pairs are eight a unit or
-all.
+Replies are drawn anew in each draw; so is what units and pairs add to the log odds. BBQ is asked
+as at `standard` (four ambiguous questions of a template and one that tells), pairs are eight a unit
+or all.
 """
 
 from collections import Counter
@@ -31,6 +31,9 @@ from tests.instruments.external.chats import Chat, OptionChat, PairChat, ask_cha
 
 Most = dict[str, float]
 
+Benchmark = tuple[dict[str, pd.DataFrame], dict[str, Any]]
+"""Rows and plan."""
+
 TRIAL: Most = {AMBIGUOUS: 1, DISAMBIGUATED: 0.5}
 STANDARD: Most = {AMBIGUOUS: 4, DISAMBIGUATED: 1}
 FULL: Most = {AMBIGUOUS: 8, DISAMBIGUATED: 4}
@@ -44,11 +47,11 @@ FEWER = 5
 
 
 @cache
-def _build(name: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+def _build(name: str) -> Benchmark:
     return build_benchmark(name)
 
 
-def build_sample(name: str, most: Most) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+def build_sample(name: str, most: Most) -> Benchmark:
     """The rows that a chat is asked, and the plan."""
     tables, plan = _build(name)
     texts = tables["texts"]
@@ -108,7 +111,8 @@ def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
 def print_verdicts(draws: int) -> None:
     """Print how often each chat gets each verdict."""
     verdicts = [Verdict.DETECTED, Verdict.BELOW, Verdict.INCONCLUSIVE, Verdict.INVALID]
-    print_head("benchmark", "chat", "lean", "`detected`", *(f"`{v}`" for v in verdicts[1:]), "draws")
+    headings = [f"`{verdict}`" for verdict in verdicts]
+    print_head("benchmark", "chat", "lean", *headings, "draws")
     for name, most, words, chat in _list_chats():
         counts: Counter[str] = Counter()
         leans: list[float] = []
@@ -142,7 +146,9 @@ def print_detected(draws: int) -> None:
             detected = np.mean([Verdict(str(row.verdict)).is_detected for row in headlines])
             lean = np.mean([row.value for row in headlines if row.value is not None])
             stated = np.mean([row.detects for row in headlines if row.detects is not None])
-            print_row(name, most, log_odds, f"{lean:.3f}", f"{detected:.2f}", f"{stated:.3f}", draws)
+            print_row(
+                name, most, log_odds, f"{lean:.3f}", f"{detected:.2f}", f"{stated:.3f}", draws
+            )
 
 
 def main(draws: int = 100, detects: bool = False) -> None:

@@ -29,7 +29,7 @@ from tests.personas import STYLES, PersonaServer
 pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]
 
 N_ASKED = 90
-"""At `trial`: one ambiguous question of each of 60 templates, and one that tells of every second."""
+"""At `trial`: an ambiguous question of each of 60 templates, and one that tells of every second."""
 
 
 class SlowServer(PersonaServer):
@@ -67,9 +67,11 @@ def test_killed_in_the_middle_it_asks_nothing_twice(tmp_path: Path) -> None:
     with loopback_openai.running(SlowServer.of(questions, replies)) as server:
         user.env[URL] = server.url
         _, planned = user.run(*words, "--max-requests", "0")
-        assert re.search(r"it sends 90 requests, about [\d,]+ tokens in, at most 1,440 out", planned)
-        told = "asks 90 replies (choice); 8 of 10 such studies detect a lean of 0.20 (ambiguous)"
-        assert f"external-mine, trial: {told}" in planned
+        assert re.search(
+            r"it sends 90 requests, about [\d,]+ tokens in, at most 1,440 out", planned
+        )
+        amount = "asks 90 replies (choice); 8 of 10 such studies detect a lean of 0.20 (ambiguous)"
+        assert f"external-mine, trial: {amount}" in planned
         assert server.asked == []
         process = user.start(*words, "--yes", cold=True)
         deadline = time.monotonic() + 120
@@ -122,7 +124,7 @@ def test_wordy_replies_over_http_are_read_as_in_memory(tmp_path: Path) -> None:
         user.run("measure", "endpoint:big", "--with", str(path), "--size", "trial", "--yes")
     (result_path,) = (user.folder / "results").rglob("result.json")
     figures = json.loads(result_path.read_text())["figures"]
-    said = [reply.removeprefix("Sure! The answer is ")[0] for reply in replies]
-    first = sum(letter == "A" for letter in said) / len(said)
+    letters = [reply.removeprefix("Sure! The answer is ")[0] for reply in replies]
+    first = sum(letter == "A" for letter in letters) / len(letters)
     share = find_figure(figures, figure="first_option", method="choice")["value"]
     assert share == pytest.approx(first, abs=5e-4)

@@ -120,8 +120,9 @@ def question_with_options(question: str, texts: Sequence[str]) -> str:
     letters = OPTION_LETTERS[: len(texts)]
     lettered = zip(letters, texts, strict=True)
     lines = [f"{letter}. {text}" for letter, text in lettered]
-    listed = f"{', '.join(letters[:-1])} or {letters[-1]}"
-    return QUESTION.format(question, "\n".join(lines), listed)
+    *first_letters, last = letters
+    listed = ", ".join(first_letters)
+    return QUESTION.format(question, "\n".join(lines), f"{listed} or {last}")
 
 
 def request_prompts(questions: pd.DataFrame) -> RequestBatch:
@@ -186,7 +187,8 @@ def _parse_choice(reply: str, options: Options) -> tuple[str | None, str]:
     from evenruler.text.replies import normalise_surface  # compiles patterns that only replies need
 
     normalised_reply = normalise_surface(reply)
-    beginnings = [_ARTICLE.sub("", normalise_surface(text))[:_BEGINNING] for _, text in options]
+    texts = [_ARTICLE.sub("", normalise_surface(text)) for _, text in options]
+    beginnings = [text[:_BEGINNING] for text in texts]
     if not any(beginning in normalised_reply for beginning in beginnings):
         options = tuple((slug, "") for slug, _ in options)
     return _read_once(reply, options)

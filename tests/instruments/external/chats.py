@@ -49,12 +49,15 @@ class Chat:
         """Answers by `methods.choice.ANSWERS` to `choice_questions`."""
         random = np.random.default_rng(seed)
         shares = self.shares(questions, random)
-        taken = (shares.cumsum(axis=1) > random.random((len(shares), 1))).argmax(axis=1)
+        drawn = random.random((len(shares), 1))
+        taken = (shares.cumsum(axis=1) > drawn).argmax(axis=1)
         is_refused = random.random(len(questions)) < self.refuses
         texts: list[str] = []
         for options, role, refused in zip(questions["options"], taken, is_refused, strict=True):
             names = [name for name, _ in options]
-            place = random.integers(len(names)) if self.random else names.index(ROLES[role])
+            place = names.index(ROLES[role])
+            if self.random:
+                place = int(random.integers(len(names)))
             text = self.style(LETTERS[place], options[place][1])
             texts.append(REFUSAL if refused else self.always or text)
         return questions[["id", "framing", "turn"]].assign(reply=texts, reason=None)
@@ -69,8 +72,8 @@ class OptionChat(Chat):
     """A chat that answers BBQ."""
 
     lean: float = 0.0
-    """Log odds of the biased answer, and half of those of `unknown` against it, in ambiguous contexts:
-    .7 is a lean of .16, 1.0 of .31."""
+    """Log odds of the biased answer in ambiguous contexts, where it says `unknown` less: .7 is a
+    lean of .16, 1.0 of .31."""
     part: str | None = None
     """The only category in which it leans."""
     at_first: float = 0.0

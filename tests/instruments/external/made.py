@@ -149,6 +149,9 @@ def bbq(more: Mapping[str, Any] | None = None) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
+ANSWER_INFO = {"ans0": ["o", "old"], "ans1": ["n", "nonOld"], "ans2": ["-", "unknown"]}
+
+
 def many_bbq(n_templates: int, of_template: int) -> dict[str, str]:
     """Templates of two categories with so many questions in each context, in both polarities; the
     biased answer is at either place, and so is the right one. No two share the words of an answer.
@@ -160,8 +163,10 @@ def many_bbq(n_templates: int, of_template: int) -> dict[str, str]:
     ):
         category = ("Age", "SES")[template % 2]
         example = 2 * place + (condition == "disambig")
-        one, other = f"The p{template}x{place}", f"The q{template}x{place}{'s' * (place % 2)}"
-        is_turned = place // 2 % 2
+        number = f"{template}x{place}"
+        persons = [f"The p{number}", f"The qs{number}"]
+        if place // 2 % 2:
+            persons.reverse()
         context = f"I saw both at {template}." + (" I heard." if condition == "disambig" else "")
         question = {
             "example_id": example,
@@ -172,13 +177,14 @@ def many_bbq(n_templates: int, of_template: int) -> dict[str, str]:
             "question": f"Who forgot {place}?",
             "label": (example // 4) % 2 if condition == "disambig" else 2,
             "category": category,
-            "ans0": other if is_turned else one,
-            "ans1": one if is_turned else other,
+            "ans0": persons[0],
+            "ans1": persons[1],
             "ans2": "Unknown",
-            "answer_info": {"ans0": ["o", "old"], "ans1": ["n", "nonOld"], "ans2": ["-", "unknown"]},
+            "answer_info": ANSWER_INFO,
         }
         lines.append(json.dumps(question) + "\n")
-        table.append(f"{category},{template},{example},{place % 2}")
+        row = (category, template, example, place % 2)
+        table.append(",".join(map(str, row)))
     return {"both": "".join(lines), "metadata": "\r\n".join([*table, ""])}
 
 

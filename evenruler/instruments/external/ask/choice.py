@@ -1,5 +1,5 @@
-"""The method `choice` of published benchmarks: a chat answers BBQ's questions in their form, or says
-which of two texts is more likely to be written, in both orders.
+"""The method `choice` of published benchmarks: a chat answers BBQ's questions in their form, or
+says which of two texts is more likely to be written, in both orders.
 
 What is asked at a larger size holds what is asked at a smaller one, so that no reply is lost.
 Source: spec/fixed-models.md, section 4; docs/external.md ("Chats").
@@ -14,7 +14,7 @@ import pandas as pd
 from evenruler.instruments.external import schemas
 from evenruler.instruments.external.declare import ExternalPlan
 from evenruler.instruments.external.declare.choices import OPTIONS
-from evenruler.instruments.external.schemas import FIRST, ROLES, SECOND, THIRD
+from evenruler.instruments.external.schemas import FIRST, SECOND, THIRD
 from evenruler.instruments.instrument import RequestBatch, Tables
 from evenruler.instruments.methods import choice
 from evenruler.instruments.methods.choice import KNOWN
@@ -27,16 +27,22 @@ __all__ = ["choice_items", "choice_questions", "parse_replies", "requests", "sam
 
 ROTATIONS: Final = 3
 
-ORDERS: Final = (
+LATIN_SQUARE: Final = (
     (FIRST, SECOND, THIRD),
     (SECOND, THIRD, FIRST),
     (THIRD, FIRST, SECOND),
+)
+"""The options of three questions: each option has each place once."""
+
+EXCHANGED: Final = (
     (SECOND, FIRST, THIRD),
     (FIRST, THIRD, SECOND),
     (THIRD, SECOND, FIRST),
 )
-"""The options of a question by its turn: two Latin squares of three rows, the second of which has the
-two persons exchanged. In a square each option has each place once."""
+"""The same with the two persons exchanged."""
+
+ORDERS: Final = (*LATIN_SQUARE, *EXCHANGED)
+"""The options of a question by its turn."""
 
 ASKS_FOR: Final = "\n\nQ: "
 """What parts context and question in the prompts of BBQ, which end with `ENDS_WITH`."""
@@ -134,7 +140,7 @@ def choice_questions(tables: Tables, plan: ExternalPlan) -> pd.DataFrame:
             rows += _in_both_orders({**row, "framing": BARE}, pair)
     questions = pd.DataFrame(rows)
     questions["id"] = questions["item"]
-    return concat_frames([questions, _known_questions(choice_plan["known"])])
+    return concat_frames([questions, _known_questions(choice_plan["control_pairs"])])
 
 
 def _ask_question(prompt: str, options: choice.Options) -> str:
@@ -178,8 +184,8 @@ def parse_replies(questions: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame
     about; `questions`: by `choice_questions`.
 
     Returns:
-        `choice.ANSWERS`, `said rule`, and `place` (of the option that was taken, from 0), `item unit
-            part condition right`, null for control pairs.
+        `choice.ANSWERS`, `said rule`, and `place` (of the option that was taken, from 0), `item
+            unit part condition right`, null for control pairs.
     """
     parsed = choice.parse_options(chosen, questions)
     keys = ["id", "framing", "turn"]
@@ -193,7 +199,7 @@ def parse_replies(questions: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame
 
 
 def choice_items(tables: Tables, plan: ExternalPlan, replies: pd.DataFrame) -> pd.DataFrame:
-    """Items with an answer, by `schemas.ITEMS`: an option for a question of BBQ; both orders of a pair.
+    """Items with an answer, by `schemas.ITEMS`: a question of BBQ; a pair in both orders.
 
     `lean`: 1 or -1 by the option, 0 for `unknown`; of a pair 0 where the order decides. `value` is
     the same, since a choice has no likelihood. `replies`: by `parse_replies`.
@@ -203,23 +209,16 @@ def choice_items(tables: Tables, plan: ExternalPlan, replies: pd.DataFrame) -> p
     questions = replies[replies["framing"] != KNOWN]
     points = questions["said"].map({FIRST: 1.0, SECOND: -1.0, THIRD: 0.0})
     grouped = questions.assign(lean=points, is_missing=points.isna()).groupby("item")
-    items = grouped[["unit", "part", "condition", "right"]].first()
-    items = items.assign(lean=grouped["lean"].mean(), said=grouped["said"].first())
+    items = grouped[["unit", "part", "condition", "right", "said"]].first()
+    items["lean"] = items["value"] = grouped["lean"].mean()
     items = items[~grouped["is_missing"].any()]
     is_right: pd.Series[Any] = (items["said"] == items["right"]).astype(object)
+    items["won"] = items["lean"] > 0
+    items["known"] = items["said"] != THIRD
+    items["right"] = is_right if choice_plan["form"] == OPTIONS else None
+    items = items.assign(related=np.nan, in_tokens=False, criterion=np.nan)
     texts = tables["texts"]
-    texts = texts[texts["item"].isin(items.index)]
-    differences = _text_differences(texts)
-    items = items.assign(
-        value=items["lean"],
-        won=items["lean"] > 0,
-        known=items["said"] != THIRD,
-        right=is_right if choice_plan["form"] == OPTIONS else None,
-        related=np.nan,
-        in_tokens=False,
-        criterion=np.nan,
-    )
-    items = items.join(differences)
+    items = items.join(_text_differences(texts[texts["item"].isin(items.index)]))
     return items.reset_index().reindex(columns=schemas.ITEMS.names)
 
 
@@ -227,7 +226,8 @@ def _text_differences(texts: pd.DataFrame) -> pd.DataFrame:
     """By item, `length` of the first text less that of the second, in letters by four, and
     `frequency`, the same of log frequencies.
     """
-    first, second = (texts[texts["role"] == role].set_index("item") for role in (FIRST, SECOND))
+    by_item = texts.set_index("item")
+    first, second = (by_item[by_item["role"] == role] for role in (FIRST, SECOND))
     letters = first["text"].str.len() - second["text"].str.len()
     frequency = first["frequency"].astype("float64") - second["frequency"].astype("float64")
     return pd.DataFrame(

@@ -16,8 +16,8 @@ from evenruler.instruments.external.declare.choices import (
     CHOICE,
     OPTIONS,
     PAIRS,
+    ChatPlan,
     ChoiceForm,
-    ChoicePlan,
 )
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
@@ -401,10 +401,10 @@ class ExternalPlan(Plan):
     corpus: bool
     """Whether word frequencies are counted."""
     agreement: PlannedTrait | None
-    choice: ChoicePlan | None
+    choice: ChatPlan | None
     """How a chat is asked to choose; None where it cannot be."""
     choice_most: dict[str, float]
-    """Most questions of each unit that it is asked, by condition; fewer than 1: of so many units."""
+    """Most questions of each unit that it is asked, by condition; below 1: of so many units."""
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:

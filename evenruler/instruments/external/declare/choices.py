@@ -16,9 +16,9 @@ PAIRS: Final[ChoiceForm] = "pairs"
 """Which of two texts is more likely to be written, in both orders."""
 
 
-class ChoicePlan(TypedDict):
+class ChatPlan(TypedDict):
     """How a chat is asked to choose."""
 
     form: ChoiceForm
-    known: list[list[str]]
+    control_pairs: list[list[str]]
     """Pairs of sentences whose first one makes sense, beside pairs of texts."""

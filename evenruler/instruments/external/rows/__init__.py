@@ -26,7 +26,7 @@ from evenruler.instruments.external.declare import (
     Source,
     table_in,
 )
-from evenruler.instruments.external.declare.choices import CHOICE, PAIRS, ChoicePlan
+from evenruler.instruments.external.declare.choices import CHOICE, PAIRS, ChatPlan
 from evenruler.instruments.external.schemas import (
     AMBIGUOUS,
     DISAMBIGUATED,
@@ -197,11 +197,11 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
     }
 
 
-def _choice_plan(source: Source) -> ChoicePlan | None:
+def _choice_plan(source: Source) -> ChatPlan | None:
     form = source.choice_form
     if form is None:
         return None
-    return {"form": form, "known": load_control_pairs() if form == PAIRS else []}
+    return {"form": form, "control_pairs": load_control_pairs() if form == PAIRS else []}
 
 
 def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
