@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
+from evenruler.instruments.controls import load_control_pairs
 from evenruler.instruments.external import schemas
 from evenruler.instruments.external.declare import (
     REMEDY,
@@ -25,6 +26,7 @@ from evenruler.instruments.external.declare import (
     Source,
     table_in,
 )
+from evenruler.instruments.external.declare.choices import CHOICE, PAIRS, ChatPlan
 from evenruler.instruments.external.schemas import (
     AMBIGUOUS,
     DISAMBIGUATED,
@@ -165,7 +167,9 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
     if n_beyond > 0:
         summary += f", {n_beyond:,} beyond {most:,} a unit and condition"
     plan = plan_with_sizes(
-        declaration, lambda settings: _build_plan(declaration.name, source, settings)
+        declaration,
+        lambda settings: _build_plan(declaration.name, source, settings),
+        [CHOICE] if source.choice_form else [],
     )
     return BuiltInstrument(tables, plan, [summary])
 
@@ -190,10 +194,19 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
         "gain": source.gain.planned(source.texts) if source.gain else None,
         "corpus": source.frequencies is not None,
         "agreement": source.agreement.as_planned if source.agreement else None,
+        "choice": _choice_plan(source),
+        "choice_most": settings.choice_most(source),
     }
     if source.gain is None:
         plan["of_part"] = settings.of_part or 2 * settings.bound
     return plan
+
+
+def _choice_plan(source: Source) -> ChatPlan | None:
+    form = source.choice_form
+    if form is None:
+        return None
+    return {"form": form, "control_pairs": load_control_pairs() if form == PAIRS else []}
 
 
 def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
