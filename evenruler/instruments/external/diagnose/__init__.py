@@ -212,7 +212,10 @@ def figures(
         lean = lean_of_parts(headline_items, words, plan, resampling.seed, control)
         unjudged.append(replace(lean, note=note, dimensions=dimensions))
         part_dimension = plan["dimensions"]["part"]
-        described = [*part_figures(lean, part_dimension), *_lean_of_context(items, words, plan)]
+        described = [
+            *part_figures(lean, part_dimension, fit),
+            *_lean_of_context(items, words, plan),
+        ]
         unjudged += [mark_by_validity(figure, fit) for figure in described]
         unit_rows = headlines_of(headline_items, score, rested_on, plan)
         made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
