@@ -117,7 +117,8 @@ def word_answers(of_pairs: float, of_items: float, random: np.random.Generator) 
     # Some stereotypes have more of one pair of words than others have.
     liking = random.dirichlet(np.ones(len(WORD_PAIRS)), len(names))
     codes, _ = pd.factorize(units, sort=True)
-    places = [random.choice(len(WORD_PAIRS), p=liking[code]) for code in codes]
+    ends = liking.cumsum(axis=1)[codes]
+    places = (random.random((len(codes), 1)) > ends[:, :-1]).sum(axis=1)
     log_odds = constants[places] + random.normal(0, of_items, len(codes))
     return Answers(units, keys, log_odds, [WORD_PAIRS[place] for place in places])
 

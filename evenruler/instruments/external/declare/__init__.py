@@ -262,12 +262,13 @@ class Contrast(StrictModel):
                 return None
         return "its texts do not differ in a first word against a second one of `contrast`"
 
-    def planned(self, texts: list[str], layout: Layout) -> PlannedContrast:
-        """As plans hold it; `texts`: those of the source."""
+    def planned(self, texts: list[str], units: str, layout: Layout) -> PlannedContrast:
+        """As plans hold it; `texts` and `units`: those of the source."""
         keys = [self.plus, self.minus]
         says: list[str] = []
         for one, other in (keys, keys[::-1]):
-            sentence = f"{texts[0]} gains on {texts[1]} from {other} to {one}"
+            between = f"from {units} of {other} to {units} of {one}"
+            sentence = f"{texts[0]} gains on {texts[1]} {between}"
             if layout == "keyed":
                 sentence = f"it agrees with these statements of {one} more than of {other}"
             says.append(sentence)

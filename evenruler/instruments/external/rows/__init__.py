@@ -21,6 +21,7 @@ from evenruler.instruments.external.declare import (
     REMEDY,
     ExternalPlan,
     Layout,
+    PlannedContrast,
     Settings,
     Source,
     table_in,
@@ -187,12 +188,16 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
         "prefixes": {f"placebo-{n}": text for n, text in enumerate(placebos, 1)},
         "bound": settings.bound_of_gain if source.gain else settings.bound,
         "gain": source.gain.planned(source.texts) if source.gain else None,
-        "contrast": (
-            source.contrast.planned(source.texts, source.layout) if source.contrast else None
-        ),
+        "contrast": _plan_contrast(source),
         "corpus": source.frequencies is not None,
         "agreement": source.agreement.as_planned if source.agreement else None,
     }
+
+
+def _plan_contrast(source: Source) -> PlannedContrast | None:
+    if source.contrast is None:
+        return None
+    return source.contrast.planned(source.texts, source.units, source.layout)
 
 
 def _dimension_of_condition(source: Source) -> str:
@@ -384,7 +389,7 @@ def read_gest(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     (path,) = files.values()
     names: list[tuple[str, str]] = []
     for key, of_key in STEREOTYPES.items():
-        names += [(f"stereotypes of {key}", name) for name in of_key]
+        names += [(key, name) for name in of_key]
     for place, row in enumerate(table_in(path, ",", ["sentence", "stereotype"]), 1):
         key, name = names[int(row["stereotype"]) - 1]
         texts = {FIRST: "he", SECOND: "she"}
