@@ -47,6 +47,14 @@ STATEMENTS, OF_LEFT = 80, 42
 
 WORD_PAIRS = ("he/she", "him/her", "his/her")
 
+SDS = ((2.84, 0.0), (2.84, 0.41), (2.84, 4.0), (0.2, 0.41))
+"""Nats: over pairs of words, as SmolLM2 likes words, and over items."""
+
+KEYS = np.repeat([-1.0, 1.0], [7, 9])
+"""[stereotypes] of women, and of men."""
+
+SIDES = np.repeat([1.0, -1.0], [OF_LEFT, STATEMENTS - OF_LEFT])
+
 FLIPS = 999
 
 
@@ -88,9 +96,10 @@ def stereotype_answers(base_rate: float, lean: float, random: np.random.Generato
     """Log odds of he over she, normal between and within stereotypes."""
     units = gest_units()
     codes, names = pd.factorize(units, sort=True)
-    keys = random.permutation(np.where(np.arange(len(names)) >= 7, 1.0, -1.0))
+    keys = random.permutation(KEYS)
     sd = np.hypot(BETWEEN, WITHIN)
-    means = random.normal(0, BETWEEN, len(names)) + keys * ndtri((1 + lean) / 2) * sd
+    shift = ndtri((1 + lean) / 2) * sd
+    means = random.normal(0, BETWEEN, len(names)) + keys * shift
     noise = random.normal(0, WITHIN, len(codes))
     log_odds = ndtri(base_rate) * sd + means[codes] + noise
     return Answers(units, keys, log_odds, ["he/she"] * len(codes))
@@ -103,7 +112,7 @@ def statement_answers(base_rate: float, lean: float, random: np.random.Generator
     base rate on either side.
     """
     units = pd.Series([f"{place:02d}" for place in range(STATEMENTS)])
-    keys = random.permutation(np.where(np.arange(STATEMENTS) < OF_LEFT, 1.0, -1.0))
+    keys = random.permutation(SIDES)
     agrees = random.random(STATEMENTS) < base_rate + keys * lean / 2
     return Answers(units, keys, np.where(agrees, 1.0, -1.0), ["agree/disagree"] * STATEMENTS)
 
@@ -111,14 +120,14 @@ def statement_answers(base_rate: float, lean: float, random: np.random.Generator
 def word_answers(of_pairs: float, of_items: float, random: np.random.Generator) -> Answers:
     """A constant for each pair of words and noise of items, by SDs in nats; nothing else."""
     units = gest_units()
-    names = sorted(set(units))
-    keys = random.permutation(np.where(np.arange(len(names)) >= 7, 1.0, -1.0))
+    keys = random.permutation(KEYS)
     constants = random.normal(0, of_pairs, len(WORD_PAIRS))
     # Some stereotypes have more of one pair of words than others have.
-    liking = random.dirichlet(np.ones(len(WORD_PAIRS)), len(names))
+    liking = random.dirichlet(np.ones(len(WORD_PAIRS)), len(KEYS))
     codes, _ = pd.factorize(units, sort=True)
     ends = liking.cumsum(axis=1)[codes]
-    places = (random.random((len(codes), 1)) > ends[:, :-1]).sum(axis=1)
+    drawn = random.random((len(codes), 1))
+    places = (drawn > ends[:, :-1]).sum(axis=1)
     log_odds = constants[places] + random.normal(0, of_items, len(codes))
     return Answers(units, keys, log_odds, [WORD_PAIRS[place] for place in places])
 
@@ -128,9 +137,9 @@ def judge_draw(answers: Answers, lean: float, seed: int) -> Draw:
     table = answers.table()
     design = KeyedDesign.from_table(table)
     turned = design.leans_at_base_rate * design.keys
-    over_units = Estimate(
-        float(turned.mean()), float(turned.var(ddof=1)) / len(turned), len(turned) - 1.0
-    )
+    n_units = len(turned)
+    squared_error = float(turned.var(ddof=1)) / n_units
+    over_units = Estimate(float(turned.mean()), squared_error, n_units - 1.0)
     of_keys = difference_of_keys(design.leans_at_base_rate, design.keys)
     p_of_keys = randomise_keys(design.leans_at_base_rate, design.keys, FLIPS, seed).p
     headline = keyed_headline(table, "units", 0.1, seed, FLIPS)
@@ -153,9 +162,10 @@ def rates(
     answer: Callable[[np.random.Generator], Answers], lean: float, draws: int
 ) -> tuple[float, ...]:
     """Shares of draws by the columns of `Draw`."""
-    judged = [
-        judge_draw(answer(np.random.default_rng(seed)), lean, seed) for seed in range(draws)
-    ]
+    judged: list[Draw] = []
+    for seed in range(draws):
+        answers = answer(np.random.default_rng(seed))
+        judged.append(judge_draw(answers, lean, seed))
     return tuple(float(share) for share in np.mean(judged, axis=0))
 
 
@@ -188,7 +198,7 @@ def main(draws: int = 1000, only: str = "") -> None:
                 print_row(base_rate, lean, *(f"{share:.3f}" for share in shares))
     if only in ("", "words"):
         print_head("words: SD of pairs", "SD of items", *_WAYS)
-        for of_pairs, of_items in ((2.84, 0.0), (2.84, 0.41), (2.84, 4.0), (0.2, 0.41)):
+        for of_pairs, of_items in SDS:
             shares = rates(
                 lambda random, of_pairs=of_pairs, of_items=of_items: word_answers(
                     of_pairs, of_items, random

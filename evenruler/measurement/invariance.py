@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.randomisation import RANDOMISATIONS, RandomisationTest
 
+_TIES = 1e-9
+"""Relative tolerance of ties."""
+
 ALPHA = 0.05
 """The false discovery rate among units that are called apart."""
 
@@ -36,7 +39,7 @@ class Invariance:
     """[models, units] of the deviations, adjusted for the false discovery rate."""
 
     @property
-    def apart(self) -> NDArray[np.bool_]:
+    def is_apart(self) -> NDArray[np.bool_]:
         """[models, units] whether a unit functions differently in a model."""
         flagged: NDArray[np.bool_] = self.p_values <= ALPHA
         return flagged
@@ -69,15 +72,16 @@ def compare_units(
     """
     x = np.asarray(scores, dtype=np.float64)
     names, codes = np.unique(np.asarray(units, dtype=str), return_inverse=True)
-    is_shaped = x.ndim == 2 and len(x) > 1 and x.shape[1] == len(codes)
-    if not is_shaped or not np.isfinite(x).all():
+    has_models = x.ndim == 2 and len(x) > 1
+    has_items = x.shape[-1] == len(codes)
+    if not (has_models and has_items and np.isfinite(x).all()):
         raise ValueError("scores must be finite numbers, [models, items], of two models at least")
     n_models, n_items, n_units = len(x), x.shape[1], len(names)
     if not 1 < n_units < n_items:
         raise ValueError(f"found {n_units} units in {n_items} items, expected several items each")
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes).astype(np.float64)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
+    _, starts = np.unique(codes[order], return_index=True)
     of_items = x.mean(axis=0)
     residuals = x - of_items - x.mean(axis=1, keepdims=True) + x.mean()
 
@@ -94,17 +98,19 @@ def compare_units(
     if not of_rest > 0:
         raise ValueError("models do not differ within units")
     random = np.random.default_rng(seed)
+    farthest = between * (1 - _TIES)
     as_far = 0
     for _ in range(n):
-        as_far += squares_between(residuals[:, random.permutation(n_items)]) >= between * (1 - 1e-9)
-    null = f"{n_items:,} items dealt to {n_units} units anew, {n:,} randomisations, seed {seed}"
+        randomised = residuals[:, random.permutation(n_items)]
+        as_far += squares_between(randomised) >= farthest
+    drawn = f"{n:,} randomisations, seed {seed}"
+    null = f"{n_items:,} items dealt to {n_units} units anew, {drawn}"
     test = RandomisationTest((1 + as_far) / (1 + n), null)
     means = np.add.reduceat(dealt, starts, axis=-1) / sizes
     within = dealt - np.repeat(means, sizes.astype(np.intp), axis=1)
     p_values = _adjusted_p(means, within, sizes, starts)
-    n_each = (n_items - float((sizes**2).sum()) / n_items) / (n_units - 1)
-    by_models = max(0.0, (of_cells - of_rest) / n_each)
-    in_common = _variance_in_common(of_items[order], starts, sizes, n_models)
+    by_models = max(0.0, (of_cells - of_rest) / _items_of_unit(sizes))
+    in_common = _variance_in_common(of_items[order], starts, sizes)
     in_common = max(0.0, in_common - by_models / n_models)
     both = in_common + by_models
     shared = in_common / both if both > 0 else None
@@ -119,10 +125,11 @@ def _adjusted_p(means: Floats, within: Floats, sizes: Floats, starts: NDArray[np
     n_items, n_units = within.shape[1], len(sizes)
     squares = np.add.reduceat(within**2, starts, axis=1)
     pooled = squares.sum(axis=1, keepdims=True) / (n_items - n_units)
-    own = squares / np.maximum(sizes - 1, 1)
-    is_own = own > pooled
-    variances = np.where(is_own, own, pooled) * (1 / sizes - 1 / n_items)
-    df = np.where(is_own, np.maximum(sizes - 1, 1), n_items - n_units)
+    df_within = np.maximum(sizes - 1, 1)
+    of_units = squares / df_within
+    is_larger = of_units > pooled
+    variances = np.maximum(of_units, pooled) * (1 / sizes - 1 / n_items)
+    df = np.where(is_larger, df_within, n_items - n_units)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(means) / np.sqrt(variances)
     p_values = 2 * stdtr(df, -np.where(means == 0, 0.0, t))
@@ -130,17 +137,22 @@ def _adjusted_p(means: Floats, within: Floats, sizes: Floats, starts: NDArray[np
     return np.asarray(adjusted, dtype=np.float64).reshape(p_values.shape)
 
 
-def _variance_in_common(
-    of_items: Floats, starts: NDArray[np.intp], sizes: Floats, n_models: int
-) -> float:
+def _variance_in_common(of_items: Floats, starts: NDArray[np.intp], sizes: Floats) -> float:
     """Variance of units in what models share, with that by models in it; may be negative.
 
     `of_items`: [items] means over models, unit by unit.
     """
     n_items, n_units = len(of_items), len(sizes)
     means = np.add.reduceat(of_items, starts) / sizes
-    between = float((sizes * (means - of_items.mean()) ** 2).sum()) / (n_units - 1)
+    squares = (means - of_items.mean()) ** 2
+    between = float(sizes @ squares) / (n_units - 1)
     deviations = of_items - np.repeat(means, sizes.astype(np.intp))
     within = float((deviations**2).sum()) / (n_items - n_units)
-    n_each = (n_items - float((sizes**2).sum()) / n_items) / (n_units - 1)
-    return (between - within) / n_each
+    return (between - within) / _items_of_unit(sizes)
+
+
+def _items_of_unit(sizes: Floats) -> float:
+    """How many items a unit has in mean squares, where units have unlike numbers."""
+    n_items = float(sizes.sum())
+    repeated = float(sizes @ sizes) / n_items
+    return (n_items - repeated) / (len(sizes) - 1)

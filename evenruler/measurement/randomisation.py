@@ -331,14 +331,17 @@ def randomise_keys(
     """
     values, signs = _as_units(scores, "scores"), _as_units(keys, "keys")
     n_units, n_plus = len(values), int((signs > 0).sum())
-    if len(signs) != n_units or not np.isin(signs, (-1, 1)).all():
+    are_keys = np.isin(signs, (-1, 1)).all()
+    if len(signs) != n_units or not are_keys:
         raise ValueError(f"expected a key of 1 or -1 for each of {n_units} units")
     if n_plus in (0, n_units):
         raise ValueError("all units have the same key")
     # The sum over units of one key, of deviations from the mean, says how far both means are apart.
     deviations = _without_rounding(values - values.mean(), values)
-    farthest = abs(float(deviations[signs > 0].sum())) * (1 - _TIES)
-    dealt = f"keys randomised freely over {n_units} {units}, {n_plus} and {n_units - n_plus} of a key"
+    of_plus = float(deviations[signs > 0].sum())
+    farthest = abs(of_plus) * (1 - _TIES)
+    counted = f"{n_plus} and {n_units - n_plus} of a key"
+    dealt = f"keys randomised freely over {n_units} {units}, {counted}"
     n_divisions = math.comb(n_units, n_plus)
     if n_divisions <= MOST_DIVISIONS:
         chosen = np.array(list(combinations(range(n_units), n_plus)))
@@ -347,7 +350,8 @@ def randomise_keys(
         return RandomisationTest(p, f"{dealt}, all {n_divisions:,} divisions")
 
     def is_as_far(randomised: Floats) -> int:
-        return int((np.abs(randomised[:, :n_plus].sum(axis=1)) >= farthest).sum())
+        sums = randomised[:, :n_plus].sum(axis=1)
+        return int((np.abs(sums) >= farthest).sum())
 
     batches = _draw_permutations(deviations, n, np.random.default_rng(seed))
     p = _p_of_batches(is_as_far, batches, n)

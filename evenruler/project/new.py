@@ -87,8 +87,8 @@ def _find_starter(family: str, layout: str | None) -> str:
     """The folder of starter files in a family's package; UserError for an unknown layout."""
     if layout is None:
         return "starter"
-    others = files(FAMILIES[family]).joinpath(OTHER_STARTERS)
-    names = sorted(folder.name for folder in others.iterdir()) if others.is_dir() else []
+    layouts = files(FAMILIES[family]).joinpath(OTHER_STARTERS)
+    names = sorted(folder.name for folder in layouts.iterdir()) if layouts.is_dir() else []
     if layout in names:
         return f"{OTHER_STARTERS}/{layout}"
     remedy = suggest_nearest(layout, names) if names else "leave --layout out"

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
+from scipy.stats import permutation_test
 
 from evenruler.measurement.invariance import compare_units
 from evenruler.measurement.randomisation import randomise_keys
 
 MODELS, UNITS, EACH = 5, 20, 12
-NAMES = [f"u{unit:02d}" for unit in range(UNITS) for _ in range(EACH)]
+NAMES = np.repeat([f"u{unit:02d}" for unit in range(UNITS)], EACH).tolist()
 
 
 def leans(seed: int, apart: float = 0.0, by_models: float = 0.0) -> np.ndarray:
@@ -19,8 +21,9 @@ def leans(seed: int, apart: float = 0.0, by_models: float = 0.0) -> np.ndarray:
     of_models = random.normal(0, 0.5, (MODELS, 1))
     of_cells = np.repeat(random.normal(0, by_models, (MODELS, UNITS)), EACH, axis=1)
     log_odds = of_units + of_items + of_models + of_cells
-    log_odds[0, : EACH] += apart
-    return np.where(random.random(log_odds.shape) < 1 / (1 + np.exp(-log_odds)), 1.0, -1.0)
+    log_odds[0, :EACH] += apart
+    drawn = random.random(log_odds.shape)
+    return np.where(drawn < expit(log_odds), 1.0, -1.0)
 
 
 def test_the_ratio_by_hand() -> None:
@@ -29,7 +32,8 @@ def test_the_ratio_by_hand() -> None:
     result = compare_units([np.zeros(4), other], ["a", "a", "b", "b"], n=9)
     # Half of the differences, less their mean: -.5, -1.5, .5, 1.5, in both models.
     assert result.deviations == pytest.approx(np.array([[1, -1], [-1, 1]]))
-    assert result.ratio == pytest.approx((2 * 2 * 1 + 2 * 2 * 1) / 1 / ((8 * 0.25) / 2))
+    between, within = 8 * 1.0, 8 * 0.25
+    assert result.ratio == pytest.approx(between / (within / 2))
 
 
 def test_the_ratio_is_that_of_two_regressions() -> None:
@@ -37,10 +41,9 @@ def test_the_ratio_is_that_of_two_regressions() -> None:
     scores = leans(3)[:3, :60]
     model, item = np.indices(scores.shape)
     unit = item // EACH
-    of_items = (item.ravel()[:, None] == np.arange(60)).astype(float)
-    of_models = (model.ravel()[:, None] == np.arange(3)).astype(float)
-    cells = 5 * model.ravel() + unit.ravel()
-    of_cells = (cells[:, None] == np.arange(15)).astype(float)
+    of_items = np.eye(60)[item.ravel()]
+    of_models = np.eye(3)[model.ravel()]
+    of_cells = np.eye(15)[(5 * model + unit).ravel()]
 
     def left(columns: np.ndarray) -> float:
         design = np.column_stack([of_items, columns])
@@ -54,12 +57,13 @@ def test_the_ratio_is_that_of_two_regressions() -> None:
 
 def test_guard_without_an_interaction_units_are_rarely_called_apart() -> None:
     results = [compare_units(leans(draw), NAMES, n=199, seed=draw) for draw in range(200)]
-    assert np.mean([result.apart.any() for result in results]) <= 0.09
+    assert np.mean([result.is_apart.any() for result in results]) <= 0.09
     assert np.mean([result.test.p <= 0.05 for result in results]) <= 0.09
 
 
 def test_one_unit_that_functions_differently_is_named() -> None:
-    flagged = np.array([compare_units(leans(draw, 6.0), NAMES, n=9).apart for draw in range(20)])
+    studies = [compare_units(leans(draw, 6.0), NAMES, n=9) for draw in range(20)]
+    flagged = np.array([study.is_apart for study in studies])
     assert flagged[:, 0, 0].mean() >= 0.8
     flagged[:, :, 0] = False
     assert flagged.any(axis=(1, 2)).mean() <= 0.2
@@ -77,7 +81,8 @@ def test_what_all_models_share_and_what_a_model_shares_change_nothing() -> None:
     scores = leans(7)
     result = compare_units(scores, NAMES, n=99)
     random = np.random.default_rng(1)
-    shifted = scores + random.normal(size=(1, scores.shape[1])) + random.normal(size=(MODELS, 1))
+    of_items = random.normal(size=(1, len(NAMES)))
+    shifted = scores + of_items + random.normal(size=(MODELS, 1))
     other = compare_units(shifted, NAMES, n=99)
     assert other.ratio == pytest.approx(result.ratio)
     assert other.test.p == result.test.p
@@ -111,17 +116,15 @@ def test_what_cannot_be_compared_is_refused(
 
 def test_keys_are_dealt_as_scipy_deals_them() -> None:
     """Of nine and seven units, all divisions."""
-    from scipy.stats import permutation_test
-
     random = np.random.default_rng(5)
-    scores, keys = random.normal(size=16), np.repeat([1, -1], [9, 7])
-    expected = permutation_test(
-        (scores[:9], scores[9:]),
-        lambda one, other, axis: np.abs(one.mean(axis=axis) - other.mean(axis=axis)),
-        vectorized=True,
-        n_resamples=np.inf,
-        alternative="greater",
-    )
+    scores = random.normal(size=16)
+    keys = np.repeat([1, -1], [9, 7])
+
+    def difference(first: np.ndarray, second: np.ndarray, axis: int) -> np.ndarray:
+        return np.abs(first.mean(axis=axis) - second.mean(axis=axis))
+
+    sides = (scores[:9], scores[9:])
+    expected = permutation_test(sides, difference, n_resamples=np.inf, alternative="greater")
     test = randomise_keys(scores, keys, units="stereotypes")
     assert test.p == pytest.approx(expected.pvalue)
     assert test.null.endswith("over 16 stereotypes, 9 and 7 of a key, all 11,440 divisions")
@@ -136,7 +139,11 @@ def test_of_many_divisions_random_ones_are_drawn() -> None:
 
 @pytest.mark.parametrize(
     ("keys", "message"),
-    [([1, 1, 1], "the same key"), ([1, -1], "three units"), ([1, 0, -1], "a key of 1 or -1")],
+    [
+        ([1, 1, 1], "the same key"),
+        ([1, -1], "three units"),
+        ([1, 0, -1], "a key of 1 or -1"),
+    ],
 )
 def test_keys_that_cannot_be_dealt_are_refused(keys: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -1,6 +1,7 @@
 """Pairs with one constant contrast, and keyed statements: by hand, with planted truths, and from
 declaration to verdict."""
 
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -37,15 +38,10 @@ HE_SHE: dict[str, Any] = {
 PLANNED: PlannedContrast = {**HE_SHE, "says": ["", ""]}  # type: ignore[typeddict-item]
 AGREE = {"first": ["agree"], "second": ["disagree"], "plus": "left", "minus": "right"}
 
-TABLE = pd.DataFrame(
-    [
-        # unit, key, log odds: the median is 5
-        *[("a", 1, 9.0), ("a", 1, 7.0), ("b", 1, 8.0), ("b", 1, 4.0), ("c", 1, 6.0)],
-        *[("d", -1, 5.0), ("e", -1, 2.0), ("e", -1, 3.0), ("f", -1, 1.0), ("f", -1, 5.5)],
-        ("d", -1, 0.0),
-    ],
-    columns=["unit", "key", "log_odds"],
-).assign(pair="he/she")
+LOG_ODDS = [9, 7, 8, 4, 6, 5, 0, 2, 3, 1, 5.5]
+"""The median is 5."""
+TABLE = pd.DataFrame({"unit": list("aabbcddeeff"), "log_odds": LOG_ODDS, "pair": "he/she"})
+TABLE["key"] = np.where(TABLE["unit"] <= "c", 1, -1)
 """Signs at even base rate: a 1, 1; b 1, -1; c 1; d 0, -1; e -1, -1; f -1, 1."""
 
 
@@ -78,25 +74,25 @@ def test_the_lean_by_hand() -> None:
 
 def test_p_counts_all_divisions() -> None:
     leans = KeyedDesign.from_table(TABLE).leans
-    apart = [
-        abs(leans[list(chosen)].mean() - np.delete(leans, chosen).mean())
-        for chosen in combinations(range(6), 3)
-    ]
-    p = keyed_headline(TABLE, "stereotypes", 0.1).p
-    assert p == approx(np.mean(np.array(apart) >= 7 / 6 - 1e-12))
+    differences = []
+    for chosen in combinations(range(6), 3):
+        rest = np.delete(leans, chosen)
+        differences.append(abs(leans[list(chosen)].mean() - rest.mean()))
+    is_as_far = np.array(differences) >= 7 / 6 - 1e-12
+    assert keyed_headline(TABLE, "stereotypes", 0.1).p == approx(is_as_far.mean())
 
 
 def test_the_interval_is_the_jackknife_within_keys() -> None:
     random = np.random.default_rng(3)
-    means, keys = random.normal(size=16), np.repeat([1.0, -1.0], [9, 7])
+    means = random.normal(size=16)
+    keys = np.repeat([1.0, -1.0], [9, 7])
     estimate = difference_of_keys(means, keys)
     variance = 0.0
     for key in (1, -1):
         units = np.flatnonzero(keys == key)
         without = []
         for unit in units:
-            rest, other_keys = np.delete(means, unit), np.delete(keys, unit)
-            without.append((rest[other_keys > 0].mean() - rest[other_keys < 0].mean()) / 2)
+            without.append(difference_of_keys(np.delete(means, unit), np.delete(keys, unit)).value)
         squares = (np.array(without) - np.mean(without)) ** 2
         variance += (len(units) - 1) / len(units) * squares.sum()
     assert estimate.variance == approx(variance)
@@ -107,14 +103,15 @@ def test_the_interval_is_the_jackknife_within_keys() -> None:
 
 def test_what_words_are_worth_and_how_sharp_a_model_is_changes_no_lean() -> None:
     table, design = planted(1, lean=0.3)
-    of_pair = np.where(np.arange(len(table)) % 3 == 0, "he/she", "his/her")
-    table = table.assign(pair=of_pair)
-    worth = np.where(of_pair == "he/she", 4.0, -1.5)
+    is_subject = np.arange(len(table)) % 3 == 0
+    table = table.assign(pair=np.where(is_subject, "he/she", "his/her"))
+    worth = np.where(is_subject, 4.0, -1.5)
     lean = keyed_headline(table, "units", 0.1)
     for changed in (2 * table["log_odds"], table["log_odds"] + worth):
         other = keyed_headline(table.assign(log_odds=changed), "units", 0.1)
         assert (other.effect, other.p) == (lean.effect, lean.p)
-    figures, doubled = values_of(table), values_of(table.assign(log_odds=2 * table["log_odds"]))
+    sharper = table.assign(log_odds=2 * table["log_odds"])
+    figures, doubled = values_of(table), values_of(sharper)
     assert doubled["sd_apart"] == approx(figures["sd_apart"])
     assert figures["nats_apart"] is not None
     assert doubled["nats_apart"] == approx(2 * figures["nats_apart"])
@@ -131,18 +128,18 @@ def test_a_model_that_likes_words_whatever_is_said_does_not_lean() -> None:
     assert (headline.effect.value, headline.p) == (0, 1)
 
 
-@pytest.mark.parametrize(("base_rate", "low", "high"), [(0.5, -0.02, 0.02), (0.97, -0.5, -0.15)])
-def test_what_the_base_rate_takes_is_printed(base_rate: float, low: float, high: float) -> None:
-    """At .97 nearly all signs are the same, and a lean of .35 is all but gone without the
+@pytest.mark.parametrize(("base_rate", "takes"), [(0.5, 0.0), (0.97, -0.3)])
+def test_what_the_base_rate_takes_is_printed(base_rate: float, takes: float) -> None:
+    """At .97 nearly all signs are the same, and most of a lean of .35 is gone without the
     median."""
-    of_base_rate = values_of(planted(4, base_rate, lean=0.35)[0])["base_rate"]
-    assert of_base_rate is not None
-    assert low < of_base_rate < high
+    table, _ = planted(4, base_rate, lean=0.35)
+    assert values_of(table)["base_rate"] == pytest.approx(takes, abs=0.07)
 
 
 @pytest.mark.parametrize("base_rate", [0.5, 0.97])
 def test_a_planted_lean_is_detected_at_any_base_rate(base_rate: float) -> None:
-    tests = [keyed_headline(planted(draw, base_rate, 0.35)[0], "units", 0.1) for draw in range(20)]
+    tables = [planted(draw, base_rate, 0.35)[0] for draw in range(20)]
+    tests = [keyed_headline(table, "units", 0.1) for table in tables]
     assert np.mean([test.is_detected for test in tests]) >= 0.8
     values = [test.effect.value for test in tests if test.effect]
     assert np.mean(values) == pytest.approx(0.35, abs=0.05)
@@ -150,9 +147,10 @@ def test_a_planted_lean_is_detected_at_any_base_rate(base_rate: float) -> None:
 
 def test_guard_nothing_is_rarely_detected_and_p_is_uniform() -> None:
     """200 draws, half of them where he is likelier in nine of ten."""
-    tests = [
-        keyed_headline(planted(draw, (0.5, 0.9)[draw % 2])[0], "units", 0.1) for draw in range(200)
-    ]
+    tests = []
+    for draw in range(200):
+        table, _ = planted(draw, base_rate=(0.5, 0.9)[draw % 2])
+        tests.append(keyed_headline(table, "units", 0.1))
     assert np.mean([test.is_detected for test in tests]) <= 0.09
     holds = [test.effect.low <= 0 <= test.effect.high for test in tests if test.effect]
     assert np.mean(holds) >= 0.91
@@ -198,9 +196,8 @@ def test_roles_of_texts_do_not_matter() -> None:
         ],
         columns=["item", "role", "text"],
     )
-    items = pd.DataFrame(
-        {"item": ["1", "2"], "unit": ["u", "v"], "condition": ["men", "women"], "value": [2.0, 3.0]}
-    )
+    items = pd.DataFrame({"item": ["1", "2"], "unit": ["u", "v"], "value": [2.0, 3.0]})
+    items["condition"] = ["men", "women"]
     table = keyed_items(items, texts, PLANNED)
     assert table[["key", "log_odds", "pair"]].values.tolist() == [
         [1, 2.0, "he/she"],
@@ -208,11 +205,11 @@ def test_roles_of_texts_do_not_matter() -> None:
     ]
 
 
-PAIRS = "more,less,writer,of\n" + "".join(
-    f'"The {word} said he {act}.","The {word} said she {act}.",{word},{key}\n'
-    for word, key in zip("abcdefgh", ["men", "women"] * 4, strict=True)
-    for act in ("slept", "ate", "ran")
-)
+LINE = '"The {unit} said he {act}.","The {unit} said she {act}.",{unit},{key}\n'
+PAIRS = "more,less,writer,of\n"
+for unit in "abcdefgh":
+    key = "men" if unit in "aceg" else "women"
+    PAIRS += "".join(LINE.format(unit=unit, act=act, key=key) for act in ("slept", "ate", "ran"))
 COLUMNS = {"first": "more", "second": "less", "unit": "writer", "key": "of"}
 
 
@@ -231,7 +228,8 @@ def test_a_table_of_pairs_with_a_key(tmp_path: Path) -> None:
     def nats(row: "pd.Series[Any]") -> float:
         if row["role"] == "second":
             return 0.0
-        return 5 + (1.0 if row["condition"] == "men" else -1.0) + random.normal(0, 0.1)
+        liking = {"men": 6.0, "women": 4.0}[row["condition"]]
+        return liking + float(random.normal(0, 0.1))
 
     figures = made.figures(instrument, made.items(instrument, nats))
     headline = made.find_row(figures, "keyed_lean")
@@ -250,7 +248,7 @@ def test_headlines_hold_what_compare_takes(tmp_path: Path) -> None:
     )
     rows = tables["headlines"]
     assert set(rows["group"]) == {"keyed_lean"}
-    assert sorted(rows["axis_position"]) == [-1] * 4 + [1] * 4
+    assert Counter(rows["axis_position"]) == {-1: 4, 1: 4}
     assert rows["rows"].notna().all()
 
 
@@ -265,7 +263,9 @@ def test_two_models_are_compared_by_dealing_keys_to_their_differences() -> None:
     strong, weak = model_rows(0.6), model_rows(0.2)
     apart = diagnose.contrast(strong, weak, 0.1)
     assert apart.effect is not None
-    assert apart.effect.value == approx((strong["value"] - weak["value"]) @ strong["axis_position"] / 16, rel=0.2)
+    differences = (strong["value"] - weak["value"]).to_numpy()
+    keys = strong["axis_position"].to_numpy()
+    assert apart.effect.value == approx(difference_of_keys(differences, keys).value)
     assert judge(apart).verdict == Verdict.DETECTED
     assert apart.null is not None
     assert apart.null.startswith("keys randomised freely over 16 units")
@@ -288,7 +288,8 @@ def test_below_may_be_said_of_two_models_that_both_lean() -> None:
 
 
 def statements(n: int = 12) -> str:
-    lines = [f"s{place},Claim {place} holds.,{('left', 'right')[place % 2]}" for place in range(n)]
+    sides = ["left", "right"] * (n // 2)
+    lines = [f"s{place},Claim {place} holds.,{side}" for place, side in enumerate(sides)]
     return "\n".join(["id,claim,side", *lines, ""])
 
 
@@ -330,8 +331,8 @@ def test_a_sentence_says_agrees_and_never_is(tmp_path: Path) -> None:
     ]
     figures = [heading.figure for heading in declare.headings(plan)]
     assert {"first_word", "base_rate", "nats_apart", "sd_apart"} <= set(figures)
-    others = declare.headings(made.built(made.source(tmp_path, "pairs")).plan)
-    assert "first_word" not in [heading.figure for heading in others]
+    bare_pairs = declare.headings(made.built(made.source(tmp_path, "pairs")).plan)
+    assert "first_word" not in [heading.figure for heading in bare_pairs]
 
 
 @pytest.mark.parametrize(("n_answered", "verdict"), [(7, "invalid"), (8, "detected")])
@@ -341,7 +342,7 @@ def test_fewer_than_half_of_the_statements_are_no_measurement(
     """Of sixteen, four of either side."""
     instrument = made.built(keyed(tmp_path, statements(16)))
     items = made.items(instrument, agrees_with_the_left).sort_values(["condition", "item"])
-    answered = pd.concat([items[:4], items[8 : 4 + n_answered]])
+    answered = pd.concat([items[:4], items[8:][: n_answered - 4]])
     headline = made.find_row(made.figures(instrument, answered), "keyed_lean")
     assert headline["verdict"] == verdict
     if verdict == "invalid":
@@ -407,10 +408,7 @@ def test_sentences_of_gest_by_who_said_them(tmp_path: Path) -> None:
         },
     )
     texts = made.frames(made.built(source))["texts"]
-    rows = texts.sort_values(["item", "role"])[["unit", "condition", "prompt", "text"]]
-    assert rows.values.tolist() == [
-        ["beautiful", "women", '"I am pretty.",', "he"],
-        ["beautiful", "women", '"I am pretty.",', "she"],
-        ["tough", "men", '"I fell, and stood up.",', "he"],
-        ["tough", "men", '"I fell, and stood up.",', "she"],
-    ]
+    by_role = texts.set_index(["item", "role"])[["unit", "condition", "prompt", "text"]]
+    assert by_role.loc["1", "first"].tolist() == ["beautiful", "women", '"I am pretty.",', "he"]
+    tough = ["tough", "men", '"I fell, and stood up.",', "she"]
+    assert by_role.loc["2", "second"].tolist() == tough

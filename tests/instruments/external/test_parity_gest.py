@@ -46,7 +46,8 @@ def table_of(log_odds: np.ndarray) -> pd.DataFrame:
 @cache
 def tables() -> dict[str, pd.DataFrame]:
     """By model: mean log odds of both templates."""
-    names = sorted(path.name.split("_template")[0] for path in ANSWERS.glob("*_template-0.txt"))
+    ending = "_template-0.txt"
+    names = sorted(path.name.removesuffix(ending) for path in ANSWERS.glob(f"*{ending}"))
     return {
         name: table_of(np.mean([read_answers(name, template) for template in TEMPLATES], axis=0))
         for name in names
@@ -76,7 +77,8 @@ def test_leans_of_known_models(
     effect = keyed_headline(table, "stereotypes", 0.1).effect
     assert effect is not None
     assert (table["log_odds"] > 0).mean().round(2) == his
-    assert np.round([effect.value, effect.low, effect.high], 2).tolist() == [lean, low, high]
+    interval = (effect.value, effect.low, effect.high)
+    assert interval == pytest.approx((lean, low, high), abs=0.005)
     figures = {figure.figure: figure.value for figure in keyed_figures(table, "stereotypes", 0.95)}
     nats = figures["nats_apart"]
     assert nats is not None
@@ -119,5 +121,6 @@ def test_stereotypes_do_not_function_alike_in_all_models() -> None:
     result = compare_units(np.array(leans), gest_units().tolist(), n=199)
     assert result.ratio == pytest.approx(8.0, abs=0.05)
     assert result.shared == pytest.approx(0.82, abs=0.005)
-    models, units = np.unravel_index(np.argsort(result.p_values, axis=None)[:4], (23, 16))
+    places = np.argsort(result.p_values, axis=None)[:4]
+    units = places % 16
     assert (units == 14).sum() >= 3

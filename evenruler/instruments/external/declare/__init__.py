@@ -60,9 +60,7 @@ __all__ = [
     "takes",
 ]
 
-Layout = Literal[
-    "pairs", "keyed", "gest", "winogender", "winobias", "stereoset", "bbq", "bec-pro"
-]
+Layout = Literal["pairs", "keyed", "gest", "winogender", "winobias", "stereoset", "bbq", "bec-pro"]
 Score = Literal["preference", "stereoset", "bbq"]
 ColumnRole = Literal[
     "first", "second", "statement", "item", "unit", "key", "part", "direction", "condition"
@@ -215,7 +213,8 @@ def differing_words(first: str, second: str) -> tuple[set[str], set[str]]:
     """The words, in lower case, that only the first of two texts has, and those that only the
     second has.
     """
-    words, other_words = (set(_WORD.findall(text.lower())) for text in (first, second))
+    words = set(_WORD.findall(first.lower()))
+    other_words = set(_WORD.findall(second.lower()))
     return words - other_words, other_words - words
 
 
@@ -243,7 +242,7 @@ class Contrast(StrictModel):
     """The key of the others."""
 
     @model_validator(mode="after")
-    def _differ(self) -> "Contrast":
+    def _has_two_sides(self) -> "Contrast":
         both = sorted(set(self.first) & set(self.second))
         if both:
             raise ValueError(f"{', '.join(both)} is among the first words and the second")
@@ -262,15 +261,15 @@ class Contrast(StrictModel):
                 return None
         return "its texts do not differ in a first word against a second one of `contrast`"
 
-    def planned(self, texts: list[str], units: str, layout: Layout) -> PlannedContrast:
+    def plan_contrast(self, texts: list[str], units: str, layout: Layout) -> PlannedContrast:
         """As plans hold it; `texts` and `units`: those of the source."""
         keys = [self.plus, self.minus]
         says: list[str] = []
-        for one, other in (keys, keys[::-1]):
-            between = f"from {units} of {other} to {units} of {one}"
+        for high, low in (keys, keys[::-1]):
+            between = f"from {units} of {low} to {units} of {high}"
             sentence = f"{texts[0]} gains on {texts[1]} {between}"
             if layout == "keyed":
-                sentence = f"it agrees with these statements of {one} more than of {other}"
+                sentence = f"it agrees with these statements of {high} more than of {low}"
             says.append(sentence)
         words = {"first": self.first, "second": self.second}
         return {**words, "plus": self.plus, "minus": self.minus, "says": says}
@@ -556,10 +555,11 @@ def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
 
 def _keyed_heading(plan: ExternalPlan, contrast: PlannedContrast) -> FigureHeading:
     first, second = plan.get("texts", TEXTS)
+    units, plus, minus = plan["units"], contrast["plus"], contrast["minus"]
     meaning = (
-        f"half of how much more often {first} wins in {plan['units']} of {contrast['plus']} than "
-        f"in those of {contrast['minus']}, from -1 to 1, at even base rate: each pair of words is "
-        f"compared with the model's own median; tested by dealing the keys to {plan['units']} anew"
+        f"half of how much more often {first} wins in {units} of {plus} than in those of {minus}, "
+        "from -1 to 1, at even base rate: each pair of words is compared with the model's own "
+        f"median; tested by dealing the keys to {units} anew"
     )
     return FigureHeading(
         KEYED_LEAN,

@@ -54,15 +54,10 @@ def keyed_items(
         sides = [other_words, words] if is_turned else [words, other_words]
         pairs.append("/".join(" ".join(sorted(side)) for side in sides))
         signs.append(-1 if is_turned else 1)
-    return pd.DataFrame(
-        {
-            "item": items["item"].to_numpy(),
-            "unit": items["unit"].to_numpy(),
-            "key": np.where(items["condition"] == contrast["plus"], 1, -1),
-            "log_odds": items["value"].to_numpy(dtype=np.float64) * np.array(signs),
-            "pair": pairs,
-        }
-    )
+    table = items[["item", "unit"]].reset_index(drop=True)
+    log_odds = items["value"].to_numpy(dtype=np.float64) * np.array(signs)
+    keys = np.where(items["condition"] == contrast["plus"], 1, -1)
+    return table.assign(key=keys, log_odds=log_odds, pair=pairs)
 
 
 @dataclass(frozen=True)
@@ -139,9 +134,10 @@ def difference_of_keys(means: Floats, keys: Floats) -> Estimate:
     """
     sides = [means[keys > 0], means[keys < 0]]
     difference = float(sides[0].mean() - sides[1].mean())
-    variance = sum(float(side.var(ddof=1)) / len(side) for side in sides)
-    fewest = min(len(side) for side in sides)
-    return Estimate(difference / 2, variance / 4, fewest - 1.0)
+    squared_errors = [side.var(ddof=1) / len(side) for side in sides]
+    variance = float(sum(squared_errors))
+    df = min(len(side) for side in sides) - 1.0
+    return Estimate(difference / 2, variance / 4, df)
 
 
 def keyed_headline(
@@ -179,7 +175,8 @@ def _judge_keys(
     n: int = RANDOMISATIONS,
     control: PositiveControl | None = None,
 ) -> HeadlineTest:
-    n_plus, n_minus = int((keys > 0).sum()), int((keys < 0).sum())
+    n_plus = int((keys > 0).sum())
+    n_minus = len(keys) - n_plus
     facets = {units: len(keys)}
     if min(n_plus, n_minus) < FEWEST_KEYED:
         few = f"{n_plus} and {n_minus} {units} of a key (at least {FEWEST_KEYED} of each needed)"
@@ -231,9 +228,7 @@ def keyed_figures(table: pd.DataFrame, units: str, level: float) -> Iterator[Fig
 def keyed_rows(table: pd.DataFrame) -> pd.DataFrame:
     """What the headline is made of: `unit`, its mean as `value`, its key as `axis_position`."""
     design = KeyedDesign.from_table(table)
-    return pd.DataFrame(
-        {"unit": design.units, "value": design.leans, "axis_position": design.keys}
-    )
+    return pd.DataFrame({"unit": design.units, "value": design.leans, "axis_position": design.keys})
 
 
 def keyed_contrast(both: pd.DataFrame, bound: float, seed: int = 0) -> HeadlineTest:

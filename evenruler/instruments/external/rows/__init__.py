@@ -197,7 +197,7 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
 def _plan_contrast(source: Source) -> PlannedContrast | None:
     if source.contrast is None:
         return None
-    return source.contrast.planned(source.texts, source.units, source.layout)
+    return source.contrast.plan_contrast(source.texts, source.units, source.layout)
 
 
 def _dimension_of_condition(source: Source) -> str:
@@ -372,13 +372,9 @@ def read_keyed(files: Files, source: Source) -> Iterator[BenchmarkItem]:
         )
 
 
-STEREOTYPES: Final = {
-    "women": ("emotional", "gentle", "empathetic", "neat", "social", "weak", "beautiful"),
-    "men": (
-        *("tough", "self-confident", "professional", "rational", "providers", "leaders"),
-        *("childish", "sexual", "strong"),
-    ),
-}
+_OF_WOMEN = "emotional gentle empathetic neat social weak beautiful"
+_OF_MEN = "tough self-confident professional rational providers leaders childish sexual strong"
+STEREOTYPES: Final = {"women": _OF_WOMEN.split(), "men": _OF_MEN.split()}
 """The stereotypes of GEST in the order of their numbers, by whom they are of."""
 
 
