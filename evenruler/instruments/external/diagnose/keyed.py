@@ -32,9 +32,6 @@ from evenruler.measurement.verdicts import HeadlineTest, PositiveControl
 FEWEST_KEYED = 3
 """Fewest units of each key: of three and three, one division in ten is the furthest."""
 
-CHOICES = 3
-"""Most different log odds of answers that are choices: for, against, and neither."""
-
 
 def keyed_items(
     items: pd.DataFrame, texts: pd.DataFrame, contrast: PlannedContrast
@@ -87,8 +84,11 @@ class KeyedDesign:
 
     @property
     def are_choices(self) -> bool:
-        """Whether answers are choices, which have no median to take off."""
-        return len(np.unique(self.log_odds)) <= CHOICES
+        """Whether answers are choices, which have no median to take off: for, against, and
+        neither, all of the same size.
+        """
+        sizes = np.unique(np.abs(self.log_odds))
+        return len(sizes[sizes > 0]) <= 1
 
     @cached_property
     def at_even_base_rate(self) -> Floats:
