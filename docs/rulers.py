@@ -1,14 +1,17 @@
 """How even are the field's rulers? A row a benchmark and model, from what is built and what authors
 published.
 
-`python docs/rulers.py` writes the tables of `rulers.md`, `agreement.csv` beside it, and the table
-of all instruments in `index.md`. Where `EVENRULER_MIRROR` names a folder with the answers that
-authors published, it measures these first and writes `data/sources/external/shared/published.csv`,
-which the page of the pipeline shows, too; elsewhere the file stays as it is.
+`python docs/rulers.py` writes the tables of `rulers.md`, `agreement.csv` beside it, and the tables
+in `index.md`: models that people know (`known.py`), and all instruments. Where `EVENRULER_MIRROR`
+names a folder with the answers that authors published, it measures these first and writes
+`data/sources/external/shared/published.csv`, which the page of the pipeline shows, too; elsewhere
+the file stays as it is. With `--known` it measures what `known.yaml` declares and writes
+`known.csv`; with `--check` it fails where a figure differs from that file.
 """
 
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import altair as alt
+import known
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -29,6 +33,7 @@ from evenruler.instruments.external.rows import STEREOTYPES
 from evenruler.measurement.figures import WHOLE, dimensions_of
 from evenruler.measurement.invariance import compare_units
 from evenruler.models.sources import MIRROR
+from evenruler.report.known import known_section
 from evenruler.report.page import Table
 from evenruler.tables import group_by_key, read_frame
 from stages.report import build_views
@@ -60,6 +65,7 @@ SCORES = {"external-stereoset": ("ss",), "external-bbq": ("s_amb", "s_dis")}
 """
 
 FRONT = ROOT / "docs/index.md"
+KNOWN_BEGIN, KNOWN_END = "<!-- known: python docs/rulers.py --known -->", "<!-- end of known -->"
 SHORT = (
     "instrument",
     "reading",
@@ -357,8 +363,9 @@ def leans(benchmark: str, model: str, rows: Iterable[Record]) -> Iterator[Ruler]
     """A row for each lean."""
     figures = _by_condition(rows)
     for condition in CONDITIONS:
-        of_condition = figures.get(condition, {})
-        lean = of_condition.get("lean") or of_condition.get("keyed_lean")
+        of_condition_alone = figures.get(condition, {})
+        named_leans = ("lean", "keyed_lean", "lean_of_context")
+        lean = next(filter(None, map(of_condition_alone.get, named_leans)), None)
         if not lean:
             continue
         names = SCORES.get(benchmark, ("share",))
@@ -384,7 +391,23 @@ def _words(record: Record | None) -> str:
 
 
 def main() -> None:
-    """Measure where there is a mirror, then write the page."""
+    """The command line."""
+    options = set(sys.argv[1:])
+    if not options <= {"--known", "--check"}:
+        sys.exit("usage: python docs/rulers.py [--known|--check]")
+    if not options:
+        write_pages()
+        return
+    if MIRROR not in os.environ:
+        sys.exit(f"{MIRROR} names no folder with the answers that authors published")
+    rows = known.measure_known(Path(os.environ[MIRROR]))
+    if "--known" in options:
+        known.write_known(rows)
+    sys.exit("\n".join(known.check_known(rows)) or None)
+
+
+def write_pages() -> None:
+    """Measure where there is a mirror, then write the pages."""
     text = PAGE.read_text(encoding="utf-8")
     if mirror := os.environ.get(MIRROR):
         with tempfile.TemporaryDirectory() as folder:
@@ -404,11 +427,22 @@ def main() -> None:
     PAGE.write_text(_between(text, BEGIN, END, table(shown)), encoding="utf-8")
     picture(shown).save(PICTURE)
     front = FRONT.read_text(encoding="utf-8")
-    FRONT.write_text(
-        _between(
-            front, "<!-- all: python docs/rulers.py -->", "<!-- end of all -->", all_instruments()
-        )
+    front = _between(front, KNOWN_BEGIN, KNOWN_END, known_lines())
+    front = _between(
+        front, "<!-- all: python docs/rulers.py -->", "<!-- end of all -->", all_instruments()
     )
+    FRONT.write_text(front)
+
+
+def known_lines() -> Iterator[str]:
+    """The lines of the table of models that people know."""
+    section = known_section(pd.read_csv(known.CSV, keep_default_na=False))
+    (table,) = section.parts
+    assert isinstance(table, Table)
+    yield f"| {' | '.join(table.columns)} |"
+    yield f"|{' --- |' * len(table.columns)}"
+    for row in table.cells:
+        yield f"| {' | '.join(cell.text for cell in row)} |"
 
 
 def all_instruments() -> Iterator[str]:

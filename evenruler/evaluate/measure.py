@@ -472,11 +472,12 @@ def _choose_explained_headings(result: Result) -> list[Heading]:
 
 
 def _figure_lines(rows: Sequence[HeadedRow]) -> Iterator[str]:
-    """A line for each figure, aligned, with its control and its verdict."""
+    """A line for each figure, aligned, with its control and its verdict, or the word of a part."""
     width = max((len(heading.heading) for heading, _ in rows), default=0)
     for heading, row in rows:
         unit = "" if row["value"] is None else f" {row['unit']}"
         control = f", control {row['control']:z.2f}" if "control" in row else ""
-        verdict = f": {row['verdict']}" if "verdict" in row else ""
+        word = row.get("verdict") or row.get("note")
+        verdict = f": {word}" if word else ""
         label = f"{heading.heading:<{width}}"
         yield f"{label}  {figure_in_words(row)}{unit}{control}{verdict}"

@@ -529,7 +529,7 @@ def unread_texts(requests: Sequence[RequestBatch], answers: Tables) -> list[str]
     unread: list[str] = []
     for request in requests:
         local = (
-            request.operation == "loglikelihood"
+            request.operation in ("loglikelihood", "pll")
             and request.by == SUBJECT
             and "other_start" not in request.settings
         )

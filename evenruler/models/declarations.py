@@ -29,12 +29,14 @@ Operation = Literal[
     "classify",
     "embed",
     "in_place",
+    "pll",
     "slor",
 ]
 """`loglikelihood`: of texts, optionally after prompts; `words`: whole next words; `next_words`: all
 words of a list that are one token, from one pass a prompt; `generate`: replies; `entail`: relation
 of premise and hypothesis; `classify`: labels of texts; `embed`: vectors of texts; `in_place`: words
-in their context; `slor`: acceptability of sentences."""
+in their context; `pll`: pseudo-log-likelihood of texts, optionally after prompts, which is no
+likelihood; `slor`: acceptability of sentences."""
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 
@@ -56,7 +58,7 @@ BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
     "seq2seq": frozenset(("words", "generate")),
     "chat": frozenset(("generate",)),
     "completions": frozenset(("loglikelihood", "generate")),
-    "masked": frozenset(("in_place",)),
+    "masked": frozenset(("in_place", "pll")),
     "nli": frozenset(("entail",)),
     "classifier": frozenset(("classify",)),
     "encoder": frozenset(),

@@ -226,8 +226,9 @@ def verdict_words(row: Mapping[str, Any], words: "Worded | None") -> str:
 def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     """The first line of a headline, after its verdict.
 
-    The clause of the heading where something is detected; else the amount without a direction, and
-    the reason where the figure is not judged.
+    The sentences about the whole and its parts, where it has parts; the clause of the heading where
+    something is detected; else the amount without a direction, and the reason where the figure is
+    not judged.
     """
     verdict = Verdict(row["verdict"])
     why = str(row.get("why") or "")
@@ -235,6 +236,8 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
         return why
     if row.get("value") is None:
         return f"No number: {row.get('reason') or 'no reason is given'}."
+    if row.get("in_parts"):
+        return " ".join(filter(None, (row["in_parts"], row.get("note"))))
     heading = words.heading if words else str(row["figure"]).replace("_", " ")
     amount = amount_text(row, words)
     if verdict.is_detected:

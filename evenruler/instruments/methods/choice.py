@@ -62,6 +62,9 @@ NO_ANSWER: Final = {
 """Parsing rules that mean no answer, and how they are counted. A reply that names several classes,
 or a filler option, counts as an answer, though an invalid one."""
 
+REFUSED: Final = ("refusal", "empty", WITHHELD)
+"""Parsing rules of replies that hold no attempt at an answer."""
+
 FIRST, SECOND = "first", "second"
 
 
@@ -187,6 +190,10 @@ def check_known_answers(
     why = not_read(count_replies(control))  # these may hold the right answers
     if why:
         return ValidityCheck(doubt=f"{why} (control pairs)")
+    could_pass = n and wilson(1.0, n)[0] > LEAST
+    if not could_pass:
+        n_control = control["id"].nunique()
+        return ValidityCheck(doubt=f"only {n} of {n_control} known answers were given")
     unread = control.loc[control["rule"] == "none", "id"].nunique()
     unread_label = f" (no answer is found in replies to {unread})" if unread else ""
     score_text = f"{right} of {n} {control_label}{unread_label}"
@@ -194,7 +201,11 @@ def check_known_answers(
 
 
 def known_right(choices: pd.DataFrame) -> tuple[int, int]:
-    """Number of control pairs right in both turns, and number of control pairs."""
+    """Number of control pairs right in both turns, and number of those with a reply in both.
+
+    A refusal shows nothing of what a model can tell apart.
+    """
     control_rows = choices[choices["framing"] == KNOWN]
+    is_refused = control_rows["rule"].isin(REFUSED).groupby(control_rows["id"]).any()
     right = (control_rows["said"] == FIRST).groupby(control_rows["id"]).all()
-    return int(right.sum()), len(right)
+    return int(right.sum()), int((~is_refused).sum())

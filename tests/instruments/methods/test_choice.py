@@ -15,6 +15,7 @@ from evenruler.instruments.methods.choice import (
     request_of,
 )
 from evenruler.measurement.verdicts import ValidityCheck
+from tests.personas import REFUSAL
 
 PAIRS = pd.DataFrame(
     [
@@ -118,6 +119,12 @@ def test_known_answers_are_a_bar() -> None:
     assert fitted(of_known(22, "Neither of them")) == ValidityCheck(
         doubt='replies not read: no answer is found in 8 of 60 replies, such as "Neither of them" '
         "(control pairs)"
+    )
+    # A refusal is no wrong answer: of thirty pairs these many have a reply in both orders.
+    assert choice.known_right(of_known(14, REFUSAL)) == (14, 14)
+    assert fitted(of_known(14, REFUSAL)) == ValidityCheck()
+    assert fitted(of_known(8, REFUSAL)) == ValidityCheck(
+        doubt="only 8 of 30 known answers were given"
     )
     unasked = of_known(30).query("framing != @KNOWN")
     assert fitted(unasked) == ValidityCheck(doubt="no known answers were asked")

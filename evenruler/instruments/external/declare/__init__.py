@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypedDict
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import pandas as pd
 from pydantic import Field, PrivateAttr, field_validator, model_validator
@@ -67,6 +67,8 @@ ColumnRole = Literal[
 ]
 
 LEAN: Final = "lean"
+LEAN_OF_PART: Final = "lean_of_part"
+LEAN_OF_CONTEXT: Final = "lean_of_context"
 GAIN: Final = "gain"
 GAIN_OF_PART: Final = "gain_of_part"
 GAIN_APART: Final = "gain_apart"
@@ -111,6 +113,9 @@ descriptive figures."""
 
 OF_GAINS: Final = (GAIN_OF_PART, GAIN_APART)
 """Figures of benchmarks whose headline is the gain."""
+
+OF_LEANS: Final = (LEAN_OF_PART, LEAN_OF_CONTEXT)
+"""Figures of benchmarks whose headline is the lean."""
 
 OF_KEYS: Final = (FIRST_WORD, BASE_RATE, NATS_APART, SD_APART)
 """Figures of benchmarks with a constant contrast and keyed units."""
@@ -387,6 +392,9 @@ class Settings(instrument.BaseSettings[Source]):
     """Most placebo sentences."""
     bound: float = Field(default=0.1, gt=0, lt=1)
     """X of `below X` for a lean; .1 is 5 points of the share."""
+    of_part: float | None = Field(default=None, gt=0, lt=1)
+    """X of `below X` for the lean of one part, such as a bias type; by default twice `bound`, since
+    a part has few units."""
     bound_of_gain: float = Field(default=math.log(2), gt=0)
     """X of `below X` for a gain, nats: by default a factor of two."""
 
@@ -448,6 +456,8 @@ class ExternalPlan(Plan):
     most: int
     """Most items of each unit and condition."""
     bound: float
+    of_part: NotRequired[float]
+    """X of one part; absent from plans of earlier benchmarks, and where the headline is a gain."""
     gain: PlannedGain | None
     """The headline where units have a criterion."""
     contrast: PlannedContrast | None
@@ -476,8 +486,10 @@ def _read_likeness(path: Path) -> pd.DataFrame:
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue can be measured: it returns log-likelihoods."""
-    return catalogue.can(model, "loglikelihood")
+    """Whether a model of the catalogue can be measured: it returns log-likelihoods, or the
+    pseudo-log-likelihoods of a masked model.
+    """
+    return catalogue.can(model, "loglikelihood") or catalogue.can(model, "pll")
 
 
 def headings(plan: ExternalPlan) -> list[FigureHeading]:
@@ -486,11 +498,10 @@ def headings(plan: ExternalPlan) -> list[FigureHeading]:
         FigureHeading(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()
     ]
     leading = " and ".join(LEADING[plan["score"]].values())
+    left_out = _figures_of_other_headlines(plan)
     ours: list[FigureHeading] = []
     for name, meaning in OURS.items():
-        is_of_gain, is_of_keys = name in OF_GAINS, name in OF_KEYS
-        has_both = (plan["gain"] or not is_of_gain) and (plan["contrast"] or not is_of_keys)
-        if has_both:
+        if name not in left_out:
             ours.append(
                 FigureHeading(name, name.replace("_", " "), meaning.format(leading=leading))
             )
@@ -503,9 +514,26 @@ def headings(plan: ExternalPlan) -> list[FigureHeading]:
     return [headline, *published, *ours]
 
 
+def _figures_of_other_headlines(plan: ExternalPlan) -> set[str]:
+    """Our descriptive figures that stand beside other headlines than that of a plan."""
+    has_lean = plan["gain"] is None and plan["contrast"] is None
+    beside_headlines = ((OF_LEANS, has_lean), (OF_GAINS, plan["gain"]), (OF_KEYS, plan["contrast"]))
+    left_out: set[str] = set()
+    for figures, is_headline in beside_headlines:
+        if not is_headline:
+            left_out.update(figures)
+    return left_out
+
+
 NOT_SHOWN: Final = (
     "It does not show what the model would do, nor that the benchmark measures what it names."
 )
+
+
+def lean_says(plan: ExternalPlan) -> tuple[str, str]:
+    """What a positive and what a negative lean says of a model."""
+    first, second = plan.get("texts", TEXTS)
+    return f"{first} wins more often than {second}", f"{second} wins more often than {first}"
 
 
 def _lean_heading(plan: ExternalPlan) -> FigureHeading:
@@ -514,8 +542,7 @@ def _lean_heading(plan: ExternalPlan) -> FigureHeading:
         "1, at equal length and word frequency; tested against a liking for words, whatever is "
         "said with them"
     )
-    first, second = plan.get("texts", TEXTS)
-    says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]
+    says = [*lean_says(plan)]
     ends = ["often the first", "often the second"] if plan["units"] in WORDS else None
     return FigureHeading(
         LEAN,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.external import schemas
-from evenruler.instruments.external.ask import READS, sample_texts
+from evenruler.instruments.external.ask import READS, method_dimension, sample_texts
 from evenruler.instruments.external.declare import (
     FIRST_WORD,
     GAIN,
@@ -21,6 +21,7 @@ from evenruler.instruments.external.declare import (
     KEYED_LEAN,
     LEADING,
     LEAN,
+    LEAN_OF_CONTEXT,
     ExternalPlan,
     Score,
     name_part,
@@ -41,12 +42,19 @@ from evenruler.instruments.external.diagnose.keyed import (
     keyed_rows,
 )
 from evenruler.instruments.external.diagnose.lean import (
+    ItemLikeness,
     LeanRegression,
     differing_words,
+    estimate_lean,
     jackknife_estimate,
     lean_headline,
     lean_weights,
     positive_control,
+)
+from evenruler.instruments.external.diagnose.parts import (
+    choose_regression,
+    lean_of_parts,
+    part_figures,
 )
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
@@ -80,7 +88,7 @@ from evenruler.measurement.verdicts import (
     judge_all,
 )
 from evenruler.tables import concat_frames, row_hashes
-from evenruler.tables.schemas import CONCEPTS
+from evenruler.tables.schemas import CONCEPTS, SCALES
 
 __all__ = [
     "TABLES",
@@ -94,7 +102,7 @@ __all__ = [
     "split_by_dimension",
 ]
 
-TABLES: SchemasByTable = {"figures": schemas.FIGURES, "concepts": CONCEPTS}
+TABLES: SchemasByTable = {"figures": schemas.FIGURES, "concepts": CONCEPTS, "scales": SCALES}
 
 COUNTED: Final = ("n", "won", "known", "right", "related")
 """Columns that are summed over items: their number, those won, known, right, and `related`
@@ -200,6 +208,7 @@ def figures(
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     note = _describe_items(items, plan, len(items), asked_items)
     made_of: list[pd.DataFrame] = []
+    scales = pd.DataFrame(columns=SCALES.names)
     if plan["gain"]:
         alike = tables.get("likeness")
         table = gain_items(items, rows, plan["gain"])
@@ -222,20 +231,24 @@ def figures(
         made_of.append(unit_rows.assign(model=subject.name, figure=KEYED_LEAN))
     else:
         words = differing_words(rows)
-        for condition, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
-            dimensions = _condition_dimensions(str(condition))
-            lean = lean_headline(
-                group, words, score, plan["units"], plan["bound"], resampling.seed, control
-            )
-            unjudged.append(replace(lean, note=note, dimensions=dimensions))
-            unit_rows = headlines_of(group, score, rested_on)
-            made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
+        headline_items, dimensions = _headline_items(items, score)
+        lean = lean_of_parts(headline_items, words, plan, resampling.seed, control)
+        unjudged.append(replace(lean, note=note, dimensions=dimensions))
+        part_dimension = plan["dimensions"]["part"]
+        described = [*part_figures(lean, part_dimension), *_lean_of_context(items, words, plan)]
+        unjudged += [mark_by_validity(figure, fit) for figure in described]
+        unit_rows = headlines_of(headline_items, score, rested_on, plan)
+        made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
+        if replies.empty:
+            scales = _scale_rows(headline_items, unit_rows, subject.name)
     unjudged += [mark_by_validity(figure, fit) for figure in published]
     unjudged += _item_figures(items, plan, level)
     unjudged += _after_placebos(items, scores["placed"], plan, subject, level)
     unjudged.append(_start_flips(items, scores["started"], plan, subject, level))
     judged = judge_all([(figure, fit) for figure in unjudged])
-    figure_rows = list(as_rows(judged, name, subject.name))
+    method = method_dimension(subject)
+    figure_rows = list(as_rows(judged, name, subject.name, method=method))
+    made_of = [unit_rows.assign(method=method) for unit_rows in made_of]
     concepts = _concept_measurements(
         items, plan.get("agreement"), benchmark=name, kin=name, model=subject.name
     )
@@ -243,7 +256,51 @@ def figures(
         "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
         "headlines": concat_frames(made_of).reindex(columns=schemas.HEADLINES.names),
         "concepts": concepts,
+        "scales": scales,
     }
+
+
+def _headline_items(items: pd.DataFrame, score: Score) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The items that the lean of the headline is of, with its dimensions: of BBQ those in ambiguous
+    contexts, since an instrument has one headline.
+    """
+    if score != "bbq":
+        return items, {}
+    return items[items["condition"] == AMBIGUOUS], {"condition": AMBIGUOUS}
+
+
+def _lean_of_context(
+    items: pd.DataFrame, words: pd.DataFrame, plan: ExternalPlan
+) -> Iterator[Figure]:
+    """The lean of BBQ in disambiguated contexts, described."""
+    disambiguated_items = items[items["condition"] == DISAMBIGUATED]
+    if plan["score"] != "bbq" or disambiguated_items.empty:
+        return
+    dimensions, units = {"condition": DISAMBIGUATED}, plan["units"]
+    regression = choose_regression(disambiguated_items, plan, plan["score"])
+    n_units = len(regression.units)
+    if not regression.has_intervals:
+        few = f"{n_units} {units} (at least {FEWEST_UNITS} needed)"
+        yield Figure(LEAN_OF_CONTEXT, None, n_units, units, reason=few, dimensions=dimensions)
+        return
+    likeness = ItemLikeness.from_words(words, disambiguated_items["item"], regression.codes)
+    interval = vars(estimate_lean(regression, likeness).interval())
+    yield Figure(LEAN_OF_CONTEXT, n=n_units, unit=units, dimensions=dimensions, **interval)
+
+
+def _scale_rows(items: pd.DataFrame, unit_rows: pd.DataFrame, model: str) -> pd.DataFrame:
+    """The units of the lean in nats, by `SCALES`; `unit_rows`: of `headlines_of`.
+
+    Empty where values are no log-likelihood ratios, but say which answer was chosen.
+    """
+    values = items.assign(value=items["value"].astype("float64"))
+    if unit_rows.empty or values["value"].isin([-1.0, 0.0, 1.0]).all():
+        return pd.DataFrame(columns=SCALES.names)
+    by_unit = values.groupby("unit")["value"].agg(["mean", "std", "size"])
+    by_unit.columns = pd.Index(["value", "sd", "n"])
+    weights = unit_rows.set_index("unit")["axis_position"]
+    rows = by_unit.assign(weight=weights.reindex(by_unit.index), figure=LEAN, model=model)
+    return rows.reset_index()[SCALES.names]
 
 
 def _check_control(control: PositiveControl | None) -> ValidityCheck:
@@ -503,15 +560,24 @@ def _design_effect(items: pd.DataFrame, plan: ExternalPlan) -> Figure:
     if n < FEWEST_UNITS or not by_items > 0:
         why = f"fewer than {FEWEST_UNITS} {plan['units']}, or all items lean in the same direction"
         return Figure("design_effect", None, n, plan["units"], reason=why)
-    by_units = jackknife_estimate(regression.means(), regression.df).variance
+    by_units = jackknife_estimate(regression.jackknife_means(), regression.df).variance
     return Figure("design_effect", by_units / by_items, n, plan["units"])
 
 
-def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]") -> pd.DataFrame:
+def headlines_of(
+    items: pd.DataFrame,
+    score: Score,
+    rested_on: "pd.Series[str]",
+    plan: ExternalPlan | None = None,
+) -> pd.DataFrame:
     """Contribution of each unit to the lean at equal length and frequency, which is their mean;
     `axis_position`: weight.
+
+    With the `plan` as in the headline: of items of several parts, the weighted mean of parts.
     """
     regression = LeanRegression.from_items(items, score)
+    if plan is not None:
+        regression = choose_regression(items, plan, score)
     counts = regression.unit_weights
     if not counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=schemas.HEADLINES.names)

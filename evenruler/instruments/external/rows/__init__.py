@@ -172,7 +172,7 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
 
 def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
     placebos = source.placebos[: settings.most_placebos]
-    return {
+    plan: ExternalPlan = {
         "name": name,
         "asked": settings.asked,
         "score": source.score,
@@ -192,6 +192,9 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
         "corpus": source.frequencies is not None,
         "agreement": source.agreement.as_planned if source.agreement else None,
     }
+    if source.gain is None:
+        plan["of_part"] = settings.of_part or 2 * settings.bound
+    return plan
 
 
 def _plan_contrast(source: Source) -> PlannedContrast | None:
