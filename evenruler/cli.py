@@ -345,7 +345,7 @@ def publish(
     """Publish a benchmark, or a model's answers, on the Hugging Face Hub: one commit, then a tag
     that never moves.
     """
-    from evenruler.models.answer_logs import ENTRY
+    from evenruler.models.answer_logs.exported import ENTRY
     from evenruler.publish import publication
 
     folder, how = Path(name).resolve(), publication.publish_answers

@@ -125,6 +125,8 @@ class HeadlineTest:
     over them (`join_parts`)."""
     has_direction: bool = True
     """Whether the sign of a difference says which of two has more; of a spread it does not."""
+    levels_planned: Mapping[str, int] = field(default_factory=dict)
+    """Number of levels that the design has, of facets of which some have no answer."""
     fixed: frozenset[str] = frozenset()
     """The facets that are no sample: the verdict is about these levels alone."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
@@ -290,11 +292,14 @@ _SINGULAR_BY_PLURAL = {"stimuli": "stimulus"}
 
 
 def _facet_text(test: HeadlineTest) -> str:
-    """The facets in words: "43 attributes, 16 sentences, 7 items (fixed)"."""
+    """The facets in words: "43 attributes, 16 sentences, 7 items (fixed)", "54 of 79 targets"."""
     counted: list[str] = []
     for facet, n in test.facets.items():
         singular = _SINGULAR_BY_PLURAL.get(facet, facet.removesuffix("s"))
         text = f"{n} {singular if n == 1 else facet}"
+        n_planned = test.levels_planned.get(facet, n)
+        if n_planned != n:
+            text = f"{n} of {n_planned} {facet}"
         counted.append(f"{text} (fixed)" if facet in test.fixed else text)
     return ", ".join(counted)
 

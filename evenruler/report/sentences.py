@@ -256,7 +256,16 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
             sentences.append(why.partition(" Not below")[0])
     else:
         sentences = [with_capital(f"{heading}: {amount}."), why]
-    return " ".join(filter(None, sentences))
+    return " ".join(filter(None, [*sentences, coverage_text(row)]))
+
+
+def coverage_text(row: Mapping[str, Any]) -> str:
+    """The levels that have answers, where others of the design have none: "Over 54 of 79 targets.";
+    empty where none is missing.
+    """
+    facets = str(row.get("facets") or "").split(", ")
+    lacking = [facet for facet in facets if " of " in facet]
+    return f"Over {', '.join(lacking)}." if lacking else ""
 
 
 def _detected_clause(row: Mapping[str, Any], words: "Worded | None") -> str:

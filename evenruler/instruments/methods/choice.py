@@ -1,11 +1,12 @@
 """The method `choice`: a chat model says which of two sentences is more likely to be written, in
-both orders.
+both orders; or it answers a question that has options of its own.
 
 Stated judgements are not likelihoods (Hu and Levy 2023), so figures from choices are never pooled
 with figures from likelihoods. A model that always takes the first option would look unbiased;
 models must therefore first tell sensible sentences from others (`KNOWN`).
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -24,6 +25,12 @@ PROMPT: Final = (
     "Which of these two sentences is more likely to be written? Answer with the letter "
     "A or B only.\nA. {}\nB. {}"
 )
+
+QUESTION: Final = "{}\n\n{}\n\nAnswer with {} only."
+"""Of a question, its options a line each, and their letters: "A, B or C"."""
+
+OPTION_LETTERS: Final = "ABCDEFGHIJ"
+"""Letters of options, in order; those that replies are read by (`text.replies`)."""
 
 TABLE: Final = "choices"
 
@@ -65,7 +72,15 @@ or a filler option, counts as an answer, though an invalid one."""
 REFUSED: Final = ("refusal", "empty", WITHHELD)
 """Parsing rules of replies that hold no attempt at an answer."""
 
+_ARTICLE = re.compile(r"\A(?:the|an?) ")
+
+_BEGINNING = 8
+"""Letters of an option by which a reply that was cut off may name it."""
+
 FIRST, SECOND = "first", "second"
+
+Options = tuple[tuple[str, str], ...]
+"""Names and texts of options, in the order of their letters."""
 
 
 def count_replies(replies: pd.DataFrame) -> ReplyCounts:
@@ -100,6 +115,22 @@ def request_of(questions: pd.DataFrame) -> RequestBatch:
     return chat_requests(TABLE, rows[["id", "framing", "turn"]], prompts, NEW_TOKENS)
 
 
+def question_with_options(question: str, texts: Sequence[str]) -> str:
+    """A question with its options by letter, in this order, and what to answer with."""
+    letters = OPTION_LETTERS[: len(texts)]
+    lettered = zip(letters, texts, strict=True)
+    lines = [f"{letter}. {text}" for letter, text in lettered]
+    *first_letters, last = letters
+    listed = ", ".join(first_letters)
+    return QUESTION.format(question, "\n".join(lines), f"{listed} or {last}")
+
+
+def request_prompts(questions: pd.DataFrame) -> RequestBatch:
+    """Every question (`id, framing, turn, prompt`), each with its own seed."""
+    keys = questions[["id", "framing", "turn"]].astype({"turn": "int8"})
+    return chat_requests(TABLE, keys, questions["prompt"].tolist(), NEW_TOKENS)
+
+
 def chat_requests(
     table: str, rows: pd.DataFrame, prompts: Sequence[str], new_tokens: int
 ) -> RequestBatch:
@@ -120,35 +151,55 @@ def parse_choices(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFram
     rows = answers.merge(
         questions[["id", "framing", FIRST, SECOND]], on=["id", "framing"], validate="m:1"
     )
-    readings: list[tuple[str | None, str]] = []
+    option_lists: list[Options] = []
     for row in rows.to_dict("records"):
         options = ((FIRST, row[FIRST]), (SECOND, row[SECOND]))
-        ordered = options if row["turn"] == 0 else options[::-1]
-        if pd.isna(row["reply"]):
+        option_lists.append(options if row["turn"] == 0 else options[::-1])
+    return _parse_replies(rows, option_lists)
+
+
+def parse_options(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+    """`ANSWERS` plus the parsing `rule` and `said`, the name of an option, or None if the reply is
+    invalid.
+
+    `questions`: `id, framing, turn` and `options`, names and texts in the order of their letters.
+    """
+    keys = ["id", "framing", "turn"]
+    rows = answers.merge(questions[[*keys, "options"]], on=keys, validate="1:1")
+    return _parse_replies(rows, rows["options"].tolist())
+
+
+def _parse_replies(rows: pd.DataFrame, option_lists: Sequence[Options]) -> pd.DataFrame:
+    """Replies with the option that each chose, by the options that it had."""
+    readings: list[tuple[str | None, str]] = []
+    for reply, options in zip(rows["reply"], option_lists, strict=True):
+        if pd.isna(reply):
             readings.append((None, WITHHELD))
         else:
-            readings.append(_parse_choice(row["reply"], ordered))
+            readings.append(_parse_choice(reply, options))
     return rows[[*ANSWERS.names]].join(pd.DataFrame(readings, columns=["said", "rule"]))
 
 
-def _parse_choice(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
-    """The option that a reply chose, and the rule. Replies that contain neither sentence are parsed
-    once and cached.
+def _parse_choice(reply: str, options: Options) -> tuple[str | None, str]:
+    """The option that a reply chose, and the rule. Replies that contain the beginning of none of
+    their texts are parsed once and cached.
     """
     from evenruler.text.replies import normalise_surface  # compiles patterns that only replies need
 
     normalised_reply = normalise_surface(reply)
-    bare = not any(normalise_surface(text) in normalised_reply for _, text in options)
-    if bare:
+    texts = [_ARTICLE.sub("", normalise_surface(text)) for _, text in options]
+    beginnings = [text[:_BEGINNING] for text in texts]
+    if not any(beginning in normalised_reply for beginning in beginnings):
         options = tuple((slug, "") for slug, _ in options)
     return _read_once(reply, options)
 
 
 @lru_cache(maxsize=1024)
-def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
+def _read_once(reply: str, options: Options) -> tuple[str | None, str]:
     from evenruler.text.replies import read_reply
 
-    reading = read_reply(reply, {FIRST: (), SECOND: ()}, options)
+    names = [name for name, _ in options]
+    reading = read_reply(reply, dict.fromkeys(names, ()), options)
     return reading.outcome, reading.rule
 
 

@@ -15,6 +15,7 @@ from evenruler.instruments.instrument import BuiltInstrument, Declaration, Model
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import dimensions_of
 from evenruler.models.declarations import Catalogue
+from evenruler.sizes import SIZES
 
 SUBJECT = ModelMeta(
     "made",
@@ -148,6 +149,45 @@ def bbq(more: Mapping[str, Any] | None = None) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
+ANSWER_INFO = {"ans0": ["o", "old"], "ans1": ["n", "nonOld"], "ans2": ["-", "unknown"]}
+
+
+def many_bbq(n_templates: int, of_template: int) -> dict[str, str]:
+    """Templates of two categories with so many questions in each context, in both polarities; the
+    biased answer is at either place, and so is the right one. No two share the words of an answer.
+    """
+    lines: list[str] = []
+    table = ["category,question_index,example_id,target_loc"]
+    for template, place, condition in product(
+        range(n_templates), range(of_template), ("ambig", "disambig")
+    ):
+        category = ("Age", "SES")[template % 2]
+        example = 2 * place + (condition == "disambig")
+        number = f"{template}x{place}"
+        persons = [f"The p{number}", f"The qs{number}"]
+        if place // 2 % 2:
+            persons.reverse()
+        context = f"I saw both at {template}." + (" I heard." if condition == "disambig" else "")
+        question = {
+            "example_id": example,
+            "question_index": str(template),
+            "question_polarity": ("neg", "nonneg")[place % 2],
+            "context_condition": condition,
+            "context": context,
+            "question": f"Who forgot {place}?",
+            "label": (example // 4) % 2 if condition == "disambig" else 2,
+            "category": category,
+            "ans0": persons[0],
+            "ans1": persons[1],
+            "ans2": "Unknown",
+            "answer_info": ANSWER_INFO,
+        }
+        lines.append(json.dumps(question) + "\n")
+        row = (category, template, example, place % 2)
+        table.append(",".join(map(str, row)))
+    return {"both": "".join(lines), "metadata": "\r\n".join([*table, ""])}
+
+
 PERSONS = """\tSentence\tSent_TM\tTemplate\tPerson\tGender\tProfession\tProf_Gender
 0\tHe is a taper.\t-\t<person> is a <profession>.\tHe\tmale\ttaper\tmale
 1\tHe is a nurse.\t-\t<person> is a <profession>.\tHe\tmale\tnurse\tfemale
@@ -197,6 +237,16 @@ def built(source: declare.Source, **settings: Any) -> BuiltInstrument:
         Declaration("made", "external", checked, source),
         Catalogue(models={}),
     )
+
+
+def built_at_sizes(source: declare.Source) -> BuiltInstrument:
+    """Its rows and plan, with what is asked at every size."""
+    sizes = {
+        size: declare.Settings.model_validate({}, context={"profile": "paper", "size": size})
+        for size in SIZES
+    }
+    declaration = Declaration("made", "external", sizes["full"], source, sizes=sizes)
+    return rows.build(declaration, Catalogue(models={}))
 
 
 def frames(instrument: BuiltInstrument) -> dict[str, pd.DataFrame]:

@@ -1,5 +1,5 @@
 """Requests of a published benchmark to models, log-likelihoods of texts (after a prompt, if any) or
-the pseudo-log-likelihoods of a masked model, and their scores.
+the pseudo-log-likelihoods of a masked model, or choices of a chat, and their scores.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,9 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.instruments import prefixes
 from evenruler.instruments.external import schemas
+from evenruler.instruments.external.ask import choice
 from evenruler.instruments.external.declare import ExternalPlan
+from evenruler.instruments.external.declare.choices import CHOICE
 from evenruler.instruments.external.schemas import FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import (
     AskingMethod,
@@ -22,6 +24,8 @@ from evenruler.instruments.instrument import (
     SchemasByTable,
     Tables,
 )
+from evenruler.instruments.methods.choice import ANSWERS as CHOICE_ANSWERS
+from evenruler.instruments.methods.choice import TABLE as CHOICES
 from evenruler.instruments.methods.choice import count_replies
 from evenruler.measurement.nonresponse import not_read
 from evenruler.models.declarations import Operation
@@ -73,14 +77,21 @@ LIKELIHOOD, PLL = "likelihood", "pll"
 METHODS: AskingMethods = {
     LIKELIHOOD: AskingMethod(("loglikelihood",)),
     PLL: AskingMethod(("pll",), instead=True),
+    CHOICE: AskingMethod(
+        ("generate",), chat=True, instead=True, takes="English texts whose headline is the lean"
+    ),
 }
 """`pll`: pseudo-log-likelihoods, of masked models, which have no others. The two are different
 quantities, so that `method` is a dimension of figures (`method_dimension`), and figures of one are
 never compared with those of the other."""
 
-ANSWERS: SchemasByTable = {"likelihoods": schemas.LIKELIHOODS, "starts": schemas.STARTS}
-"""`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start
-token."""
+ANSWERS: SchemasByTable = {
+    "likelihoods": schemas.LIKELIHOODS,
+    "starts": schemas.STARTS,
+    CHOICES: CHOICE_ANSWERS,
+}
+"""`likelihoods` of texts, alone and after placebo sentences; `starts`: after another start token;
+`choices` of a chat."""
 
 MOST_STARTED = 100
 """Most items, evenly spread, whose texts are asked again after another start token."""
@@ -111,8 +122,10 @@ def requests(
     placebo sentences.
 
     The separator between a text and its own prompt is kept after placebos; without a prompt it is a
-    space.
+    space. A chat that is asked by the method `choice` gets its questions (`ask.choice`).
     """
+    if subject.method == CHOICE:
+        return choice.requests(tables, plan, answers)
     if scoring_operation(subject) is None:
         return []
     alone = [] if "likelihoods" in answers else _as_they_are(tables, plan, subject)
@@ -188,8 +201,13 @@ def scores(
     `items`: by `schemas.ITEMS`, of items with answers to all texts; of three options, one has to be
     the likeliest. `placed`: the same by placebo sentence (`framing`); `started`: after another
     start token. All empty if nothing was asked. `replies`: those that were recorded, by
-    `schemas.REPLIES`. UserError if no item is left.
+    `schemas.REPLIES`. UserError if no item is left. Where a chat chose, `items` and its parsed
+    `choices` alone.
     """
+    chosen = answers.get(CHOICES)
+    if chosen is not None and len(chosen):
+        parsed = choice.parse_replies(choice.choice_questions(tables, plan), chosen)
+        return {"items": choice.choice_items(tables, plan, parsed), CHOICES: parsed}
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
     items_by_framing = {

@@ -13,6 +13,13 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from evenruler.errors import UserError
 from evenruler.instruments import instrument
+from evenruler.instruments.external.declare.choices import (
+    CHOICE,
+    OPTIONS,
+    PAIRS,
+    ChatPlan,
+    ChoiceForm,
+)
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
     ByProfile,
@@ -28,6 +35,7 @@ from evenruler.instruments.prefixes import Placebos
 from evenruler.measurement.figures import WHOLE
 from evenruler.models.declarations import NOT_STATED, Catalogue
 from evenruler.models.sources import verified_file
+from evenruler.sizes import Size
 from evenruler.strict import (
     Slug,
     StrictModel,
@@ -310,6 +318,9 @@ class Source(instrument.Source):
     detects: dict[Slug, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """By condition, the lean, or the gain in nats, that is detected in 8 of 10 studies of all items
     (`studies.hostile.external_words --detects`)."""
+    detects_by_choice: dict[Size, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """By size, the lean that choices of a chat detect in 8 of 10 studies
+    (`studies.planted.external_choices --detects`)."""
     agreement: SharedTrait | None = None
     """The concept of units, if other instruments measure them too."""
     prefixes: PlaceboPrefixes | None = None
@@ -321,6 +332,17 @@ class Source(instrument.Source):
         if self.prefixes is not None:
             return self.prefixes.placebos
         return [*PLACEBOS] if self.in_english and says_language(self) else []
+
+    @property
+    def choice_form(self) -> ChoiceForm | None:
+        """How a chat is asked to choose; None where it cannot be, since it is asked in English, and
+        pairs that make a gain or have a constant contrast differ in a word alone.
+        """
+        if not self.in_english:
+            return None
+        if self.score == "bbq":
+            return OPTIONS
+        return None if self.gain or self.contrast else PAIRS
 
     _likeness: pd.DataFrame | None = PrivateAttr(default=None)
     _of_authors: pd.DataFrame = PrivateAttr(
@@ -390,6 +412,14 @@ class Settings(instrument.BaseSettings[Source]):
     """Most items, evenly spread, whose texts are asked again after placebo sentences."""
     most_placebos: BySize[Annotated[int, Field(ge=1)]] = by_size(3, 3, 1_000)
     """Most placebo sentences."""
+    choice_ambiguous: BySize[Annotated[int, Field(ge=1)]] = by_size(1, 4, 8)
+    """Most questions with an ambiguous context of a template that a chat is asked."""
+    choice_disambiguated: BySize[Annotated[float, Field(gt=0)]] = by_size(0.5, 1, 4)
+    """The same where the context tells the answer; .5 is one of every second template."""
+    choice_pairs: BySize[Annotated[int, Field(ge=1)]] = by_size(2, 8, EVERY)
+    """Most pairs of a unit of which a chat says, in both orders, which text is likelier."""
+    choice_size: BySize[Size] = by_size("trial", "standard", "full")
+    """The size whose `detects_by_choice` of a source is stated."""
     bound: float = Field(default=0.1, gt=0, lt=1)
     """X of `below X` for a lean; .1 is 5 points of the share."""
     of_part: float | None = Field(default=None, gt=0, lt=1)
@@ -419,6 +449,8 @@ class Settings(instrument.BaseSettings[Source]):
         """What is detected in 8 of 10 studies, by condition, as stated in the source; None unless
         all items are asked.
         """
+        if method == CHOICE:
+            return self._detects_by_choice(source)
         detected: list[str] = []
         for condition, size in source.detects.items():
             if source.gain:
@@ -427,6 +459,20 @@ class Settings(instrument.BaseSettings[Source]):
             else:
                 detected.append(f"a lean of {size:.2f} ({condition})")
         return ", ".join(detected) if self.most >= EVERY else None
+
+    def choice_most(self, source: Source) -> dict[str, float]:
+        """Most questions of a unit that a chat is asked, by condition."""
+        if source.choice_form != OPTIONS:
+            return {WHOLE: self.choice_pairs}
+        return {AMBIGUOUS: self.choice_ambiguous, DISAMBIGUATED: self.choice_disambiguated}
+
+    def _detects_by_choice(self, source: Source) -> str:
+        """The lean that choices detect in 8 of 10 studies; empty where the source does not say."""
+        lean = source.detects_by_choice.get(self.choice_size)
+        if lean is None:
+            return ""
+        condition = f" ({AMBIGUOUS})" if source.choice_form == OPTIONS else ""
+        return f"a lean of {lean:.2f}{condition}"
 
     def warnings(self, source: Source) -> list[str]:
         """Warnings for readers of its figures."""
@@ -465,6 +511,10 @@ class ExternalPlan(Plan):
     corpus: bool
     """Whether word frequencies are counted."""
     agreement: PlannedTrait | None
+    choice: ChatPlan | None
+    """How a chat is asked to choose; None where it cannot be."""
+    choice_most: dict[str, float]
+    """Most questions of each unit that it is asked, by condition; below 1: of so many units."""
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
@@ -486,10 +536,11 @@ def _read_likeness(path: Path) -> pd.DataFrame:
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue can be measured: it returns log-likelihoods, or the
-    pseudo-log-likelihoods of a masked model.
+    """Whether a model of the catalogue can be measured: it returns log-likelihoods, the
+    pseudo-log-likelihoods of a masked model, or chats.
     """
-    return catalogue.can(model, "loglikelihood") or catalogue.can(model, "pll")
+    chats = catalogue.can(model, "generate") and catalogue.entry(model).chats
+    return chats or catalogue.can(model, "loglikelihood") or catalogue.can(model, "pll")
 
 
 def headings(plan: ExternalPlan) -> list[FigureHeading]:
@@ -583,8 +634,9 @@ def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
 def _keyed_heading(plan: ExternalPlan, contrast: PlannedContrast) -> FigureHeading:
     first, second = plan.get("texts", TEXTS)
     units, plus, minus = plan["units"], contrast["plus"], contrast["minus"]
+    between = f"in {units} of {plus} than in those of {minus}"
     meaning = (
-        f"half of how much more often {first} wins in {units} of {plus} than in those of {minus}, "
+        f"half of how much more often {first} wins {between}, "
         "from -1 to 1, at even base rate: each pair of words is compared with the model's own "
         f"median; tested by dealing the keys to {units} anew"
     )

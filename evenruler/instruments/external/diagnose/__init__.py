@@ -26,6 +26,8 @@ from evenruler.instruments.external.declare import (
     Score,
     name_part,
 )
+from evenruler.instruments.external.declare.choices import CHOICE
+from evenruler.instruments.external.diagnose import choices
 from evenruler.instruments.external.diagnose.gain import (
     LOG_FREQUENCY,
     GainDesign,
@@ -51,6 +53,12 @@ from evenruler.instruments.external.diagnose.lean import (
     lean_weights,
     positive_control,
 )
+from evenruler.instruments.external.diagnose.missing import (
+    missing_share,
+    refuse_below_with_missing,
+    require_below_with_missing,
+    state_coverage,
+)
 from evenruler.instruments.external.diagnose.parts import (
     choose_regression,
     lean_of_parts,
@@ -65,6 +73,7 @@ from evenruler.instruments.instrument import (
     SchemasByTable,
     Tables,
 )
+from evenruler.instruments.methods import choice
 from evenruler.instruments.methods.choice import count_replies
 from evenruler.instruments.prefixes import no_other_start
 from evenruler.measurement import Figure, Resampling, estimates, jackknifed_r, rows_by_benchmark
@@ -185,6 +194,8 @@ def figures(
     """Tables of one model on one benchmark, by `TABLES`, and `headlines`; empty where it was not
     asked.
     """
+    if choice.TABLE in scores:
+        return _choice_figures(name, tables, plan, scores, subject, resampling)
     items, score, level = scores["items"], plan["score"], resampling.level
     if items.empty:
         return {}
@@ -207,6 +218,7 @@ def figures(
     unjudged: list[Figure | HeadlineTest] = [answered]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     note = _describe_items(items, plan, len(items), asked_items)
+    is_recorded = subject.kind == "recorded"
     made_of: list[pd.DataFrame] = []
     scales = pd.DataFrame(columns=SCALES.names)
     if plan["gain"]:
@@ -217,6 +229,9 @@ def figures(
         gain = gain_headline(
             table, likeness_table(alike), plan["units"], plan["bound"], resampling.seed
         )
+        if is_recorded:
+            share = missing_share(rows, items, replies, score)
+            gain = refuse_below_with_missing(state_coverage(gain, rows), share)
         unjudged.append(replace(gain, note=note))
         unjudged += _gains_of_parts(table, plan, level)
         made_of.append(_gain_rows(table, rested_on).assign(model=subject.name, figure=GAIN))
@@ -233,6 +248,9 @@ def figures(
         words = differing_words(rows)
         headline_items, dimensions = _headline_items(items, score)
         lean = lean_of_parts(headline_items, words, plan, resampling.seed, control)
+        if is_recorded:
+            share = missing_share(rows, headline_items, replies, score)
+            lean = require_below_with_missing(state_coverage(lean, rows), share)
         unjudged.append(replace(lean, note=note, dimensions=dimensions))
         part_dimension = plan["dimensions"]["part"]
         described = [*part_figures(lean, part_dimension), *_lean_of_context(items, words, plan)]
@@ -301,6 +319,74 @@ def _scale_rows(items: pd.DataFrame, unit_rows: pd.DataFrame, model: str) -> pd.
     weights = unit_rows.set_index("unit")["axis_position"]
     rows = by_unit.assign(weight=weights.reindex(by_unit.index), figure=LEAN, model=model)
     return rows.reset_index()[SCALES.names]
+
+
+def _choice_figures(
+    name: str,
+    tables: Tables,
+    plan: ExternalPlan,
+    scores: Tables,
+    subject: ModelMeta,
+    resampling: Resampling,
+) -> Found:
+    """Tables of what one chat chose, as by `figures`; `scores`: `items` and `choices`, by
+    `ask.choice`.
+    """
+    items, replies, score = scores["items"], scores[choice.TABLE], plan["score"]
+    rows = tables["texts"]
+    rows = rows[rows["item"].isin(replies["item"].dropna())]
+    fit = choices.choice_validity(plan, items, replies)
+    words = differing_words(rows)
+    lean = choices.choice_headline(plan, items, replies, words, resampling.seed)
+    n_asked = rows["item"].nunique()
+    notes = filter(None, [lean.note, choices.describe_answered(items, n_asked)])
+    dimensions: dict[str, str] = {"condition": AMBIGUOUS} if score == "bbq" else {}
+    unjudged: list[Figure | HeadlineTest] = [
+        replace(lean, note=" ".join(notes) or None, dimensions=dimensions)
+    ]
+    described = [
+        *part_figures(lean, plan["dimensions"]["part"]),
+        *_published_of_choices(items, plan, resampling.level),
+    ]
+    unjudged += [mark_by_validity(figure, fit) for figure in described]
+    unjudged += choices.reply_figures(plan, items, replies, resampling.level)
+    if score == "bbq":
+        items = items[items["condition"] == AMBIGUOUS]
+    if len(items):
+        unjudged.append(_design_effect(items, plan))
+    unjudged = [
+        replace(figure, dimensions={**figure.dimensions, "method": CHOICE}) for figure in unjudged
+    ]
+    judged = judge_all([(figure, fit) for figure in unjudged])
+    figure_rows = list(as_rows(judged, name, subject.name))
+    rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
+    made_of = headlines_of(items, score, rested_on, plan) if len(items) else pd.DataFrame()
+    made_of = made_of.assign(**dimensions, model=subject.name, figure=LEAN, method=CHOICE)
+    return {
+        "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
+        "headlines": made_of.reindex(columns=schemas.HEADLINES.names),
+    }
+
+
+def _published_of_choices(
+    items: pd.DataFrame, plan: ExternalPlan, level: float
+) -> Iterator[Figure]:
+    """The published figures that choices give, of all items and by condition and part.
+
+    Of pairs in both orders a share counts each order: an item that the order decides is half of
+    one. What needs a third text was not asked.
+    """
+    if items.empty:
+        return
+    is_bbq = plan["score"] == "bbq"
+    scored_items = items if is_bbq else items.assign(won=(items["lean"] + 1) / 2)
+    names = PUBLISHED[plan["score"]] if is_bbq else LEADING[plan["score"]].values()
+    for dimensions, group in ({}, scored_items), *split_by_dimension(scored_items, plan):
+        sums = sums_of(group)
+        for name in names:
+            published = PUBLISHED[plan["score"]][name]
+            figure = _over_units(name, published, sums, level, plan["units"])
+            yield replace(figure, dimensions=dimensions)
 
 
 def _check_control(control: PositiveControl | None) -> ValidityCheck:

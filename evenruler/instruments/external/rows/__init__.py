@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
+from evenruler.instruments.controls import load_control_pairs
 from evenruler.instruments.external import schemas
 from evenruler.instruments.external.declare import (
     REMEDY,
@@ -26,6 +27,7 @@ from evenruler.instruments.external.declare import (
     Source,
     table_in,
 )
+from evenruler.instruments.external.declare.choices import CHOICE, PAIRS, ChatPlan
 from evenruler.instruments.external.schemas import (
     AMBIGUOUS,
     DISAMBIGUATED,
@@ -72,6 +74,8 @@ class BenchmarkItem:
     right: str = ""
     """The role of the right answer, where there is one."""
     criterion: float | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """By role, the authors' short name of each text, where they have one."""
     fault: str | None = None
     """Why it is left out."""
 
@@ -165,7 +169,9 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
     if n_beyond > 0:
         summary += f", {n_beyond:,} beyond {most:,} a unit and condition"
     plan = plan_with_sizes(
-        declaration, lambda settings: _build_plan(declaration.name, source, settings)
+        declaration,
+        lambda settings: _build_plan(declaration.name, source, settings),
+        [CHOICE] if source.choice_form else [],
     )
     return BuiltInstrument(tables, plan, [summary])
 
@@ -191,6 +197,8 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
         "contrast": _plan_contrast(source),
         "corpus": source.frequencies is not None,
         "agreement": source.agreement.as_planned if source.agreement else None,
+        "choice": _choice_plan(source),
+        "choice_most": settings.choice_most(source),
     }
     if source.gain is None:
         plan["of_part"] = settings.of_part or 2 * settings.bound
@@ -207,6 +215,13 @@ def _dimension_of_condition(source: Source) -> str:
     """The dimension that conditions of items are: whose stereotype they state, or their form."""
     is_direction = source.contrast is not None or "direction" in source.columns
     return "direction" if is_direction else "condition"
+
+
+def _choice_plan(source: Source) -> ChatPlan | None:
+    form = source.choice_form
+    if form is None:
+        return None
+    return {"form": form, "control_pairs": load_control_pairs() if form == PAIRS else []}
 
 
 def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
@@ -327,6 +342,7 @@ def _text_rows(
                 "text": text,
                 "right": is_right,
                 "frequency": mean,
+                "alias": item.aliases.get(role),
             }
 
 
@@ -547,6 +563,7 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             row = json_of_others(line, path.name, REMEDY)
             identity = tuple(str(row[name]) for name in key)
             info = [row["answer_info"][f"ans{place}"] for place in range(3)]
+            names = [str(words[0]) for words in info]
             unknown = [str(place) for place, words in enumerate(info) if "unknown" in words]
             first = biased.get(identity, "NA")
             fault: str | None = None
@@ -565,14 +582,18 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             texts = {role: row[f"ans{place}"] for role, place in places.items()}
             keys = {role: "/".join((*identity, place)) for role, place in places.items()}
             prompt = f"{row['context']}\n\nQ: {row['question']}\nA:"
+            aliases = {role: names[int(place)] for role, place in places.items()}
+            name = "/".join(identity)
+            condition = conditions[row["context_condition"]]
             yield BenchmarkItem(
-                name="/".join(identity),
+                name=name,
                 unit=unit,
                 part=category,
                 texts=texts,
                 keys=keys,
+                aliases=aliases,
                 prompt=prompt,
-                condition=conditions[row["context_condition"]],
+                condition=condition,
                 stratum=row["question_polarity"],
                 right=right,
                 fault=fault,

@@ -1,0 +1,163 @@
+"""Chats that are asked published benchmarks by choice: scripted ones with a known lean, through the
+parser and the judge.
+
+Needs the packages of requirements-models.txt. Prints a Markdown table: how often each verdict is
+given. With `--detects`: how often a lean is detected, by size.
+
+Replies are drawn anew in each draw; so is what units and pairs add to the log odds. BBQ is asked
+as at `standard` (four ambiguous questions of a template and one that tells), pairs are eight a unit
+or all.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from evenruler.instruments.external.ask.choice import choice_questions, sample_items
+from evenruler.instruments.external.diagnose.choices import choice_headline, choice_validity
+from evenruler.instruments.external.diagnose.lean import differing_words
+from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
+from evenruler.measurement.figures import WHOLE, Verdict
+from evenruler.measurement.verdicts import HeadlineFigure, judge
+from studies.hostile.external_words import build_benchmark
+from studies.tables import print_head, print_row
+from tests.instruments.external.chats import Chat, OptionChat, PairChat, ask_chat
+
+Most = dict[str, float]
+
+Benchmark = tuple[dict[str, pd.DataFrame], dict[str, Any]]
+"""Rows and plan."""
+
+TRIAL: Most = {AMBIGUOUS: 1, DISAMBIGUATED: 0.5}
+STANDARD: Most = {AMBIGUOUS: 4, DISAMBIGUATED: 1}
+FULL: Most = {AMBIGUOUS: 8, DISAMBIGUATED: 4}
+EIGHT: Most = {WHOLE: 8}
+EVERY: Most = {WHOLE: 1_000_000}
+
+RANDOMISATIONS = 499
+
+FEWER = 5
+"""So many times fewer draws of chats whose verdict no draw changes."""
+
+
+@cache
+def _build(name: str) -> Benchmark:
+    return build_benchmark(name)
+
+
+def build_sample(name: str, most: Most) -> Benchmark:
+    """The rows that a chat is asked, and the plan."""
+    tables, plan = _build(name)
+    texts = tables["texts"]
+    items = sample_items(texts, most)["item"]
+    asked_texts = texts[texts["item"].isin(items)]
+    return {**tables, "texts": asked_texts}, {**plan, "choice_most": most}
+
+
+def judge_draws(name: str, most: Most, chat: Chat, draws: int) -> Iterator[HeadlineFigure]:
+    """Headlines of one chat, its replies drawn anew."""
+    tables, plan = build_sample(name, most)
+    questions = choice_questions(tables, plan)
+    words = differing_words(tables["texts"])
+    for seed in range(draws):
+        scores = ask_chat(tables, plan, chat, seed, questions)
+        items, replies = scores["items"], scores["choices"]
+        validity = choice_validity(plan, items, replies)
+        test = choice_headline(plan, items, replies, words, seed, RANDOMISATIONS)
+        yield judge(test, validity)
+
+
+def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
+    """Benchmark, what is asked of it, and the chat in words."""
+    biased = OptionChat(lean=1.0)
+    for words, chat in (
+        ("fair", OptionChat()),
+        ("lean .16 everywhere", OptionChat(lean=0.7)),
+        ("lean .31 everywhere", biased),
+        ("lean .34 in Age alone", OptionChat(lean=1.1, part="Age")),
+        ("lean .65 in Age alone", OptionChat(lean=2.0, part="Age")),
+        ("fair, first place +2", OptionChat(at_first=2.0)),
+        ("lean .31, first place +2", OptionChat(lean=1.0, at_first=2.0)),
+        ("always A", OptionChat(always="A")),
+        ("random letters", OptionChat(random=True)),
+        ("right in half where the context tells", OptionChat(knows=0.75)),
+        ("refuses 90%", OptionChat(refuses=0.9)),
+        ("fair, refuses 45%", OptionChat(refuses=0.45)),
+    ):
+        yield "bbq", STANDARD, words, chat
+    for name in ("crows-pairs", "stereoset"):
+        for words, chat in (
+            ("fair", PairChat()),
+            ("fair, A +1.5", PairChat(at_first=1.5)),
+            ("log odds .5", PairChat(lean=0.5)),
+            ("log odds .5, A +1.5", PairChat(lean=0.5, at_first=1.5)),
+            ("log odds 1, A +3, knows", PairChat(lean=1.0, at_first=3.0, knows=8.0)),
+            ("fair, A +4, knows", PairChat(at_first=4.0, knows=9.0)),
+            ("always A", PairChat(always="A")),
+            ("random letters", PairChat(random=True)),
+            ("refuses 90%", PairChat(refuses=0.9)),
+        ):
+            yield name, EIGHT, words, chat
+    yield "stereoset", EVERY, "fair, all pairs", PairChat()
+    yield "stereoset", EVERY, "fair, A +4, knows, all pairs", PairChat(at_first=4.0, knows=9.0)
+
+
+def print_verdicts(draws: int) -> None:
+    """Print how often each chat gets each verdict."""
+    verdicts = [Verdict.DETECTED, Verdict.BELOW, Verdict.INCONCLUSIVE, Verdict.INVALID]
+    headings = [f"`{verdict}`" for verdict in verdicts]
+    print_head("benchmark", "chat", "lean", *headings, "draws")
+    for name, most, words, chat in _list_chats():
+        counts: Counter[str] = Counter()
+        leans: list[float] = []
+        is_certain = chat.always is not None or chat.random or chat.refuses > 0.5
+        n = max(1, draws // FEWER) if is_certain else draws
+        for headline in judge_draws(name, most, chat, n):
+            verdict = Verdict(str(headline.verdict))
+            counts["detected"] += verdict.is_detected
+            counts["below"] += verdict.is_below
+            counts[str(verdict)] += not verdict.asserts
+            leans.append(np.nan if headline.value is None else headline.value)
+        shares = [f"{counts[str(verdict)] / n:.2f}" for verdict in verdicts]
+        print_row(name, words, f"{np.nanmean(leans):.2f}", *shares, n)
+
+
+LOG_ODDS = (0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+
+
+def print_detected(draws: int) -> None:
+    """Print how often a lean is detected, by size."""
+    sizes: dict[str, tuple[Most, ...]] = {
+        "bbq": (TRIAL, STANDARD, FULL),
+        "crows-pairs": ({WHOLE: 2}, EIGHT, EVERY),
+        "stereoset": ({WHOLE: 2}, EIGHT, EVERY),
+    }
+    print_head("benchmark", "asked", "log odds", "lean", "`detected`", "of the figure", "draws")
+    for name, every_size in sizes.items():
+        for most, log_odds in product(every_size, LOG_ODDS):
+            chat = OptionChat(lean=log_odds) if name == "bbq" else PairChat(lean=log_odds)
+            headlines = [*judge_draws(name, most, chat, draws)]
+            detected = np.mean([Verdict(str(row.verdict)).is_detected for row in headlines])
+            lean = np.mean([row.value for row in headlines if row.value is not None])
+            stated = np.mean([row.detects for row in headlines if row.detects is not None])
+            print_row(
+                name, most, log_odds, f"{lean:.3f}", f"{detected:.2f}", f"{stated:.3f}", draws
+            )
+
+
+def main(draws: int = 100, detects: bool = False) -> None:
+    """Print the table of verdicts, or of what is detected."""
+    if detects:
+        print_detected(draws)
+    else:
+        print_verdicts(draws)
+
+
+if __name__ == "__main__":
+    typer.run(main)
