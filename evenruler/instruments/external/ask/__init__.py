@@ -59,6 +59,7 @@ OPTIONAL_TABLES: frozenset[str] = frozenset({"likeness"})
 PLANNED: PlanKeys = (
     "between",
     "bound",
+    "contrast",
     "corpus",
     "dimensions",
     "gain",

@@ -14,9 +14,11 @@ import pandas as pd
 from evenruler.instruments.external import schemas
 from evenruler.instruments.external.ask import READS, method_dimension, sample_texts
 from evenruler.instruments.external.declare import (
+    FIRST_WORD,
     GAIN,
     GAIN_APART,
     GAIN_OF_PART,
+    KEYED_LEAN,
     LEADING,
     LEAN,
     LEAN_OF_CONTEXT,
@@ -33,6 +35,13 @@ from evenruler.instruments.external.diagnose.gain import (
     gain_headline,
     gain_items,
     likeness_table,
+)
+from evenruler.instruments.external.diagnose.keyed import (
+    keyed_contrast,
+    keyed_figures,
+    keyed_headline,
+    keyed_items,
+    keyed_rows,
 )
 from evenruler.instruments.external.diagnose.lean import (
     ItemLikeness,
@@ -107,6 +116,9 @@ TABLES: SchemasByTable = {"figures": schemas.FIGURES, "concepts": CONCEPTS, "sca
 COUNTED: Final = ("n", "won", "known", "right", "related")
 """Columns that are summed over items: their number, those won, known, right, and `related`
 (`schemas.ITEMS`)."""
+
+LEAST_ANSWERED: Final = 0.5
+"""Least share of items with an answer, where units have keys."""
 
 Sums = Floats
 """[units, conditions, `COUNTED`]."""
@@ -200,6 +212,8 @@ def figures(
     control = positive_control(items, score, resampling.seed)
     if fit == ValidityCheck():
         fit = _check_control(control)
+    if fit == ValidityCheck() and plan["contrast"]:
+        fit = _check_answered(len(items), asked_items)
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
     unjudged: list[Figure | HeadlineTest] = [answered]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
@@ -221,6 +235,15 @@ def figures(
         unjudged.append(replace(gain, note=note))
         unjudged += _gains_of_parts(table, plan, level)
         made_of.append(_gain_rows(table, rested_on).assign(model=subject.name, figure=GAIN))
+    elif plan["contrast"]:
+        table = keyed_items(items, rows, plan["contrast"])
+        keyed = keyed_headline(table, plan["units"], plan["bound"], resampling.seed)
+        unjudged.append(replace(keyed, note=note))
+        is_first = table.assign(hit=table["log_odds"] > 0)
+        unjudged.append(_share_figure(FIRST_WORD, is_first, level, plan["units"]))
+        unjudged += keyed_figures(table, plan["units"], level)
+        unit_rows = _headline_rows(keyed_rows(table), KEYED_LEAN, rested_on)
+        made_of.append(unit_rows.assign(model=subject.name, figure=KEYED_LEAN))
     else:
         words = differing_words(rows)
         headline_items, dimensions = _headline_items(items, score)
@@ -377,6 +400,15 @@ def _check_control(control: PositiveControl | None) -> ValidityCheck:
     return ValidityCheck(f"{reads} (p {control.p:.2g})")
 
 
+def _check_answered(n_answered: int, n_asked: int) -> ValidityCheck:
+    """Invalid where fewer than half of the items have an answer: those that have are a choice of
+    the model's.
+    """
+    if n_answered >= LEAST_ANSWERED * n_asked:
+        return ValidityCheck()
+    return ValidityCheck(f"it answers {n_answered:,} of {n_asked:,} items, fewer than half")
+
+
 def _gains_of_parts(table: pd.DataFrame, plan: ExternalPlan, level: float) -> Iterator[Figure]:
     """The gain of each part, and how much it differs from that of sentences without the
     construct.
@@ -473,9 +505,11 @@ def _describe_items(
     items: pd.DataFrame, plan: ExternalPlan, answered: int, n_asked: int
 ) -> str | None:
     notes: list[str] = []
-    if not items["in_tokens"].all():
+    # A constant contrast has the same length and frequency throughout.
+    is_of_lengths = plan["contrast"] is None
+    if is_of_lengths and not items["in_tokens"].all():
         notes.append("length is in letters, since numbers of tokens are not recorded")
-    if not plan["corpus"]:
+    if is_of_lengths and not plan["corpus"]:
         notes.append("word frequencies are not known")
     if answered != n_asked:
         notes.append(f"{answered:,} of {n_asked:,} items have an answer")
@@ -650,17 +684,22 @@ def headlines_of(
 def _gain_rows(table: pd.DataFrame, rested_on: "pd.Series[str]") -> pd.DataFrame:
     """The mean score of each unit; `axis_position`: its place on the criterion."""
     units = table.groupby("unit")[["value", "axis"]].mean().reset_index()
-    units = units.rename(columns={"axis": "axis_position"})
+    return _headline_rows(units.rename(columns={"axis": "axis_position"}), GAIN, rested_on)
+
+
+def _headline_rows(units: pd.DataFrame, figure: str, rested_on: "pd.Series[str]") -> pd.DataFrame:
+    """Values of units and their `axis_position`, with the other columns of `schemas.HEADLINES`."""
     rows = units["unit"].map(rested_on)
-    return units.assign(at="items", word=GAIN, group=GAIN, pole=1, rows=rows)
+    return units.assign(at="items", word=figure, group=figure, pole=1, rows=rows)
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
     """How much more one model leans, or gains, than another, over the units asked of both models.
 
     `first`, `second`: by `schemas.HEADLINES`: contributions of units to the lean, which is their
-    mean, or scores of units, of which the gain is the slope. Nothing is detected: what makes units
-    alike, the words that they share or the likeness of their names, is not among these rows.
+    mean, or scores of units, of which the gain is the slope. There nothing is detected: what makes
+    units alike, the words that they share or the likeness of their names, is not among these rows.
+    Leans of units with a key are compared by dealing the keys anew.
     Source: docs/results.md ("Compare").
     """
     figure = str(first["group"].iloc[0])
@@ -670,6 +709,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     if g < FEWEST_UNITS:
         few = f"{g} units asked of both models (at least {FEWEST_UNITS} needed)"
         return HeadlineTest(figure, "units", facets, None, bound, no_verdict=few)
+    if figure == KEYED_LEAN:
+        return keyed_contrast(both, bound)
     apart = (both["value_first"] - both["value_second"]).to_numpy(dtype=np.float64)
     positions = both["axis_position_first"].to_numpy(dtype=np.float64)
     if figure == GAIN:

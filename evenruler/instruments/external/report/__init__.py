@@ -7,6 +7,7 @@ import pandas as pd
 
 from evenruler.instruments.external.declare import (
     GAIN,
+    KEYED_LEAN,
     LEAN,
     LEAN_OF_CONTEXT,
     LEAN_OF_PART,
@@ -22,7 +23,8 @@ TEXT = (
     "Published benchmarks, each with the score that its authors define and with checks that they "
     "do not report: "
     "a headline that is tested against what a liking for words would give (the lean at equal "
-    "length and frequency, or the gain along a criterion of units), "
+    "length and frequency, the gain along a criterion of units, or the lean at even base rate "
+    "between units of two keys), "
     "and the effect of another sentence before its texts: the share of items whose direction "
     "changes, and the "
     "change of the score. Where authors print parts, a second table has the lean of each, which "
@@ -45,7 +47,7 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     for benchmark, figures_of_benchmark in rows_by_benchmark(all_figures).items():
         title = shown.sources[benchmark].title
         for figure in figures_of_benchmark:
-            if figure["figure"] in (LEAN, GAIN):
+            if figure["figure"] in (LEAN, GAIN, KEYED_LEAN):
                 rows.append(_headline_cells(title, figure, figures_of_benchmark))
             elif figure["figure"] in (LEAN_OF_PART, LEAN_OF_CONTEXT):
                 part_rows.append(_part_cells(title, figure))
