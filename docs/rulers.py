@@ -1,14 +1,17 @@
 """How even are the field's rulers? A row a benchmark and model, from what is built and what authors
 published.
 
-`python docs/rulers.py` writes the tables of `rulers.md`, `agreement.csv` beside it, and the table
-of all instruments in `index.md`. Where `EVENRULER_MIRROR` names a folder with the answers that
-authors published, it measures these first and writes `data/sources/external/shared/published.csv`,
-which the page of the pipeline shows, too; elsewhere the file stays as it is.
+`python docs/rulers.py` writes the tables of `rulers.md`, `agreement.csv` beside it, and the tables
+in `index.md`: models that people know (`known.py`), and all instruments. Where `EVENRULER_MIRROR`
+names a folder with the answers that authors published, it measures these first and writes
+`data/sources/external/shared/published.csv`, which the page of the pipeline shows, too; elsewhere
+the file stays as it is. With `--known` it measures what `known.yaml` declares and writes
+`known.csv`; with `--check` it fails where a figure differs from that file.
 """
 
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import altair as alt
+import known
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -25,8 +29,11 @@ from evenruler import measure
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import agreement
 from evenruler.instruments.external import diagnose
+from evenruler.instruments.external.rows import STEREOTYPES
 from evenruler.measurement.figures import WHOLE, dimensions_of
+from evenruler.measurement.invariance import compare_units
 from evenruler.models.sources import MIRROR
+from evenruler.report.known import known_section
 from evenruler.report.page import Table
 from evenruler.tables import group_by_key, read_frame
 from stages.report import build_views
@@ -58,6 +65,7 @@ SCORES = {"external-stereoset": ("ss",), "external-bbq": ("s_amb", "s_dis")}
 """
 
 FRONT = ROOT / "docs/index.md"
+KNOWN_BEGIN, KNOWN_END = "<!-- known: python docs/rulers.py --known -->", "<!-- end of known -->"
 SHORT = (
     "instrument",
     "reading",
@@ -75,8 +83,16 @@ HEAD = (
     "published score",
     "lean",
     "design effect",
+    "units apart",
     "verdict",
 )
+UNITS_APART = "units_apart"
+"""Figure of `published.csv`: in how many units a model differs otherwise from the other models."""
+
+GPTS = ("gpt-3.5-turbo-0125", "gpt-4o-2024-05-13")
+"""Whose choices in BBQ others published, as places of options."""
+
+ONE_THING = ("<!-- one thing -->", "<!-- end of one thing -->")
 AUTHORS = "\u2020"
 """Marks a model whose answers authors published."""
 PICTURE = ROOT / "docs/pictures/rulers.svg"
@@ -102,6 +118,18 @@ Record = Mapping[str, Any]
 """A figure with what belongs to it, as in `evidence.json`."""
 
 
+class Leans(NamedTuple):
+    """What models chose in the same items."""
+
+    benchmark: str
+    units_are: str
+    models: list[str]
+    scores: Any
+    """[models, items] 1 for the stereotype, -1 against it, 0 for neither."""
+    units: list[str]
+    """[items]."""
+
+
 class Ruler(NamedTuple):
     """What is shown of a benchmark, or of a condition of it, on a model."""
 
@@ -110,12 +138,16 @@ class Ruler(NamedTuple):
     score: str
     lean: Record
     design_effect: Record
+    units_apart: Record
 
     def cells(self) -> tuple[str, ...]:
         """Its row of the table (`HEAD`)."""
         verdict = self.lean.get("verdict")
-        rest = _words(self.lean), _words(self.design_effect), f"`{verdict}`" if verdict else ""
-        return self.benchmark, self.model, self.score, *rest
+        apart = ""
+        if self.units_apart:
+            apart = f"{self.units_apart['value']:.0f} of {self.units_apart['n']:.0f}"
+        rest = _words(self.lean), _words(self.design_effect), apart
+        return self.benchmark, self.model, self.score, *rest, f"`{verdict}`" if verdict else ""
 
 
 def measured(mirror: Path, out: Path) -> pd.DataFrame:
@@ -143,7 +175,83 @@ def measured(mirror: Path, out: Path) -> pd.DataFrame:
         for condition, figures in _by_condition(result.figures).items():
             if condition in CONDITIONS:
                 rows += [{"benchmark": benchmark, **row} for row in figures.values()]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([*rows, *units_apart(stereoset_leans(out))])
+
+
+def stereoset_leans(out: Path) -> Leans:
+    """Of the nine models, from the scores of `measured`."""
+    columns: dict[str, pd.Series[float]] = {}
+    for name in STEREOSET:
+        items = read_frame(next((out / f"stereoset-{name}").rglob("items.parquet")))
+        columns[name] = items.set_index("item")["lean"]
+    table = pd.DataFrame(columns).dropna()
+    units = items.set_index("item").loc[table.index, "unit"].tolist()
+    return Leans("stereoset", "targets", [*STEREOSET], table.to_numpy().T, units)
+
+
+def gest_leans(mirror: Path) -> Leans:
+    """Of 23 causal models, at even base rate, mean log odds of two templates."""
+    numbers = pd.read_csv(ROOT / "data/sources/external/shared/gest/gest.csv")["stereotype"]
+    names = [*STEREOTYPES["women"], *STEREOTYPES["men"]]
+    units = [names[number - 1] for number in numbers]
+    keys = np.where(numbers > len(STEREOTYPES["women"]), 1, -1)
+    leans: dict[str, Any] = {}
+    for path in sorted((mirror / "known/gest/predictions/english_glm").glob("*_template-0.txt")):
+        name = path.name.removesuffix("_template-0.txt")
+        both = [np.loadtxt(path.with_name(f"{name}_template-{n}.txt")) for n in (0, 1)]
+        log_odds = np.mean(both, axis=0)
+        leans[name] = keys * np.sign(log_odds - np.median(log_odds))
+    return Leans("gest", "stereotypes", [*leans], np.array([*leans.values()]), units)
+
+
+def bbq_leans(mirror: Path, condition: str) -> Leans:
+    """Of both GPTs, in questions that both answered."""
+    texts = read_frame(ROOT / "data/built/external/bbq/texts.parquet")
+    texts = texts[texts["condition"] == condition]
+    chosen = pd.read_csv(mirror / "known/open-bbq/chosen_option.csv.gz")
+    keys = chosen[["category", "question_index", "example_id"]].astype(str).agg("/".join, axis=1)
+    values = texts["role"].map({"first": 1.0, "second": -1.0, "third": 0.0})
+    value_by_key = pd.Series(values.to_numpy(), index=texts["key"])
+    columns: dict[str, pd.Series[float]] = {}
+    for model in GPTS:
+        places = chosen[model].map("{:.0f}".format)
+        columns[model] = pd.Series((keys + "/" + places).map(value_by_key).to_numpy(), index=keys)
+    table = pd.DataFrame(columns).dropna()
+    units = texts.drop_duplicates("item").set_index("item").loc[table.index, "unit"].tolist()
+    return Leans(f"bbq, {condition}", "templates", [*GPTS], table.to_numpy().T, units)
+
+
+def units_apart(leans: Leans) -> Iterator[dict[str, Any]]:
+    """How many units function differently in each model, as rows of `published.csv`."""
+    apart = compare_units(leans.scores, leans.units, n=1).is_apart
+    for model, n_apart in zip(leans.models, apart.sum(axis=1), strict=True):
+        row = {"model": model, "figure": UNITS_APART, "value": n_apart, "n": apart.shape[1]}
+        yield {"benchmark": leans.benchmark, **row, "unit": leans.units_are}
+
+
+def one_thing(tables: Iterable[Leans]) -> Iterator[str]:
+    """The lines of the table of interactions between models and units."""
+    yield "| benchmark | models | units | interaction | p | shared | units apart | most apart |"
+    yield f"|{' --- |' * 8}"
+    for leans in tables:
+        result = compare_units(leans.scores, leans.units)
+        names = sorted(set(leans.units))
+        n_apart = int(result.is_apart.any(axis=0).sum())
+        models, units = np.unravel_index(
+            np.argsort(result.p_values, axis=None), result.is_apart.shape
+        )
+        most = [
+            f"{names[unit]} in {leans.models[model]} {result.deviations[model, unit]:+.2f}"
+            for model, unit in zip(models[:2], units[:2], strict=True)
+            if result.is_apart[model, unit]
+        ]
+        shared = "" if result.shared is None else f"{result.shared:.2f}"
+        cells = [
+            *(leans.benchmark, len(leans.models), f"{len(names)} {leans.units_are}"),
+            *(f"{result.ratio:.2f}", f"{result.test.p:.2g}", shared),
+            *(f"{n_apart} of {len(names)}", "; ".join(most)),
+        ]
+        yield f"| {' | '.join(map(str, cells))} |"
 
 
 def picture(rulers: Sequence[Ruler]) -> alt.LayerChart:
@@ -255,17 +363,21 @@ def leans(benchmark: str, model: str, rows: Iterable[Record]) -> Iterator[Ruler]
     """A row for each lean."""
     figures = _by_condition(rows)
     for condition in CONDITIONS:
-        lean = figures.get(condition, {}).get("lean")
+        of_condition_alone = figures.get(condition, {})
+        named_leans = ("lean", "keyed_lean", "lean_of_context")
+        lean = next(filter(None, map(of_condition_alone.get, named_leans)), None)
         if not lean:
             continue
         names = SCORES.get(benchmark, ("share",))
         ending = "" if condition == WHOLE else condition[:3]
         name = next(name for name in names if name.endswith(ending))
         whole = figures[WHOLE]
-        of_condition = "" if condition == WHOLE else f", {condition}"
-        named = benchmark.removeprefix("external-") + of_condition
+        named = benchmark.removeprefix("external-")
+        named += "" if condition == WHOLE else f", {condition}"
         score = f"{name} {_words({'value': whole[name]['value']})}"
-        yield Ruler(named, model, score, lean, whole.get("design_effect", {}))
+        # Units are compared in all items, so not where conditions have leans of their own.
+        apart = whole.get(UNITS_APART, {}) if condition == WHOLE else {}
+        yield Ruler(named, model, score, lean, whole.get("design_effect", {}), apart)
 
 
 def _words(record: Record | None) -> str:
@@ -279,7 +391,23 @@ def _words(record: Record | None) -> str:
 
 
 def main() -> None:
-    """Measure where there is a mirror, then write the page."""
+    """The command line."""
+    options = set(sys.argv[1:])
+    if not options <= {"--known", "--check"}:
+        sys.exit("usage: python docs/rulers.py [--known|--check]")
+    if not options:
+        write_pages()
+        return
+    if MIRROR not in os.environ:
+        sys.exit(f"{MIRROR} names no folder with the answers that authors published")
+    rows = known.measure_known(Path(os.environ[MIRROR]))
+    if "--known" in options:
+        known.write_known(rows)
+    sys.exit("\n".join(known.check_known(rows)) or None)
+
+
+def write_pages() -> None:
+    """Measure where there is a mirror, then write the pages."""
     text = PAGE.read_text(encoding="utf-8")
     if mirror := os.environ.get(MIRROR):
         with tempfile.TemporaryDirectory() as folder:
@@ -289,6 +417,9 @@ def main() -> None:
             text = _between(
                 text, "<!-- pairs -->", "<!-- end of pairs -->", told_apart(Path(folder))
             )
+            of_bbq = [bbq_leans(Path(mirror), condition) for condition in CONDITIONS[1:]]
+            tables = [stereoset_leans(Path(folder)), gest_leans(Path(mirror)), *of_bbq]
+            text = _between(text, *ONE_THING, one_thing(tables))
     found = read_frame(ROOT / "data/agreement/agreement.parquet")
     found[COLUMNS].to_csv(AGREEMENT, index=False, float_format="%.4g", lineterminator="\n")
     text = _between(text, "<!-- agreement -->", "<!-- end of agreement -->", agreement_lines(found))
@@ -296,11 +427,22 @@ def main() -> None:
     PAGE.write_text(_between(text, BEGIN, END, table(shown)), encoding="utf-8")
     picture(shown).save(PICTURE)
     front = FRONT.read_text(encoding="utf-8")
-    FRONT.write_text(
-        _between(
-            front, "<!-- all: python docs/rulers.py -->", "<!-- end of all -->", all_instruments()
-        )
+    front = _between(front, KNOWN_BEGIN, KNOWN_END, known_lines())
+    front = _between(
+        front, "<!-- all: python docs/rulers.py -->", "<!-- end of all -->", all_instruments()
     )
+    FRONT.write_text(front)
+
+
+def known_lines() -> Iterator[str]:
+    """The lines of the table of models that people know."""
+    section = known_section(pd.read_csv(known.CSV, keep_default_na=False))
+    (table,) = section.parts
+    assert isinstance(table, Table)
+    yield f"| {' | '.join(table.columns)} |"
+    yield f"|{' --- |' * len(table.columns)}"
+    for row in table.cells:
+        yield f"| {' | '.join(cell.text for cell in row)} |"
 
 
 def all_instruments() -> Iterator[str]:

@@ -188,6 +188,10 @@ def profile(name: Annotated[str, typer.Argument(metavar="paper")]) -> None:
 def new(
     family: Annotated[str, typer.Argument(metavar="|".join(FAMILIES))],
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
+    layout: Annotated[
+        str | None,
+        typer.Option(help="Of external: pairs-with-key or keyed; default: a table of pairs."),
+    ] = None,
 ) -> None:
     """Start an instrument of your own: write a commented source that passes the checks, and its
     line in params.yaml.
@@ -195,7 +199,7 @@ def new(
     from evenruler.project.new import create_instrument
 
     repository.enter_repository()
-    say_each(create_instrument(Path(), family, name))
+    say_each(create_instrument(Path(), family, name, layout))
 
 
 @app.command()
@@ -341,7 +345,7 @@ def publish(
     """Publish a benchmark, or a model's answers, on the Hugging Face Hub: one commit, then a tag
     that never moves.
     """
-    from evenruler.models.answer_logs import ENTRY
+    from evenruler.models.answer_logs.exported import ENTRY
     from evenruler.publish import publication
 
     folder, how = Path(name).resolve(), publication.publish_answers

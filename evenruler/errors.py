@@ -2,6 +2,7 @@
 
 import difflib
 import errno
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -34,6 +35,10 @@ OF_THE_DISK = {
 """File and disk errors that a user can fix, with remedies."""
 
 
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+"""Environment variables that name certificates of their own."""
+
+
 class UserError(Exception):
     """An error in what the user wrote or provides; printed as one line, exit status 2.
 
@@ -55,6 +60,22 @@ class UnfinishedError(UserError):
     """A part of one instrument is not found, fetched or written yet; other instruments are
     unaffected.
     """
+
+
+def network_setup_problem(error: BaseException) -> tuple[str, str, str] | None:
+    """What of the environment keeps a client of HTTP from starting, where that is set, and a
+    remedy; None where it is something else.
+    """
+    if isinstance(error, ImportError) and "socksio" in str(error):
+        remedy = "pip install socksio, or unset it"
+        return "a SOCKS proxy needs the package socksio", "environment: ALL_PROXY", remedy
+    if isinstance(error, OSError) and error.errno == errno.ENOENT:
+        for name in CERTIFICATES:
+            named_path = os.environ.get(name, "")
+            if named_path and not os.path.exists(named_path):
+                remedy = "put the certificates there, or unset it"
+                return f"no such file or folder ({named_path})", f"environment: {name}", remedy
+    return None
 
 
 def suggest_nearest(word: str, known_words: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from evenruler.errors import OF_THE_DISK, UserError
+from evenruler.errors import OF_THE_DISK, UserError, network_setup_problem
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
@@ -31,6 +31,10 @@ def hub_errors_as_user_errors(
     try:
         yield
     except Exception as error:  # of any kind, since Xet's client is written in Rust
+        of_setup = network_setup_problem(error)
+        if of_setup is not None:
+            what, setting, remedy = of_setup
+            raise UserError(what, where=setting, remedy=remedy) from None
         problem = _find_problem(error, f"{repo} " if where else "", revision)
         if problem is None:
             raise

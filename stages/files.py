@@ -43,6 +43,8 @@ SOURCES, REPORT, BENCHMARKS = (
 
 RECORDED = Path("data/recorded/release.json")
 """Described in `evenruler.models.replay`."""
+KNOWN = Path("data/sources/external/shared/known.csv")
+"""Written by `docs/known.py`: what published answers say of models that people know."""
 PLANTED = Path("data/weights/figures.csv")
 """Written by `evenruler.evaluate.weigh`."""
 

@@ -1,5 +1,7 @@
 """Write the report: tables of the diagnosis -> `data/report/index.html`."""
 
+import pandas as pd
+
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments import agreement
 from evenruler.instruments.instrument import ReportInput
@@ -7,6 +9,7 @@ from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import figure_rows
 from evenruler.report import robustness
 from evenruler.report.grid import InstrumentView, make_figure_cell
+from evenruler.report.known import known_section
 from evenruler.report.page import Section, Table, render_page
 from evenruler.report.sentences import describe_planted
 from evenruler.tables import read_frame
@@ -26,9 +29,15 @@ def main() -> None:
             Section(agreement.TITLE, agreement.TEXT, [Table(agreement.HEAD, rows)], first=True)
         ]
     files.REPORT.mkdir(parents=True, exist_ok=True)
+    opening = [known_section(pd.read_csv(files.KNOWN, keep_default_na=False))]
     title = "Even Ruler: what the instruments say, and how well they measure"
     page = render_page(
-        title, _lead_text(params), instruments, models=params.active.models, shared=shared
+        title,
+        _lead_text(params),
+        instruments,
+        models=params.active.models,
+        shared=shared,
+        opening=opening,
     )
     (files.REPORT / "index.html").write_text(page, encoding="utf-8")
 

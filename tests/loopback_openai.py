@@ -388,5 +388,10 @@ def dripping(parts: Iterable[bytes], seconds: float) -> Iterator[str]:
             now[0] += seconds
 
     clock = SimpleNamespace(monotonic=look, time=time.time)
-    with patch("evenruler.models.backends.server.time", clock), talking(drip) as url:
+    backends = "evenruler.models.backends"
+    with (
+        patch(f"{backends}.server.time", clock),
+        patch(f"{backends}.deadlines.time", clock),
+        talking(drip) as url,
+    ):
         yield url

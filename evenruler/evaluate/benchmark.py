@@ -38,6 +38,7 @@ from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.instruments.external.declare import ExternalPlan
+    from evenruler.models.answer_logs.items import LoggedItems
     from evenruler.models.model import Model
 
 SCHEME: Final = "lm_eval:"
@@ -255,11 +256,30 @@ def declared_family(content: object, path: Path) -> str:
     return family
 
 
+def logged_items(benchmark: Benchmark) -> "LoggedItems":
+    """All items of a benchmark of the family `external`, as recorded answers are found by."""
+    from evenruler.models.answer_logs.items import LoggedItems
+
+    name = f"{benchmark.instrument} {benchmark.manifest.version}"
+    return LoggedItems.from_texts(name, benchmark.tables["texts"])
+
+
+def join_recorded_answers(model: "Model", benchmark: Benchmark) -> None:
+    """Tell a model of recorded answers which benchmark is asked; others need not know it.
+
+    UserError where a batch or a table does not answer its items.
+    """
+    from evenruler.models.answer_logs.model import LoggedModel
+
+    if isinstance(model, LoggedModel) and "texts" in benchmark.tables:
+        model.join_benchmark(logged_items(benchmark))
+
+
 def benchmark_of_log(model: "Model", where: str) -> str:
     """The name of the one shipped benchmark of the family `external` whose texts these recorded
     answers cover.
     """
-    from evenruler.models.answer_logs import LoggedModel
+    from evenruler.models.answer_logs.model import LoggedModel
 
     assert isinstance(model, LoggedModel)  # `measure_each` refuses others, before they are loaded
     remedy, answered_names = "say which benchmark as --with NAME", []
@@ -267,12 +287,9 @@ def benchmark_of_log(model: "Model", where: str) -> str:
     for name in external_names:
         if "texts" in read_manifest(repository.shipped_benchmarks() / name).rows:
             with open_benchmark(name) as benchmark:
-                texts, prompts, keys = (
-                    benchmark.tables["texts"][column].tolist()
-                    for column in ("text", "prompt", "key")
-                )
                 plan = cast("ExternalPlan", benchmark.plan)
-                if model.answers(texts, prompts, keys, plan["between"]):
+                items = logged_items(benchmark)
+                if model.answers(items, benchmark.tables["texts"], plan["between"]):
                     answered_names.append(name)
     if len(answered_names) != 1:
         what = (

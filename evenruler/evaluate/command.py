@@ -110,6 +110,17 @@ def measure(
             metavar="NAME", help="Another name that the endpoint gives the model in its answers."
         ),
     ] = None,
+    requests: Annotated[
+        str | None,
+        typer.Option(
+            "--asked",
+            metavar="FILE",
+            help="The requests that recorded results of a batch answer.",
+        ),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Recorded answers may lack items or whole units.")
+    ] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Print every figure, not only headlines.")
     ] = False,
@@ -158,7 +169,16 @@ def measure(
     else:
         show = "all" if everything else "summary"
     spending = SpendingLimit(Price.parse(price), max_cost, yes)
-    options = parse_options(thinking, effort, template or [], new_tokens, timeout, answers_as)
+    options = parse_options(
+        thinking,
+        effort,
+        template or [],
+        new_tokens,
+        timeout,
+        answers_as,
+        requests,
+        partial,
+    )
     for line in measure_each(
         model,
         benchmarks or [],
@@ -209,7 +229,11 @@ def compare(
     from evenruler.tables.frames import for_spreadsheets
 
     stored_results = read_all(*places)
+    labelled = [stored_result.with_label() for stored_result in stored_results]
     comparisons = comparison.compare(stored_results)
+    labelled_comparisons = comparisons
+    if any(stored_result.result.model.label for stored_result in stored_results):
+        labelled_comparisons = comparison.compare(labelled)
     compared = set(comparisons["benchmark"])
     for stored_result in stored_results:
         name = stored_result.result.benchmark.name
@@ -219,10 +243,10 @@ def compare(
                 err=True,
             )
     if page is not None:
-        write_text_atomically(page, view.render(stored_results, comparisons))
+        write_text_atomically(page, view.render(labelled, labelled_comparisons))
         say(f"page: {page}", err=True)
     if output == "markdown":
-        say(view.as_markdown(stored_results, comparisons), end="")
+        say(view.as_markdown(labelled, labelled_comparisons), end="")
     elif output == "json":
         say(view.as_json(load_results(*places), comparisons), end="")
     else:

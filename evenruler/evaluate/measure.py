@@ -193,7 +193,7 @@ def measure_each(
             _print_examples(measured)
             folder = write_result(measured.result, out, measured.tables)
             if show == "html":
-                pages.append(StoredResult(measured.result, folder))
+                pages.append(StoredResult(measured.result, folder).with_label())
             else:
                 yield from _format_result(measured.result, folder, show)
         for place in tasks:
@@ -236,7 +236,7 @@ def _describe_subject(subject: ResolvedModel) -> str:
     sources = [entry.source] if isinstance(entry.source, str) else entry.source
     commit_label = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
     chats = ", asked in chats, too" if entry.chats and entry.continues else ""
-    subject_label = f"{subject.name}: {sources[0]}{commit_label}"
+    subject_label = f"{entry.label or subject.name}: {sources[0]}{commit_label}"
     return f"{subject_label} (kind {entry.kind}{chats})"
 
 
@@ -388,7 +388,7 @@ def _answer_lines(result: Result) -> list[str]:
 
 def _display_name(result: Result) -> str:
     benchmark = result.benchmark
-    model = result.model.name
+    model = result.model.label or result.model.name
     return f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {model}"
 
 
@@ -472,11 +472,12 @@ def _choose_explained_headings(result: Result) -> list[Heading]:
 
 
 def _figure_lines(rows: Sequence[HeadedRow]) -> Iterator[str]:
-    """A line for each figure, aligned, with its control and its verdict."""
+    """A line for each figure, aligned, with its control and its verdict, or the word of a part."""
     width = max((len(heading.heading) for heading, _ in rows), default=0)
     for heading, row in rows:
         unit = "" if row["value"] is None else f" {row['unit']}"
         control = f", control {row['control']:z.2f}" if "control" in row else ""
-        verdict = f": {row['verdict']}" if "verdict" in row else ""
+        word = row.get("verdict") or row.get("note")
+        verdict = f": {word}" if word else ""
         label = f"{heading.heading:<{width}}"
         yield f"{label}  {figure_in_words(row)}{unit}{control}{verdict}"

@@ -5,7 +5,7 @@ Python object.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -14,7 +14,16 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import folder_sha256
 from evenruler.models import sources
-from evenruler.models.declarations import HOSTED, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
+from evenruler.models.declarations import (
+    HOSTED,
+    LABEL_PATTERN,
+    NOT_STATED,
+    SERVED,
+    Catalogue,
+    Kind,
+    ModelEntry,
+    slug_of,
+)
 from evenruler.models.loading import ADAPTER, LoadedModel
 from evenruler.models.loading import Dtype as Dtype
 from evenruler.models.questions import LABELS
@@ -84,10 +93,44 @@ def resolve_model(
 
     Outside the catalogue, kind and chat support are read from the model's files; a Hub name is
     resolved to its commit. Arguments as in `evenruler.measure`; `store`: where converted files are
-    kept; `root`: the repository with the catalogue, by default the current folder's or one above.
+    kept; `root`: the repository with the catalogue, by default the current folder's or one above. A
+    name that is no slug (`gpt-3.5`) makes one (`gpt-3-5`), and is the label of its entry.
     UserError where there is no such model, its files are missing, or its kind is not supported.
     """
-    _require_slug(name)
+    label, name = name, _slug_of_name(name)
+    resolved = _resolve_any(
+        model,
+        store,
+        name=name,
+        kind=kind,
+        dtype=dtype,
+        start=start,
+        options=options,
+        root=root,
+        tokenizer=tokenizer,
+        cache_key=cache_key,
+    )
+    if label == name:
+        return resolved
+    labelled = _with_options(resolved.entry, {"label": label}, "--name")
+    catalogue = _add_to_catalogue(resolved.catalogue, resolved.name, labelled).catalogue
+    return replace(resolved, catalogue=catalogue)
+
+
+def _resolve_any(
+    model: object,
+    store: RowStore,
+    *,
+    name: str | None,
+    kind: str | None,
+    dtype: Dtype,
+    start: str | None,
+    options: Mapping[str, Any],
+    root: Path | None,
+    tokenizer: "PreTrainedTokenizerBase | None",
+    cache_key: str | None,
+) -> ResolvedModel:
+    """A model by any of its forms; `name`: a slug."""
     _require_kind(kind)
     if not isinstance(model, str | Path):
         return _resolve_object(model, store, name, kind, tokenizer, cache_key, start)
@@ -111,14 +154,14 @@ def resolve_model(
     )
 
 
-def _require_slug(name: str | None) -> None:
-    """UserError where a name for results is not a valid one."""
-    if name is not None and name != _model_slug(name):
-        raise UserError(
-            f"found {name!r}",
-            where="--name",
-            remedy=f"lower-case letters, digits, hyphens: {_model_slug(name)}",
-        )
+def _slug_of_name(name: str | None) -> str | None:
+    """The slug that a name for results makes; UserError where it can be no label."""
+    if name is None:
+        return None
+    if not re.fullmatch(LABEL_PATTERN, name):
+        remedy = f"letters, digits, hyphens and . _ : / + @, as in {_model_slug(name)}"
+        raise UserError(f"found {name!r}", where="--name", remedy=remedy)
+    return _model_slug(name)
 
 
 def _require_kind(kind: str | None) -> None:
@@ -215,7 +258,7 @@ def _resolve_source(
         entry_fields |= {"kind": kind or "chat", "revision": digest_of(rest)}
         slug = name or _model_slug(rest)
     elif scheme == "recorded":
-        from evenruler.models.answer_logs import said_of
+        from evenruler.models.answer_logs.exported import said_of
 
         log_fields = said_of(at_home(rest)) or {"kind": "recorded"}
         slug = name or log_fields.pop("name", slug)
@@ -375,6 +418,8 @@ def parse_options(
     new_tokens: int | None = None,
     timeout: int | None = None,
     answers_as: str | None = None,
+    requests: str | None = None,
+    partial: bool = False,
 ) -> dict[str, Any]:
     """Turn command-line options into entry options; UserError where one is malformed.
 
@@ -406,12 +451,12 @@ def parse_options(
         "effort": effort,
         "template": template_options,
         "new_tokens": new_tokens,
+        "timeout": timeout,
+        "answers_as": answers_as,
+        "requests": requests,
+        "partial": partial,
     }
-    return {
-        key: value
-        for key, value in {**options, "timeout": timeout, "answers_as": answers_as}.items()
-        if value
-    }
+    return {key: setting for key, setting in options.items() if setting}
 
 
 def _adapter_entry(folder: Path) -> dict[str, Any]:
@@ -512,7 +557,7 @@ def _hub_commit_and_licence(repo: str, revision: str | None) -> tuple[str, str]:
 
 
 def _model_slug(text: str) -> str:
-    slug = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "model"
+    slug = slug_of(text) or "model"
     if len(slug) > LONGEST_SLUG:
         what = f"a name of {len(slug)} characters, at most {LONGEST_SLUG} are allowed"
         raise UserError(what, where=f"{slug[:40]}...", remedy="give a shorter --name")

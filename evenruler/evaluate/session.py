@@ -13,7 +13,7 @@ import pyarrow as pa
 from evenruler import __version__
 from evenruler.declaration.params_file import DiagnosisSettings
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import Benchmark
+from evenruler.evaluate.benchmark import Benchmark, join_recorded_answers
 from evenruler.evaluate.cost import Cost, cost_of, detected_effect_text, power_text
 from evenruler.evaluate.resolve_model import ResolvedModel
 from evenruler.instruments.asking import (
@@ -196,6 +196,8 @@ class Session:
                 benchmark, subject, lacking, other_methods, limit if whole else None
             )
         manifest, entry = benchmark.manifest, self._chosen.entry
+        if subject.kind == "recorded":
+            join_recorded_answers(self.model, benchmark)
         measured_benchmark = MeasuredBenchmark(
             name=manifest.name,
             version=manifest.version,
@@ -215,6 +217,7 @@ class Session:
         start = asdict(self.model.start) if self.model.start else None
         measured_model = MeasuredModel(
             name=self._chosen.name,
+            label=entry.label,
             source=model_source,
             revision=entry.revision,
             kind=subject.kind,
@@ -282,6 +285,8 @@ class Session:
     def measure(self, planned: MeasurementPlan) -> Measurement:
         """Ask the same model what `planned` says, and compute figures from the answers."""
         self.model.heard.clear()  # left from another benchmark
+        if planned.subject.kind == "recorded":
+            join_recorded_answers(self.model, planned.benchmark)
         try:
             return compute_measurement(planned, {}, self.model, self._device)
         except MissingAnswersError as error:
@@ -529,7 +534,7 @@ def unread_texts(requests: Sequence[RequestBatch], answers: Tables) -> list[str]
     unread: list[str] = []
     for request in requests:
         local = (
-            request.operation == "loglikelihood"
+            request.operation in ("loglikelihood", "pll")
             and request.by == SUBJECT
             and "other_start" not in request.settings
         )

@@ -15,6 +15,7 @@ reason finish` |
 | `entail` | `premise`, `hypothesis`, opt. `before` | opt. `every` | `entailment`, `neutral`,
 `contradiction` |
 | `in_place` | `before`, `word`, `after` | | `nats` per token |
+| `pll` | `text`, opt. `before`, `key` | opt. `between` | `nats tokens rule replied` |
 | `slor` | `text` | | `slor` |
 | `classify` | `text` | optional `whole` | `labels`, and `logits` or (`whole`) `probabilities`,
 lists |
@@ -65,6 +66,7 @@ CALLED: Mapping[str, str] = {
     "generate": "replies",
     "entail": "entailment judgements",
     "in_place": "probabilities of words in context",
+    "pll": "pseudo-likelihoods",
 }
 
 APART = ("generate", "slor")
@@ -352,13 +354,23 @@ def _score_loglikelihoods(
     )
     if settings.get("every"):
         likelihoods.require_all(model.name, inputs["text"])
-    answers = asdict(likelihoods)
-    if "key" not in inputs:  # only texts with a key can have recorded replies
+    return _likelihood_columns(asdict(likelihoods), inputs)
+
+
+def _likelihood_columns(answers: Columns, inputs: OperationInputs) -> Columns:
+    """Nats and tokens; of texts with a key, which can have recorded replies, also these."""
+    if "key" not in inputs:
         return {name: answers[name] for name in ("nats", "tokens")}
     nothing = [None] * len(inputs["text"])
     for name in ("rule", "replied"):
         answers[name] = pd.array(answers.get(name, nothing), dtype="str")
     return answers
+
+
+def _score_pll(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    between = settings.get("between", " ")
+    likelihoods = model.pll(inputs["text"], inputs.get("before"), between=between)
+    return _likelihood_columns(asdict(likelihoods), inputs)
 
 
 def _score_words(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
@@ -381,14 +393,18 @@ def _embed_texts(model: "Model", inputs: OperationInputs, settings: Mapping[str,
     return {"vector": list(model.embed(texts)) if texts else []}
 
 
-_ASKED: Mapping[str, _AskFunction] = {
+_TEXT_SCORES: Mapping[str, _AskFunction] = {
     "loglikelihood": _score_loglikelihoods,
+    "pll": _score_pll,
+    "slor": _score_slor,
+}
+_ASKED: Mapping[str, _AskFunction] = {
+    **_TEXT_SCORES,
     "words": _score_words,
     "next_words": _score_next_words,
     "generate": _generate_replies,
     "entail": _score_entailment,
     "in_place": _in_place,
-    "slor": _score_slor,
     "classify": _classify_texts,
     "embed": _embed_texts,
 }

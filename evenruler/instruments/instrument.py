@@ -17,6 +17,7 @@ from pydantic import (
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    field_validator,
     model_validator,
 )
 
@@ -168,8 +169,15 @@ class BaseSettings(StrictModel, Generic[SourceT]):
     """
 
     size: ByProfile[Size] = Field(default={**SIZE_AT}, validate_default=True)
-    """How much of the instrument the pipeline asks."""
+    """How much of the instrument the pipeline asks; settings that are read for a size have that
+    one."""
     _waiting: str = PrivateAttr("")
+
+    @field_validator("size")
+    @classmethod
+    def _size_of_context(cls, size: Size, info: ValidationInfo) -> Size:
+        context = info.context or {}
+        return context.get("size") or size
 
     @property
     def third_party(self) -> bool:
@@ -444,6 +452,11 @@ AskingMethods = Mapping[str, AskingMethod]
 """By name, the preferred first."""
 
 PlanKeys = tuple[str, ...]
+
+
+def split_names(names: str) -> tuple[str, ...]:
+    """Names of columns or of keys, written with spaces between."""
+    return tuple(names.split())
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,8 @@ def no_other_start(subject: ModelMeta, plan: Plan) -> str:
         return "its plan asks no text after another start token"
     if subject.kind == "recorded":
         return "recorded answers are to texts after one start token"
+    if subject.kind == "masked":
+        return "a masked model reads a text from both sides"
     if subject.kind != "causal":
         return "which start token stands before a text, a server decides"
     return "the model has one usual start token"

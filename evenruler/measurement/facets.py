@@ -13,7 +13,7 @@ from itertools import chain, combinations, product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
 from evenruler.measurement.inputs import Floats, check_level
 from evenruler.measurement.resampling import Interval
@@ -48,18 +48,6 @@ class Estimate:
     def p(self) -> float:
         """Two-sided p of the null that the true value is 0; 1 for a value of 0 without variance."""
         return min(1.0, 2 * self._above(abs(self.value)))
-
-    def p_within(self, bound: float) -> float:
-        """P of the two one-sided tests (Schuirmann 1987): small where the value lies between -bound
-        and bound.
-        """
-        p_below = self._above(bound - self.value)
-        p_above = self._above(bound + self.value)
-        return max(p_below, p_above)
-
-    def p_sign(self, sign: float) -> float:
-        """One-sided p: small where the value has this sign (1 or -1)."""
-        return self._above(sign * self.value)
 
     def detectable(self, level: float = 0.95, power: float = 0.8) -> float:
         """The minimum detectable effect: the smallest true value found with this power."""
@@ -169,113 +157,10 @@ def _sum_squares(deviations: Floats) -> float:
     return float((deviations**2).sum())
 
 
-@dataclass(frozen=True)
-class PairedPlacebos:
-    """The effect of a manipulation compared with paired placebos: the same manipulation without the
-    construct.
-    """
-
-    mean: float
-    """Mean effect of the placebo wordings."""
-    difference: Estimate
-    """Effect minus placebo."""
-    half: Estimate
-    """Half of the effect minus placebo: its sign is opposite to the effect's where placebos do more
-    than half."""
-
-    def specific(self, effect: Estimate) -> Estimate:
-        """The part of the effect that placebos lack."""
-        return self.difference
-
-    def p_half(self, effect: Estimate) -> float:
-        """P of the test that placebos do more than half of the effect: small where they do."""
-        return self.half.p_sign(-1 if effect.value > 0 else 1)
-
-
-def pair_placebos(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, PairedPlacebos]:
-    """Compare wordings of a manipulation with placebo wordings on the same units: the mean effect,
-    and the comparison.
-
-    Both inputs are [units, wordings]: the change of each unit under each wording. Both sets of
-    wordings are taken as drawn with equal spread, so their variance is pooled. ValueError: units
-    differ, or there are fewer than two units, or fewer than three wordings in all.
-    """
-    real = np.asarray(effects, dtype=np.float64)
-    other = np.asarray(placebos, dtype=np.float64)
-    are_tables = real.ndim == 2 and other.ndim == 2
-    if not are_tables or len(real) != len(other) or len(real) < 2:
-        raise ValueError("expected two tables of the same units, two at least")
-    n, m = real.shape
-    k = other.shape[1]
-    df = m + k - 2
-    if min(m, k) < 1 or df < 1:
-        raise ValueError(f"found {m} wordings and {k} placebos, expected three in all")
-    both = (real, other)
-    wording_squares = [_sum_squares(x.mean(axis=0) - x.mean()) for x in both]
-    wordings = sum(wording_squares) / df
-    rest_squares = [_sum_squares(_doubly_centred(x)) for x in both]
-    rest = sum(rest_squares) / (df * (n - 1))
-
-    def weighted(of_real: float, of_placebo: float) -> Estimate:
-        by_unit: Floats = of_real * real.mean(axis=1) - of_placebo * other.mean(axis=1)
-        of_wordings = of_real**2 / m + of_placebo**2 / k
-        unit_part = (float(by_unit.var(ddof=1)) / n, n - 1.0)
-        parts = [unit_part, (wordings * of_wordings, float(df))]
-        return sum_estimates(float(by_unit.mean()), parts, rest * of_wordings / n)
-
-    difference, half = weighted(1, 1), weighted(0.5, 1)
-    comparison = PairedPlacebos(float(other.mean()), difference, half)
-    return weighted(1, 0), comparison
-
-
 def _doubly_centred(x: Floats) -> Floats:
     less_means = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True)
     deviations: Floats = less_means + x.mean()
     return deviations
-
-
-@dataclass(frozen=True)
-class PlaceboLists:
-    """Placebo values of unpaired word lists that lack the construct; their signs have no
-    meaning.
-    """
-
-    values: Sequence[float]
-    """One value per placebo list."""
-    of_words: float
-    """Variance over the words of one list, in squared units of the values."""
-    words: int
-    """Number of words in a list."""
-    pairs: int = 1
-    """Number of pairs of real lists that the effect is averaged over."""
-
-    def specific(self, effect: Estimate) -> Estimate:
-        """The effect, its variance increased by that between lists that lack the construct."""
-        variance = float(np.var(self.values, ddof=1))
-        beyond_words = max(0.0, variance - self.of_words / self.words)
-        increased = effect.variance + 2 / self.pairs * beyond_words
-        return Estimate(effect.value, increased, len(self.values) - 1.0)
-
-    def typical(self) -> float:
-        """Typical size of a placebo effect: the SD of a mean over `pairs` differences of two
-        placebo lists.
-        """
-        spread = float(np.std(self.values, ddof=1))
-        return math.sqrt(2 / self.pairs) * spread
-
-    def p_half(self, effect: Estimate) -> float:
-        """P of the null that placebos do half of the effect: small where they do more than half.
-
-        A normal test of the log of the ratio of twice the typical placebo size to the effect, with
-        the delta method's error.
-        """
-        size, typical = abs(effect.value), self.typical()
-        if size == 0 or typical == 0:
-            return float(typical == 0)
-        df = len(self.values) - 1
-        placebo_variance = 1 / (2 * df)
-        error = math.sqrt(placebo_variance + effect.variance / effect.value**2)
-        return float(ndtr(-math.log(2 * typical / size) / error))
 
 
 Effect = tuple[str, ...]

@@ -125,6 +125,19 @@ class HeadlineFigure(Figure):
     positive_p: float | None
     note: str | None = None
     """A sentence added to any verdict, for example who stands out; `why` ends with it."""
+    in_parts: str | None = None
+    """What is detected and what is below in the whole and in its parts, in sentences; None where it
+    has none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartFigure(Figure):
+    """The figure of one part of a headline, whose word is no verdict: it stands in `note`."""
+
+    note: str
+    """"detected", "below 0.2", both, "inconclusive" or "not judged"; `reason` then says why."""
+    null: str | None
+    """The randomisation that `p` comes from, in words."""
 
 
 ENDS, NAMED = ("highest_units", "lowest_units"), 5
@@ -179,6 +192,7 @@ TEXTS = (
     "reference_set",
     "positive_control",
     "note",
+    "in_parts",
     "reason",
     "verdict",
     "why",

@@ -11,10 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-FEWEST_PLACEBOS = 12
-"""Fewest placebos for a verdict. An unspecific gain of probes is detected in half of cases with 6,
-3/4 with 12."""
-
 FEWEST_FOR_SPREAD = 5
 """Fewest placebos for an interval of their spread."""
 

@@ -10,6 +10,7 @@ within root items are `saged.diagnose.deviation_tests.max_deviation_test`.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,9 @@ from evenruler.measurement.inputs import Floats, as_items
 from evenruler.measurement.resampling import Interval
 
 RANDOMISATIONS = 9999
+
+MOST_DIVISIONS = 12_000
+"""Most ways to deal keys to units that are all counted; beyond, random ones are drawn."""
 
 FEWEST_ALTERNATIVES = 19
 """Fewest alternatives for a p of .05: of 20 exchangeable values, the furthest."""
@@ -294,6 +298,64 @@ def randomise_within_items(
     p = _p_of_batches(is_as_far, batches, n)
     labels = f"labels of {n_own} and {n_others} answers randomised within {len(mine)} items"
     return estimate, RandomisationTest(p, f"{labels}, {_describe_draws(n, seed)}")
+
+
+def randomise_keys(
+    scores: ArrayLike,
+    keys: ArrayLike,
+    n: int = RANDOMISATIONS,
+    seed: int = 0,
+    units: str = "units",
+) -> RandomisationTest:
+    """Test whether units of two keys differ in their mean score, by dealing the keys to units anew;
+    two-sided.
+
+    Flipping signs of units would also test whether the mean of all scores is 0, which it is not
+    where one answer is likelier throughout; dealing keys does not. It is right for units that are
+    exchangeable but for their key.
+
+    Args:
+        scores: [units], means over all else.
+        keys: [units], of each 1 or -1.
+        n: Number of random divisions, where there are more than `MOST_DIVISIONS`.
+        seed: Seed of these.
+        units: What the units are called in the words of the null.
+
+    Returns:
+        The share of divisions with as large a difference of means, exact where all are counted.
+
+    Raises:
+        ValueError: Shapes do not fit, a number is not finite, or not both keys are there.
+
+    Source: Fisher (1935), The design of experiments; spec/fixed-models.md, section 2.
+    """
+    values, signs = _as_units(scores, "scores"), _as_units(keys, "keys")
+    n_units, n_plus = len(values), int((signs > 0).sum())
+    are_keys = np.isin(signs, (-1, 1)).all()
+    if len(signs) != n_units or not are_keys:
+        raise ValueError(f"expected a key of 1 or -1 for each of {n_units} units")
+    if n_plus in (0, n_units):
+        raise ValueError("all units have the same key")
+    # The sum over units of one key, of deviations from the mean, says how far both means are apart.
+    deviations = _without_rounding(values - values.mean(), values)
+    of_plus = float(deviations[signs > 0].sum())
+    farthest = abs(of_plus) * (1 - _TIES)
+    counted = f"{n_plus} and {n_units - n_plus} of a key"
+    dealt = f"keys randomised freely over {n_units} {units}, {counted}"
+    n_divisions = math.comb(n_units, n_plus)
+    if n_divisions <= MOST_DIVISIONS:
+        chosen = np.array(list(combinations(range(n_units), n_plus)))
+        sums = deviations[chosen].sum(axis=1)
+        p = float((np.abs(sums) >= farthest).mean())
+        return RandomisationTest(p, f"{dealt}, all {n_divisions:,} divisions")
+
+    def is_as_far(randomised: Floats) -> int:
+        sums = randomised[:, :n_plus].sum(axis=1)
+        return int((np.abs(sums) >= farthest).sum())
+
+    batches = _draw_permutations(deviations, n, np.random.default_rng(seed))
+    p = _p_of_batches(is_as_far, batches, n)
+    return RandomisationTest(p, f"{dealt}, {_describe_draws(n, seed)}")
 
 
 def rank_test(value: ArrayLike, alternatives: ArrayLike) -> RankTest:

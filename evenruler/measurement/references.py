@@ -15,19 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.resampling import FEWEST_UNITS, Interval, bootstrap
 
 Themes = NDArray[np.intp]
 """The number of each theme, by which one that is drawn twice is known."""
-
-FEWEST_ALTERNATIVES = 19
-"""Alternatives below which no rank gives p = .05: the furthest of 20."""
-
-# Equal values that were computed along two paths differ by less.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -234,31 +228,3 @@ def rate_same_test(
         detected.append(test(first_words, second_words))
     share = float(np.mean(detected)) if detected else math.nan
     return SameTest(share, len(detected))
-
-
-def rank_p(value: float, alternatives: ArrayLike) -> float | None:
-    """The p of one value's rank among K alternatives: how often one lies as far from 0.
-
-    Exact where value and alternatives are exchangeable: (1 + as far) / (K + 1). None below
-    `FEWEST_ALTERNATIVES`; `explain_rank` says why.
-
-    Raises:
-        ValueError: A number is not finite.
-    """
-    distances = np.abs(np.asarray(alternatives, dtype=np.float64))
-    if not math.isfinite(value) or not np.isfinite(distances).all():
-        raise ValueError("the value and all alternatives must be finite")
-    if explain_rank(distances.size) is not None:
-        return None
-    as_far = distances >= abs(value) * (1 - _ROUNDING)
-    return float((1 + as_far.sum()) / (1 + distances.size))
-
-
-def explain_rank(n_alternatives: int) -> str | None:
-    """Why so many alternatives give no p; None where they do."""
-    if n_alternatives >= FEWEST_ALTERNATIVES:
-        return None
-    return (
-        f"a rank among {n_alternatives} alternatives gives no p of .05; it needs "
-        f"{FEWEST_ALTERNATIVES}"
-    )

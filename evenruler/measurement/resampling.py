@@ -34,6 +34,11 @@ class Interval:
     high: float
     """Upper end; NaN where the interval is undefined."""
 
+    @property
+    def leaves_out_zero(self) -> bool:
+        """Whether both ends are on one side of 0."""
+        return self.low > 0 or self.high < 0
+
 
 def bootstrap(
     statistic: Callable[..., SupportsFloat],

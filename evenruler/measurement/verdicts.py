@@ -16,6 +16,14 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from evenruler.measurement.figures import UNKNOWN, Figure, HeadlineFigure, Verdict, finite_or_none
+from evenruler.measurement.parts import (
+    HeadlineParts,
+    correct_over_parts,
+    describe_parts,
+    effect_text,
+    p_text,
+    words_by_part,
+)
 from evenruler.measurement.resampling import Interval
 
 ALPHA = 0.05
@@ -112,8 +120,13 @@ class HeadlineTest:
     """The effect that is detected in 8 of 10 such studies."""
     note: str | None = None
     """A sentence added to any verdict, for example who stands out."""
+    parts: HeadlineParts | None = None
+    """Its parts, which the verdict is about, too; None where it has none. Then `p` is corrected
+    over them (`join_parts`)."""
     has_direction: bool = True
     """Whether the sign of a difference says which of two has more; of a spread it does not."""
+    levels_planned: Mapping[str, int] = field(default_factory=dict)
+    """Number of levels that the design has, of facets of which some have no answer."""
     fixed: frozenset[str] = frozenset()
     """The facets that are no sample: the verdict is about these levels alone."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
@@ -134,20 +147,65 @@ class HeadlineTest:
             raise ValueError(f"{self.figure} has no null, and does not say why")
 
     @property
-    def is_detected(self) -> bool:
-        """Whether the randomisation and the interval both say that something is there."""
-        if self.effect is None or self.p is None or self.p > ALPHA:
-            return False
-        return self.effect.low > 0 or self.effect.high < 0
+    def leaves_out_zero(self) -> bool:
+        """Whether the interval does."""
+        return self.effect is not None and self.effect.leaves_out_zero
 
     @property
-    def is_below(self) -> bool:
+    def whole_is_detected(self) -> bool:
+        """Whether the randomisation and the interval both say that something is there."""
+        return self.p is not None and self.p <= ALPHA and self.leaves_out_zero
+
+    @property
+    def whole_is_below(self) -> bool:
         """Whether the interval lies within the bound, and the positive control reaches it."""
         if self.effect is None or self.no_below:
             return False
         if self.control is None or not self.control.reaches(self.bound):
             return False
         return -self.bound < self.effect.low and self.effect.high < self.bound
+
+    @property
+    def parts_may_be_below(self) -> bool:
+        """Whether the positive control reaches the bound of parts."""
+        if self.parts is None or self.control is None or self.no_below:
+            return False
+        return self.control.reaches(self.parts.bound)
+
+    @property
+    def is_detected(self) -> bool:
+        """Whether something is detected in the whole, or in a part."""
+        in_part = self.parts is not None and bool(self.parts.detected_tests(ALPHA))
+        return self.whole_is_detected or in_part
+
+    @property
+    def is_below(self) -> bool:
+        """Whether the whole is below its bound, and every judged part below that of parts."""
+        if self.parts is None or not self.parts.judged_tests:
+            return self.whole_is_below
+        return self.whole_is_below and self.parts_may_be_below and not self.parts.tests_beyond
+
+    @property
+    def words_by_part(self) -> Mapping[str, str]:
+        """What is said of each part, by name."""
+        if self.parts is None:
+            return {}
+        return words_by_part(self.parts, ALPHA, self.parts_may_be_below)
+
+
+def join_parts(test: HeadlineTest, p_of_interval: float, parts: HeadlineParts) -> HeadlineTest:
+    """A headline whose verdict is about its parts, too: p is corrected over the whole and parts.
+
+    `p_of_interval`: of the t that the interval rests on. What is corrected is the larger of the two
+    p, since `detected` needs both. Source: spec/fixed-models.md, section 1.
+    """
+    n_judged = len(parts.judged_tests)
+    if test.p is None or not n_judged:
+        return replace(test, parts=parts)
+    p, corrected = correct_over_parts(max(test.p, p_of_interval), parts)
+    counted = f"{n_judged} part{'s' if n_judged > 1 else ''}"
+    null = f"{test.null}; corrected over the whole and {counted} (Holm, weighted)"
+    return replace(test, p=p, null=null, parts=corrected)
 
 
 def judge(test: HeadlineTest, validity: ValidityCheck | None = None) -> HeadlineFigure:
@@ -157,8 +215,10 @@ def judge(test: HeadlineTest, validity: ValidityCheck | None = None) -> Headline
     docs/tested.md.
     """
     verdict, why = _decide_verdict(test, validity or ValidityCheck())
-    if test.note:
-        why = f"{why} {test.note}"
+    in_parts = None
+    if test.parts is not None and Verdict(verdict) not in (Verdict.INVALID, Verdict.DESCRIPTIVE):
+        in_parts = _describe_whole_and_parts(test, test.parts)
+    why = " ".join(filter(None, (why, in_parts, test.note)))
     effect = test.effect or _UNDEFINED
     percentile = test.compared.percentile if test.compared else _UNDEFINED
     control = test.control.effect if test.control else _UNDEFINED
@@ -190,7 +250,27 @@ def judge(test: HeadlineTest, validity: ValidityCheck | None = None) -> Headline
         positive_high=finite_or_none(control.high),
         positive_p=test.control.p if test.control else None,
         note=test.note,
+        in_parts=in_parts,
     )
+
+
+def _describe_whole_and_parts(test: HeadlineTest, parts: HeadlineParts) -> str:
+    """The verdict of a headline with parts in sentences, with all numbers that it needs."""
+    effect = test.effect or _UNDEFINED
+    amount = f"{effect_text(effect)}{p_text(test.p, ALPHA)}"
+    if test.whole_is_below:
+        amount = f"{amount}, below {test.bound:.2g}"
+    whole = f"On average {amount}."
+    if test.whole_is_detected:
+        says = parts.says[effect.value < 0]
+        capital = says[:1].upper() + says[1:]
+        whole = f"{capital}: on average {amount}."
+    sentences = describe_parts(parts, ALPHA, test.parts_may_be_below)
+    if parts.detected_tests(ALPHA) and not test.whole_is_detected:
+        sentences.insert(1, whole)
+    else:
+        sentences.insert(0, whole)
+    return " ".join(sentences)
 
 
 def judge_all(
@@ -212,11 +292,14 @@ _SINGULAR_BY_PLURAL = {"stimuli": "stimulus"}
 
 
 def _facet_text(test: HeadlineTest) -> str:
-    """The facets in words: "43 attributes, 16 sentences, 7 items (fixed)"."""
+    """The facets in words: "43 attributes, 16 sentences, 7 items (fixed)", "54 of 79 targets"."""
     counted: list[str] = []
     for facet, n in test.facets.items():
         singular = _SINGULAR_BY_PLURAL.get(facet, facet.removesuffix("s"))
         text = f"{n} {singular if n == 1 else facet}"
+        n_planned = test.levels_planned.get(facet, n)
+        if n_planned != n:
+            text = f"{n} of {n_planned} {facet}"
         counted.append(f"{text} (fixed)" if facet in test.fixed else text)
     return ", ".join(counted)
 
@@ -235,7 +318,10 @@ def _decide_verdict(test: HeadlineTest, validity: ValidityCheck) -> tuple[Verdic
         return Verdict.DESCRIPTIVE, f"{UNKNOWN}: {validity.doubt}."
     sentences: list[str] = []
     if test.is_detected:
-        sentences.append("The randomisation's p is at most .05, and the interval leaves out 0.")
+        where = "The" if test.whole_is_detected else "In a part the"
+        sentences.append(
+            f"{where} randomisation's p is at most .05, and the interval leaves out 0."
+        )
     if test.is_below:
         sentences.append(
             f"The interval lies within {test.bound:.2g} of 0, and the control reaches it."
@@ -274,6 +360,8 @@ def _not_below_reason(test: HeadlineTest) -> str:
     if not test.control.reaches(test.bound):
         value = f"{test.control.effect.value:.2g}"
         return f"Not below {bound}: the positive control reads {value}."
+    if test.whole_is_below:
+        return f"Not below {bound} in every part."
     return f"Not below {bound}: the interval reaches beyond it."
 
 

@@ -55,7 +55,8 @@ def load_model(
     if entry.kind in HOSTED:
         return _hosted_model(name, entry, store, where)
     if entry.scheme == "recorded":
-        from evenruler.models.answer_logs import LoggedModel, load_exported_model
+        from evenruler.models.answer_logs.exported import load_exported_model
+        from evenruler.models.answer_logs.model import LoggedModel
 
         return (LoggedModel if entry.kind == "recorded" else load_exported_model)(
             name, entry, store, where

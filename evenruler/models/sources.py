@@ -5,7 +5,6 @@ weights in a scaled-down architecture of another model, with its tokenizer. Thes
 an effect in a model that has learned nothing is no property of language.
 """
 
-import fnmatch
 import json
 import os
 import re
@@ -14,7 +13,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -212,18 +211,6 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
                 snapshot_download(repo, revision=entry.revision, allow_patterns=_OLDER_WEIGHTS)
             )
         return folder
-
-
-def fetched_of(names: Iterable[str]) -> list[str]:
-    """The files of a Hub repository that would be downloaded."""
-    names = list(names)
-    weights = [] if fnmatch.filter(names, "*.safetensors") else _OLDER_WEIGHTS
-    patterns = [*_HUB_FILES, *weights]
-    fetched: list[str] = []
-    for name in names:
-        if any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
-            fetched.append(name)
-    return fetched
 
 
 def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:

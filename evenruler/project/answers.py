@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import file_sha256, replace_folder, write_text_atomically
-from evenruler.models.answer_logs import ENTRY, EXPORTED, answer_as_json
+from evenruler.models.answer_logs.exported import ENTRY, EXPORTED, answer_as_json
 from evenruler.models.declarations import NOT_STATED
 from evenruler.models.replay import HALF, JOURNAL, RELEASE, JournalEntry, file_of, read_journal
 from evenruler.tables import write_whole

@@ -40,6 +40,7 @@ from evenruler.models.store import cache_root
 from evenruler.project.damaged import remove_damaged
 from evenruler.project.dvc import LOCK, forget_stages, read_lock, read_pipeline, repair_running_list
 from evenruler.project.editing import edit_section
+from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.repository import DECLARATION, git
 from evenruler.sizes import STANDARD
 from evenruler.strict import read_text, read_yaml
@@ -412,20 +413,17 @@ def declared_outputs(active: Active) -> dict[str, set[str]]:
 def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     """Undeclared entries in folders of stage outputs and in `benchmarks`; relative paths, sorted.
 
-    In `benchmarks`, only names that begin with a family count; others have other causes, such as
-    the old folder that a killed card stage left. `benchmarks`: all declared ones, of any profile.
+    In `benchmarks`, only benchmarks count, also of a family that is gone; other entries have other
+    causes, such as the old folder that a killed card stage left. `benchmarks`: all declared ones,
+    of any profile.
     UserError if an entry is unknown to git and dvc.lock, since it may be the user's own.
     """
     stale_paths: list[Path] = []
     for folder, keep in declared_outputs(active).items():
         stale_paths += _undeclared_entries(root / folder, keep)
-    ours = tuple(f"{family}-" for family in FAMILIES)
     declared = set(benchmarks)
-    stale_paths += [
-        path
-        for path in _undeclared_entries(root / BENCHMARKS, declared)
-        if path.name.startswith(ours)
-    ]
+    undeclared = _undeclared_entries(root / BENCHMARKS, declared)
+    stale_paths += [path for path in undeclared if _is_benchmark(path)]
     paths = sorted(path.relative_to(root) for path in stale_paths)
     # Keep figures in git of a declared family that is not in use now, as its benchmarks are kept.
     figure_paths = [path for path in paths if path.parent.as_posix() == BY_FAMILY[-1]]
@@ -466,6 +464,14 @@ def remove_paths(root: Path, paths: Iterable[Path]) -> None:
 
 def _undeclared_entries(folder: Path, keep: set[str]) -> list[Path]:
     return [path for path in folder.glob("*") if path.name not in {*keep, ".gitkeep"}]
+
+
+def _is_benchmark(path: Path) -> bool:
+    """Whether a path has the name of a benchmark, or is a folder with a manifest, as one of a
+    family that is gone; the folder of a killed stage begins with a dot.
+    """
+    has_name = path.name.startswith(tuple(f"{family}-" for family in FAMILIES))
+    return has_name or ((path / MANIFEST).exists() and not path.name.startswith("."))
 
 
 def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:

@@ -21,12 +21,19 @@ NAME = "NAME"
 """Placeholder for the instrument's name in a family's starter files and their names."""
 
 
-def create_instrument(root: Path, family: str, name: str) -> list[str]:
-    """Start an instrument and return messages; UserError for an unknown family or an invalid or
-    taken name.
+OTHER_STARTERS = "starters"
+"""Folder of a family with starter files of other layouts than its first, by their name."""
+
+
+def create_instrument(root: Path, family: str, name: str, layout: str | None = None) -> list[str]:
+    """Start an instrument and return messages; UserError for an unknown family or layout, or an
+    invalid or taken name.
+
+    `layout`: the name of other starter files than the family's first.
     """
     if family not in FAMILIES:
         raise UserError(f"no family {family!r}", remedy=suggest_nearest(family, FAMILIES))
+    starter_folder = _find_starter(family, layout)
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise UserError(
             f"{name!r} is not a valid name",
@@ -53,7 +60,7 @@ def create_instrument(root: Path, family: str, name: str) -> list[str]:
         "instruments",
         lambda document: document.setdefault("instruments", CommentedMap()).update(new),
     )
-    with as_file(files(FAMILIES[family]).joinpath("starter")) as starter:
+    with as_file(files(FAMILIES[family]).joinpath(starter_folder)) as starter:
         starter_files = [path for path in starter.rglob("*") if path.is_file()]
         starter_paths = [path.relative_to(starter) for path in starter_files]
         starter_paths.sort(key=lambda path: (len(path.parts), path))  # the source itself first
@@ -74,3 +81,15 @@ def create_instrument(root: Path, family: str, name: str) -> list[str]:
         "repro` for everything",
         f"params.yaml: instruments now holds {name}",
     ]
+
+
+def _find_starter(family: str, layout: str | None) -> str:
+    """The folder of starter files in a family's package; UserError for an unknown layout."""
+    if layout is None:
+        return "starter"
+    layouts = files(FAMILIES[family]).joinpath(OTHER_STARTERS)
+    names = sorted(folder.name for folder in layouts.iterdir()) if layouts.is_dir() else []
+    if layout in names:
+        return f"{OTHER_STARTERS}/{layout}"
+    remedy = suggest_nearest(layout, names) if names else "leave --layout out"
+    raise UserError(f"no layout {layout!r} of {family} to start from", remedy=remedy)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.hub import LOG_IN, hub_errors_as_user_errors
-from evenruler.models.answer_logs import ENTRY, EXPORTED
+from evenruler.models.answer_logs.exported import ENTRY, EXPORTED
 from evenruler.models.declarations import NOT_STATED
 from evenruler.publish import manifest
 from evenruler.publish.difference import compare

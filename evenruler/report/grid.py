@@ -390,8 +390,9 @@ def _figure_text(figure_cell: FigureCell | None, decimals: int) -> str:
         words.append(f"n = {record['n']}")
     if "control" in record:
         words.append(f"control {format_number(record['control'], decimals)}")
-    if figure_cell.verdict:
-        words.append(figure_cell.verdict)
+    word = figure_cell.verdict or record.get("note")
+    if word:
+        words.append(word)
     return "; ".join(words)
 
 

@@ -215,9 +215,10 @@ def render_page(
     *,
     models: Sequence[str] = (),
     shared: Mapping[str, Sequence[Section]] | None = None,
+    opening: Sequence[Section] = (),
 ) -> str:
     """The page as HTML, instruments in reading order, models by column; `shared`: sections by
-    family.
+    family; `opening`: sections before all others.
     """
     first: list[Section] = []
     rest: dict[str, list[Section]] = {}
@@ -228,6 +229,7 @@ def render_page(
     if findings:
         lead_section = Section(FINDINGS_TITLE, FINDINGS_TEXT, [findings], first=True)
         first = [lead_section, *first]
+    first = [*opening, *first]
     family_views = make_family_views(instruments, models, rest)
     folded: dict[str, list[PageSection]] = {}
     for family in family_views:

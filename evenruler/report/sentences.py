@@ -226,8 +226,9 @@ def verdict_words(row: Mapping[str, Any], words: "Worded | None") -> str:
 def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     """The first line of a headline, after its verdict.
 
-    The clause of the heading where something is detected; else the amount without a direction, and
-    the reason where the figure is not judged.
+    The sentences about the whole and its parts, where it has parts; the clause of the heading where
+    something is detected; else the amount without a direction, and the reason where the figure is
+    not judged.
     """
     verdict = Verdict(row["verdict"])
     why = str(row.get("why") or "")
@@ -235,6 +236,8 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
         return why
     if row.get("value") is None:
         return f"No number: {row.get('reason') or 'no reason is given'}."
+    if row.get("in_parts"):
+        return " ".join(filter(None, (row["in_parts"], row.get("note"))))
     heading = words.heading if words else str(row["figure"]).replace("_", " ")
     amount = amount_text(row, words)
     if verdict.is_detected:
@@ -253,7 +256,16 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
             sentences.append(why.partition(" Not below")[0])
     else:
         sentences = [with_capital(f"{heading}: {amount}."), why]
-    return " ".join(filter(None, sentences))
+    return " ".join(filter(None, [*sentences, coverage_text(row)]))
+
+
+def coverage_text(row: Mapping[str, Any]) -> str:
+    """The levels that have answers, where others of the design have none: "Over 54 of 79 targets.";
+    empty where none is missing.
+    """
+    facets = str(row.get("facets") or "").split(", ")
+    lacking = [facet for facet in facets if " of " in facet]
+    return f"Over {', '.join(lacking)}." if lacking else ""
 
 
 def _detected_clause(row: Mapping[str, Any], words: "Worded | None") -> str:
@@ -407,7 +419,7 @@ def control_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     if value is None:
         return f"{name}: not measured"
     p, low = row.get("positive_p"), row.get("positive_low")
-    is_detected = p is not None and p < ALPHA and low is not None and low > 0
+    is_detected = p is not None and p <= ALPHA and low is not None and low > 0
     outcome = "detected" if is_detected else "not detected"
     return f"{name}: {in_unit(value, words)}, {outcome}"
 

@@ -30,11 +30,12 @@ from evenruler.measurement.verdicts import PositiveControl, judge
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.results.record import Result
+from evenruler.results.scales import DISAGREE, SCALES_FILE, compare_scales, scales_disagree
 from evenruler.results.store import StoredResult, table_in_result
 from evenruler.tables import group_by_key
 from evenruler.tables.contents import is_file
 from evenruler.tables.frames import concat_frames
-from evenruler.tables.schemas import CONCEPTS
+from evenruler.tables.schemas import CONCEPTS, SCALES
 
 if TYPE_CHECKING:
     from evenruler.instruments.family import HeadlineModule
@@ -81,6 +82,15 @@ class Comparison:
     """The reason for the verdict."""
     note: str | None = None
     """Which units were left out."""
+    nats: float | None = None
+    """The difference in nats, with its interval; of headlines made of log-likelihood ratios alone,
+    and never without `d_sd`. No verdict rests on it."""
+    nats_low: float | None = None
+    nats_high: float | None = None
+    d_sd: float | None = None
+    """The same by the SD of items within units, which takes off how sharp a model is."""
+    d_sd_low: float | None = None
+    d_sd_high: float | None = None
 
 
 TYPES: Final[dict[Any, str]] = {
@@ -131,7 +141,7 @@ def compare(results: Sequence[StoredResult]) -> pd.DataFrame:
     The paired difference is judged by the rules of a headline: the same facets, randomisation and
     bound (`contrast` of the family), each by itself. A headline that is invalid or only described
     is compared with nothing. Where a model was asked by two methods, each is compared with the same
-    method.
+    method; a pseudo-log-likelihood is never compared with a likelihood.
 
     Args:
         results: At least two of one benchmark.
@@ -263,6 +273,13 @@ class _ComparedResult(NamedTuple):
                 headlines[figure_name(row)] = row
         return headlines
 
+    def scales(self) -> pd.DataFrame:
+        """Its units in nats, by `SCALES`; none where its headlines are made of something else."""
+        path = self.stored.folder / SCALES_FILE
+        if not path.exists():
+            return pd.DataFrame(columns=SCALES.names)
+        return table_in_result(path, SCALES)
+
     def made_of(self, headline: Mapping[str, Any]) -> pd.DataFrame:
         """The rows behind a headline, in the schema `HEADLINES`."""
         rows = self.stored.result.headlines
@@ -285,6 +302,8 @@ def _compare_headlines(
             comparison, first_value=pair[0].get("value"), second_value=pair[1].get("value")
         )
         barred = _bar_comparison(comparison, pair)
+        if barred and _differ_in_method(first, second):
+            barred = replace(barred, reason=_name_methods(first, second))
         if barred:
             yield barred
             continue
@@ -308,7 +327,56 @@ def _compare_headlines(
         test = contrast(first_rows, second_rows, pair[0]["bound"])
         if test.control is None:
             test = replace(test, control=_weaker_control(pair))
-        yield _add_verdict(comparison, judge(test), test.has_direction)
+        judged = _add_verdict(comparison, judge(test), test.has_direction)
+        yield _add_scales(judged, first, second, shared)
+
+
+def _add_scales(
+    comparison: Comparison,
+    first: _ComparedResult,
+    second: _ComparedResult,
+    shared: "pd.Series[str]",
+) -> Comparison:
+    """Add the difference in nats and in d/SD, and a sentence where the scales disagree; nothing
+    where a result has no scales of the figure.
+    """
+    tables: list[pd.DataFrame] = []
+    for side in (first, second):
+        rows = side.scales()
+        is_compared = (rows["figure"] == comparison.figure) & rows["unit"].isin(shared)
+        tables.append(rows[is_compared])
+    differences = compare_scales(*tables)
+    if differences is None:
+        return comparison
+    nats, d_sd = differences
+    reason = comparison.reason
+    if scales_disagree(comparison.low, comparison.high, d_sd):
+        reason = " ".join(filter(None, (reason, DISAGREE)))
+    return replace(
+        comparison,
+        nats=nats.value,
+        nats_low=nats.low,
+        nats_high=nats.high,
+        d_sd=d_sd.value,
+        d_sd_low=d_sd.low,
+        d_sd_high=d_sd.high,
+        reason=reason,
+    )
+
+
+def _differ_in_method(first: _ComparedResult, second: _ComparedResult) -> bool:
+    """Whether two results have headlines, but none of the same method."""
+    methods = first.methods(), second.methods()
+    return all(methods) and methods[0].isdisjoint(methods[1])
+
+
+def _name_methods(first: _ComparedResult, second: _ComparedResult) -> str:
+    """Why two results of different methods are not compared."""
+    sides: list[str] = []
+    for side in (first, second):
+        names = [method or "the usual method" for method in sorted(side.methods())]
+        sides.append(f"{side.label} was asked by {' and '.join(names)}")
+    return f"{', '.join(sides)}: two methods measure different quantities"
 
 
 def _bar_comparison(comparison: Comparison, pair: Sequence[Mapping[str, Any]]) -> Comparison | None:

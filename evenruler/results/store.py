@@ -38,6 +38,19 @@ class StoredResult:
     result: Result
     folder: Path
 
+    def with_label(self) -> "StoredResult":
+        """The same for readers: with the label of the model in place of its name."""
+        model = self.result.model
+        if model.label is None:
+            return self
+        figures: list[dict[str, Any]] = []
+        for row in self.result.figures:
+            is_of_model = row["model"] == model.name
+            figures.append({**row, "model": model.label} if is_of_model else row)
+        named = model.model_copy(update={"name": model.label})
+        result = self.result.model_copy(update={"model": named, "figures": figures})
+        return StoredResult(result, self.folder)
+
 
 def write_result(
     result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None
@@ -75,6 +88,7 @@ def refuse_another(result: Result, root: Path) -> None:
     if not (folder / RESULT).exists():
         return
     before = read_result(folder / RESULT)
+    _require_same_label(before, result)
     old = before.model.engine
     new = json.loads(json.dumps(result.model.engine))
     engine_keys = (old.keys() | new.keys()) - OF_THE_COMPUTER
@@ -103,6 +117,15 @@ def refuse_another(result: Result, root: Path) -> None:
             where=str(folder),
             remedy="move that folder away, or give the benchmark another version",
         )
+
+
+def _require_same_label(first: Result, second: Result) -> None:
+    """UserError where two models have one name by two labels."""
+    label = first.model.label or first.model.name
+    other_label = second.model.label or second.model.name
+    if first.model.name == second.model.name and label != other_label:
+        what = f"{label} and {other_label} have one name, {second.model.name}"
+        raise UserError(what, where=second.folder, remedy="give one of them another --name")
 
 
 def find_results(*places: str | Path) -> list[Path]:
@@ -153,8 +176,13 @@ def headlines_schema(result: Result) -> pa.Schema:
 
 
 def read_all(*places: str | Path) -> list[StoredResult]:
-    """All results in places, by `find` and `read`."""
-    return [read_stored_result(path) for path in find_results(*places)]
+    """All results in places, by `find` and `read`; UserError where two models have one name."""
+    stored_results = [read_stored_result(path) for path in find_results(*places)]
+    result_by_name: dict[str, Result] = {}
+    for stored_result in stored_results:
+        result = stored_result.result
+        _require_same_label(result_by_name.setdefault(result.model.name, result), result)
+    return stored_results
 
 
 def read_result(path: Path) -> Result:

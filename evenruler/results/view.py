@@ -129,7 +129,8 @@ def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> I
     yield "## Differences"
     yield DIFFERENCES
     comparison_rows = rows_of(comparisons)
-    yield markdown_table(HEAD, [difference_row(row) for row in comparison_rows])
+    rows_by_comparison = [[difference_row(row), *scale_rows(row)] for row in comparison_rows]
+    yield markdown_table(HEAD, [*chain.from_iterable(rows_by_comparison)])
     notes = sorted({f"- {row['note']}" for row in comparison_rows if row["note"]})
     if notes:
         yield "\n".join(notes)
@@ -208,6 +209,20 @@ def difference_row(row: dict[str, Any]) -> list[str]:
     p = ABSENT if row["p"] is None else f"{row['p']:.2g}"
     verdict = ". ".join(text for text in (row["says"], row["reason"]) if text)
     return [comparison_name(row), *values, difference, p, verdict]
+
+
+def scale_rows(row: dict[str, Any]) -> list[list[str]]:
+    """A comparison on other scales than its headline's, as text by `HEAD`; empty where it has
+    none.
+    """
+    name = comparison_name(row)
+    rows: list[list[str]] = []
+    for scale, words in (("nats", "in nats"), ("d_sd", "in nats by the SD within units, d/SD")):
+        if row[scale] is not None:
+            ends = (row[f"{scale}_low"], row[f"{scale}_high"])
+            difference = _with_ends(row[scale], *ends)
+            rows.append([f"{name}, {words}", ABSENT, ABSENT, difference, ABSENT, ABSENT])
+    return rows
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -290,6 +305,7 @@ def _difference_sections(
         *cells, verdict = difference_row(row)
         mark = Verdict(row["verdict"]).mark
         table_rows.append([*cells, Cell(verdict, mark)])
+        table_rows += scale_rows(row)
     notes = sorted({row["note"] for row in rows if row["note"]})
     lead = " ".join([DIFFERENCES, *(f"{note}." for note in notes)])
     return [Section("Differences", lead, [Table(HEAD, table_rows)])]

@@ -47,6 +47,9 @@ SHORT = (
     5  # most words in a reply that is searched for class words although the prompt listed options
 )
 
+_LONE_DIGIT = re.compile(r"(?<![\w.,:/$\u20ac\u00a3+-])[0-9](?![\w%/]|[.,:]\d|-\w)")
+"""A digit that is no part of a number or word."""
+
 LONG = (
     25  # a reply of more words may name a letter for another reason: "25 \u00b0C", "Anna B. Smith"
 )
@@ -100,12 +103,30 @@ def read_reply(
     return next((reading for reading in readings if reading is not None), UNREAD)
 
 
-def read_choice(reply: str, options: Sequence[str]) -> ParsedReply:
+def read_choice(reply: str, options: Sequence[str], labels: Sequence[str] = ()) -> ParsedReply:
     """Return the option that a reply chose, by its text, where each option is an answer.
 
-    `options`: in the order of the letters A, B, ...; options of one text count as one.
+    `options`: in the order of the letters A, B, ...; options of one text count as one. `labels`:
+    what the prompt wrote before them, where these are digits; a lone digit is read as its letter.
     """
-    return read_reply(reply, dict.fromkeys(options, ()), [(option, option) for option in options])
+    texts_and_slugs = [(option, option) for option in options]
+    classes = dict.fromkeys(options, ())
+    lettered = _replace_digits(reply, options, labels)
+    reading = read_reply(lettered, classes, texts_and_slugs)
+    if lettered == reply or reading != UNREAD:
+        return reading
+    return read_reply(reply, classes, texts_and_slugs)
+
+
+def _replace_digits(reply: str, options: Sequence[str], labels: Sequence[str]) -> str:
+    """A reply with letters in place of the digits that labelled its options; unchanged where
+    letters did, or an option is a digit itself.
+    """
+    letter_by_digit = dict(zip(labels, LETTERS, strict=False))
+    is_numbered = all(label.isdigit() for label in labels)
+    if not labels or not is_numbered or any(option.strip().isdigit() for option in options):
+        return reply
+    return _LONE_DIGIT.sub(lambda match: letter_by_digit.get(match[0], match[0]), reply)
 
 
 def states_an_answer(reply: str) -> bool:

@@ -45,7 +45,7 @@ def test_every_shipped_benchmark_is_what_its_manifest_says() -> None:
 def test_an_altered_plan_is_refused(error_of: Callable[..., str], elsewhere: Path) -> None:
     folder = copied(NAME, elsewhere)
     path = folder / "plan.json"
-    path.write_text(path.read_text().replace('"reliability": 0.6', '"reliability": 0.1'))
+    path.write_text(path.read_text().replace('"prefixed": 12', '"prefixed": 13'))
     line = error_of(read, str(folder))
     assert line.startswith(
         f"{path}: altered: it is not what the manifest names; get the benchmark again"

@@ -13,7 +13,7 @@ from evenruler import cli
 from evenruler.errors import UserError
 from evenruler.evaluate import lm_eval_tasks
 from evenruler.evaluate.lm_eval_tasks import jackknife_metric
-from evenruler.models.answer_logs import read_log
+from evenruler.models.answer_logs.reading import read_log
 from evenruler.models.catalogue import load_model
 from evenruler.models.store import RowStore
 from tests.lm_eval_run import lm_eval

@@ -96,9 +96,15 @@ def test_a_starter_of_pairs_is_measured_with_a_table(elsewhere: Path, tiny_folde
 
 
 @pytest.mark.parametrize(
-    "name", ["probes/age-competence", "framing/gender", "questionnaires/gad-7"]
+    ("name", "of_a_clone"),
+    [
+        ("probes/age-competence", set()),
+        ("framing/gender", {"sizes"}),  # how many alternatives a trial asks
+        # A judge of acceptability, and how many items are asked after adaptation.
+        ("questionnaires/gad-7", {"judge", "tools", "adapted"}),
+    ],
 )
-def test_the_rows_are_those_of_the_pipeline(name: str) -> None:
+def test_the_rows_are_those_of_the_pipeline(name: str, of_a_clone: set[str]) -> None:
     with (
         open_benchmark(str(SOURCES / f"{name}.yaml")) as local,
         open_benchmark(name.replace("/", "-")) as published,
@@ -106,10 +112,14 @@ def test_the_rows_are_those_of_the_pipeline(name: str) -> None:
         assert local.manifest.rows == published.manifest.rows
         for table, rows in local.tables.items():
             assert rows.equals(published.tables[table][rows.columns]), table
-        # A judge of acceptability, adaptation and how many alternatives a trial asks are settings
-        # of a clone.
-        differ = {key for key, value in published.plan.items() if local.plan.get(key) != value}
-        assert differ <= {"judge", "adapted", "tools", "sizes"}
+        differ = {key for key, value in local.plan.items() if published.plan[key] != value}
+        assert differ == {"size", *of_a_clone}  # `size`: the one that a pipeline asks
+        for size, sized in local.plan["sizes"].items():
+            asks, published_asks = sized["asks"], published.plan["sizes"][size]["asks"]
+            keys = {*asks, *published_asks}
+            differ_at_size = {key for key in keys if asks.get(key) != published_asks.get(key)}
+            is_trial_of_framing = (name, size) == ("framing/gender", "trial")
+            assert differ_at_size == ({"alternatives"} if is_trial_of_framing else set()), size
 
 
 def test_a_result_is_replaced_while_its_file_is_written(elsewhere: Path, tiny_folder: Path) -> None:

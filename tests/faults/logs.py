@@ -43,7 +43,7 @@ def _eval(method: int, folder: Path) -> Seen:
         with archive.open("samples/1.json", "w", force_zip64=True) as sample:
             sample.write(bytes(2**20 + 1))
     assert (folder / "log.eval").stat().st_size < 2**20
-    with patch("evenruler.models.answer_logs.MOST_READ", 2**20):
+    with patch("evenruler.models.answer_logs.inspect_ai.MOST_READ", 2**20):
         return _read("log.eval", folder)
 
 

@@ -126,8 +126,8 @@ LACKING = {
     ),
     "an older plan of probes": (
         PROBES,
-        partial(_without_key, "reliability"),
-        "'reliability' of its plan",
+        partial(_without_key, "rivals"),
+        "'rivals' of its plan",
     ),
     "an older plan of framing": (
         FRAMING,

@@ -143,6 +143,10 @@ def entailed(model: Model, before: Sequence[str] | None = None) -> Mapping[str, 
     return dict(zip(LABELS, entailments.T, strict=True))
 
 
+def pseudo_scored(model: Model) -> dict[str, Any]:
+    return asdict(model.pll(TEXTS))
+
+
 def placed(model: Model) -> Mapping[str, Any]:
     places = zip(*PLACES.values(), strict=True)
     return {"nats": model.in_place([WordInPlace(*place) for place in places])}
@@ -193,6 +197,7 @@ class TestOperations:
             ),
             ("causal", "entail", CLAIMS, {}, entailed),
             ("masked", "in_place", PLACES, {}, placed),
+            ("masked", "pll", {"text": TEXTS}, {}, pseudo_scored),
             (
                 "causal",
                 "slor",

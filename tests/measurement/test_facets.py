@@ -15,10 +15,8 @@ from evenruler.measurement.facets import (
     Estimate,
     Facet,
     GroupDifference,
-    PlaceboLists,
     difference_of_groups,
     jackknife_crossed,
-    pair_placebos,
     sum_estimates,
     variance_components,
 )
@@ -87,62 +85,11 @@ def test_a_variance_that_noise_took_off_stays_its_largest_part() -> None:
 def test_the_tests_of_an_estimate_are_those_of_t() -> None:
     estimate = Estimate(0.3, 0.04, 10)
     assert estimate.p() == pytest.approx(2 * stats.t.sf(1.5, 10))
-    assert estimate.p_within(0.5) == pytest.approx(stats.t.sf(1.0, 10))
-    assert estimate.p_sign(-1) == pytest.approx(stats.t.sf(-1.5, 10))
     errors = stats.t.ppf(0.975, 10) + stats.t.ppf(0.8, 10)
     assert estimate.detectable() == pytest.approx(errors * 0.2)
     exact = Estimate(0.3, 0.0, 10)
-    assert exact.p() == exact.p_within(0.5) == 0
-    assert exact.p_within(0.2) == Estimate(0.0, 0.0, 10).p() == 1
-
-
-def test_placebo_wordings_are_taken_off_and_their_spread_is_pooled() -> None:
-    rng = np.random.default_rng(3)
-    real = rng.normal(1.0, 1.0, size=(40, 3))
-    other = rng.normal(0.2, 1.0, size=(40, 12))
-    real_mean, other_mean = real.mean(), other.mean()
-    effect, placebos = pair_placebos(real, other)
-    assert effect.value == pytest.approx(real_mean)
-    assert placebos.mean == pytest.approx(other_mean)
-    assert placebos.specific(effect).value == pytest.approx(real_mean - other_mean)
-    assert placebos.p_half(effect) == placebos.half.p_sign(-1)
-    turned, of_turned = pair_placebos(-real, -other)
-    assert of_turned.p_half(turned) == pytest.approx(placebos.p_half(effect))
-    assert placebos.half.value == pytest.approx(real_mean / 2 - other_mean)
-    with pytest.raises(ValueError, match="1 wordings and 1 placebos"):
-        pair_placebos(real[:, :1], other[:, :1])
-
-
-def test_one_unit_is_all_that_differs() -> None:
-    """Wordings that all do the same leave the spread of units alone."""
-    of_units = np.array([1.0, 2.0, 4.0, 9.0])
-    real = np.tile(of_units[:, None], 3)
-    _, placebos = pair_placebos(real, np.zeros((4, 5)))
-    assert placebos.difference.variance == pytest.approx(of_units.var(ddof=1) / 4)
-    assert placebos.difference.df == 3
-
-
-def test_lists_add_what_their_words_do_not_explain() -> None:
-    effect = Estimate(1.0, 0.1, 20)
-    lists = PlaceboLists([0.5, -0.5, 0.1, -0.3, 0.2], of_words=0.03, words=3, pairs=2)
-    beyond = np.var(lists.values, ddof=1) - 0.01
-    specific = lists.specific(effect)
-    assert astuple(specific) == pytest.approx((1.0, 0.1 + beyond, 4))
-    assert PlaceboLists([0.01, 0.0], of_words=0.03, words=3).specific(effect).variance == 0.1
-    assert lists.typical() == pytest.approx(np.std(lists.values, ddof=1))
-    assert PlaceboLists(lists.values, 0.03, 3).typical() == pytest.approx(
-        math.sqrt(2) * lists.typical()
-    )
-
-
-def test_half_the_effect_is_the_border_of_what_placebos_may_do() -> None:
-    # Their typical size is 1.
-    lists = PlaceboLists([-1.0, 0.0, 1.0], of_words=0.0, words=3, pairs=2)
-    assert lists.p_half(Estimate(2.0, 0.1, 9)) == pytest.approx(0.5)
-    double = math.log(2) / 0.5
-    for effect, z in ((1.0, double), (4.0, -double)):
-        p = lists.p_half(Estimate(effect, 0.0, 9))
-        assert p == pytest.approx(stats.norm.sf(z))
+    assert exact.p() == 0
+    assert Estimate(0.0, 0.0, 10).p() == 1
 
 
 # Brennan (2001), Generalizability Theory, synthetic data set 3: 10 persons x 2 occasions x 4 items.

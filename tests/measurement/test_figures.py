@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.measurement import Figure, HeadlineFigure, cronbach_alpha, pearson
+from evenruler.measurement import Figure, cronbach_alpha, pearson
 from evenruler.measurement.estimates import correlation_figure, jackknife_figure
 from evenruler.measurement.figures import (
     as_rows,
@@ -20,44 +20,19 @@ from evenruler.measurement.figures import (
     rows_by_benchmark,
 )
 from evenruler.measurement.resampling import BELOW_ONE, jackknife
-from tests.measurement.conftest import POSITIVE
+from tests.measurement.conftest import JUDGED, POSITIVE
 
-CONFIRMED = HeadlineFigure(
-    "gain",
-    0.12345,
-    43,
-    "attributes",
-    -0.5001,
-    0.70049,
-    0.000123456,
-    null="criterion permuted",
-    facets="43 attributes, 8 templates",
-    bound=0.2,
-    detects=0.25,
-    reference_set="nouns",
-    alternatives=351.0,
-    percentile=97.6,
-    percentile_low=95.0,
-    percentile_high=100.0,
-    same_test=0.04567,
-    positive_control="brides",
-    positive_value=3.2,
-    positive_low=2.25,
-    positive_high=4.15,
-    positive_p=0.000370368,
-    verdict="detected",
-    why="The interval leaves out 0.",
-)
+HEADLINE = replace(JUDGED, dimensions={})
 
 
 def test_a_row_says_what_its_figure_is_of() -> None:
     calibrated = Figure("range", 0.5, 9, "roots", dimensions={"calibration": "raw"})
-    first, second = as_rows([calibrated, CONFIRMED], "trades", "m", role=None, feature="tone")
+    first, second = as_rows([calibrated, HEADLINE], "trades", "m", role=None, feature="tone")
     place = {"benchmark": "trades", "model": "m", "role": None, "feature": "tone"}
     assert place.items() <= first.items()
     assert place.items() <= second.items()
     assert (first["figure"], first["calibration"], first["value"]) == ("range", "raw", 0.5)
-    assert (second["figure"], second["same_test"]) == ("gain", 0.04567)
+    assert (second["figure"], second["same_test"]) == ("gain", 0.03)
     assert "calibration" not in second
     assert "dimensions" not in first
 
@@ -172,12 +147,12 @@ def as_table(*figures):
 class TestRowsForJson:
     def test_what_a_figure_has_and_no_more(self):
         """In a frame, what is missing beside numbers is NaN; zero is a number."""
-        zeros = replace(CONFIRMED, same_test=0.0, p=0.0)
+        zeros = replace(HEADLINE, same_test=0.0, p=0.0)
         alpha = Figure("alpha", 0.9996, 50, "attributes")
         lacking = Figure("alpha", math.nan, 2, "attributes")
-        confirmed, with_zeros, _, last = figure_rows(as_table(CONFIRMED, zeros, alpha, lacking))
-        assert confirmed["positive_high"] == 4.15
-        assert confirmed["facets"] == "43 attributes, 8 templates"
+        confirmed, with_zeros, _, last = figure_rows(as_table(HEADLINE, zeros, alpha, lacking))
+        assert confirmed["positive_high"] == 4.2
+        assert confirmed["facets"] == JUDGED.facets
         assert (with_zeros["same_test"], with_zeros["p"]) == (0, 0)
         assert type(confirmed["n"]) is int
         assert "reason" not in confirmed
@@ -186,11 +161,11 @@ class TestRowsForJson:
 
     def test_no_value_stays_with_its_reason_and_its_verdict(self):
         nothing = dict.fromkeys(("value", "low", "high", "p", "positive_p"))
-        (row,) = figure_rows(as_table(replace(CONFIRMED, **nothing, reason="too few")))
+        (row,) = figure_rows(as_table(replace(HEADLINE, **nothing, reason="too few")))
         assert row["value"] is None
         assert row["reason"] == "too few"
         assert row["verdict"] == "detected"
-        assert row["same_test"] == 0.04567
+        assert row["same_test"] == 0.03
         assert not {"low", "high", "p", "positive_p"} & set(row)
 
     def test_by_benchmark_sorted_with_those_of_no_model_first(self):
@@ -203,7 +178,7 @@ class TestRowsForJson:
         ]
         rows = []
         for benchmark, model, template_set in places:
-            rows += as_rows([alpha, CONFIRMED], benchmark, model, set=template_set)
+            rows += as_rows([alpha, HEADLINE], benchmark, model, set=template_set)
         by_benchmark = rows_by_benchmark(pd.DataFrame(rows))
         assert list(by_benchmark) == ["age", "jobs"]
         keys = [(row["figure"], row.get("set"), row["model"]) for row in by_benchmark["jobs"]]

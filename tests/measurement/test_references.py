@@ -9,14 +9,11 @@ import pytest
 
 from evenruler.measurement.references import (
     DECLARED,
-    FEWEST_ALTERNATIVES,
     OTHER_CUTS,
     Cut,
     SameTest,
     compute_draws,
-    explain_rank,
     group_themes,
-    rank_p,
     rate_same_test,
     theme_means,
     theme_percentile,
@@ -273,35 +270,3 @@ def test_same_test_pairs_words_at_random_and_no_more_than_it_may() -> None:
     with_one = [pair for pair in calls if ["z00"] in pair]
     assert len(with_one) == 20
     assert all(len(first) == len(second) == 1 for first, second in with_one)
-
-
-def test_rank_by_hand() -> None:
-    alternatives = [*np.linspace(-0.9, 0.9, 18), -2.0]
-    assert rank_p(3.0, alternatives) == pytest.approx(1 / 20)
-    assert rank_p(-3.0, alternatives) == pytest.approx(1 / 20)
-    assert rank_p(1.5, alternatives) == pytest.approx(2 / 20)
-    assert rank_p(2.0, alternatives) == pytest.approx(2 / 20)  # as far counts as farther
-    assert rank_p(0.0, alternatives) == 1
-    assert rank_p(0.0, [0] * 19) == 1
-    # The same number along another path of computing.
-    assert rank_p(0.1 + 0.2, [0.3] * 39) == 1
-
-
-def test_rank_needs_19() -> None:
-    assert FEWEST_ALTERNATIVES == 19
-    assert rank_p(3.0, [1.0] * 18) is None
-    assert rank_p(3.0, [1.0] * 19) == pytest.approx(0.05)
-    assert explain_rank(18) == "a rank among 18 alternatives gives no p of .05; it needs 19"
-    assert explain_rank(19) is None
-    with pytest.raises(ValueError, match="must be finite"):
-        rank_p(3.0, [*[1.0] * 19, math.nan])
-
-
-def test_rank_of_one_of_40_that_are_alike_is_below_05_in_two_of_40() -> None:
-    values = np.random.default_rng(0).standard_t(3, 40)
-    ranks = []
-    for index in range(40):
-        p = rank_p(values[index], np.delete(values, index))
-        assert p is not None
-        ranks.append(40 * p)
-    assert sorted(ranks) == pytest.approx(range(1, 41))

@@ -16,7 +16,7 @@ import pytest
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.files import file_sha256
 from evenruler.models import sources
-from evenruler.models.answer_logs import answer_as_json
+from evenruler.models.answer_logs.exported import answer_as_json
 from evenruler.models.catalogue import load_model
 from evenruler.models.declarations import Catalogue
 from evenruler.models.model import NEXT_WORDS, Model

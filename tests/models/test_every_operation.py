@@ -24,6 +24,7 @@ TOO_LONG = " ".join([*WORDS, *WORDS[: LONGEST - 31]])
 QUESTIONS: dict[str, list[Any]] = {
     "loglikelihood": TEXTS,
     "in_place": WORDS_IN_PLACE,
+    "pll": TEXTS,
     "entailment": test_nli.PAIRS,
     "classify": test_encoders.TEXTS,
     "probabilities": [*test_encoders.TEXTS, TOO_LONG],
@@ -33,6 +34,7 @@ QUESTIONS: dict[str, list[Any]] = {
 KINDS = {
     "loglikelihood": "causal",
     "in_place": "masked",
+    "pll": "masked",
     "entailment": "nli",
     "classify": "classifier",
     "probabilities": "classifier",
@@ -46,6 +48,7 @@ SAVERS: dict[str, Callable[[Path], Path]] = {
 SHAPES = {
     "loglikelihood": (0,),
     "in_place": (0,),
+    "pll": (0,),
     "entailment": (0, 3),
     "classify": (0, 4),
     "probabilities": (0, 4),

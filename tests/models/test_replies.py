@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from evenruler.evaluate.resolve_model import resolve_model
-from evenruler.models.answer_logs import normalise_question, read_zipped_log
+from evenruler.models.answer_logs.inspect_ai import read_zipped_log
+from evenruler.models.answer_logs.logged import normalise_question
 from evenruler.models.catalogue import load_model
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore

@@ -274,6 +274,7 @@ class TestTextOfOthers:
 
 class TestPruning:
     KEPT = (
+        "benchmarks/.gone-old.old/manifest.json",
         "benchmarks/mine/README.md",
         "benchmarks/pairs-later/README.md",
         "data/answers/pairs/tiny/likelihoods.parquet",
@@ -282,6 +283,7 @@ class TestPruning:
         "data/scraped/found/source.yaml",
     )
     GONE = (
+        "benchmarks/gone-old/manifest.json",
         "benchmarks/pairs-old/README.md",
         "data/answers/pairs/big/likelihoods.parquet",
         "data/answers/pairs/head/likelihoods.parquet",
@@ -300,6 +302,7 @@ class TestPruning:
         self.put(tmp_path)
         track(tmp_path)
         assert [line for line in check(tmp_path) if line.startswith("removed")] == [
+            "removed benchmarks/gone-old",
             "removed benchmarks/pairs-old",
             "removed data/answers/pairs/big",
             "removed data/answers/pairs/head",

@@ -57,6 +57,29 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, profi
     assert not written.keys() & before.keys(), "what was there stays"
 
 
+@pytest.mark.parametrize("layout", ["pairs-with-key", "keyed"])
+def test_other_layouts_of_published_benchmarks(tmp_path, layout) -> None:
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    (tmp_path / "data/sources/external").mkdir(parents=True)
+    create_instrument(tmp_path, "external", "brand-new", layout)
+    declared = ParamsFile(tmp_path / "params.yaml", "quick")
+    door, path = family_module("external", "declare"), tmp_path / "data/sources/external"
+    source = door.load(path / "brand-new.yaml", declared.settings("brand-new"), path / "shared")
+    assert source.title == "brand-new"
+    assert source.layout == layout.removesuffix("-with-key")
+    assert source.contrast is not None
+
+
+@pytest.mark.parametrize(
+    ("family", "message"), [("external", "did you mean 'keyed'?"), ("saged", "leave --layout out")]
+)
+def test_a_layout_that_is_not_there_is_refused(tmp_path, family, message) -> None:
+    told.put(tmp_path)
+    with pytest.raises(UserError) as refused:
+        create_instrument(tmp_path, family, "brand-new", "key")
+    assert refused.value.remedy == message
+
+
 def test_the_source_and_one_line_in_params(tmp_path) -> None:
     path = told.put(tmp_path)
     assert create_instrument(tmp_path, "pairs", "sailors") == [

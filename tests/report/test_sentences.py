@@ -147,6 +147,13 @@ class TestHeadline:
         claim = ("descriptive", "No number: no word was scored.")
         assert lines_of(verdict="descriptive", **nothing) == [claim]
 
+    @pytest.mark.parametrize("verdict", ["detected", "below", "inconclusive"])
+    def test_of_parts_their_sentences_are_said(self, verdict: str) -> None:
+        """In the place of the heading's clause, which is about the whole alone."""
+        in_parts = "In Age: 0.31 [0.11, 0.51] over 25 templates. On average 0.06 [0.03, 0.08]."
+        first, *_ = lines_of(verdict=verdict, in_parts=in_parts, note="Here length is in letters.")
+        assert first[1] == f"{in_parts} Here length is in letters."
+
     def test_what_is_missing_says_so(self) -> None:
         _, compared, sensitive = lines_of(
             percentile=None, same_test=None, positive_control=None, detects=None, set="other"
@@ -159,6 +166,8 @@ class TestHeadline:
         _, compared, sensitive = lines_of(percentile_low=None, same_test=None, positive_p=0.2)
         assert compared[1] == "More than 98% of 351 pairs of other themes."
         assert sensitive[1].endswith("Brides and monks: 25-fold, not detected.")
+        *_, of_rank = lines_of(positive_p=0.05)
+        assert of_rank[1].endswith("Brides and monks: 25-fold, detected."), "first of 20"
 
     def test_without_words_the_value_as_it_is(self) -> None:
         claim, compared, sensitive = lines_of(None)

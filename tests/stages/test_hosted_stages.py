@@ -111,7 +111,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
         }
         params["families"]["saged"]["features"] = {
             "vader": {"kind": "lexicon"},
-            "distance": {"kind": "distance", "readout": "cosine"},
+            "distance": {"kind": "distance", "form": "cosine"},
         }
         params["diagnosis"] |= {"resamples": 100}
 

@@ -280,16 +280,3 @@ class TestDiagnosis:
         for table, expected in columns.items():
             rows = diagnosed(table)
             assert (len(rows), list(rows)) == (0, expected)
-
-    def test_a_poor_item_stops_where_that_is_asked_for(self, elsewhere, error_of) -> None:
-        quality = diagnosed("quality")
-        poor = quality[quality["verdict"] == "poor"]
-        assert len(poor)
-        elsewhere(lambda declared: declared["instruments"]["gad-7"].update(stop_below=True))
-        rows_stage.main("gad-7")
-        message = error_of(diagnose.main, "questionnaires")
-        beginnings = [
-            f"gad-7, item {row.item}: {row.measure} is {row.value:.2f}; "
-            for row in poor.itertuples()
-        ]
-        assert message.startswith(tuple(beginnings))

@@ -20,6 +20,14 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.backends.batching import Batches, batched, split_into_packs
+from evenruler.models.backends.pseudo_likelihood import (
+    MaskedToken,
+    masked_tokens,
+    pack_masked_texts,
+    require_words,
+    sum_by_text,
+    words_to_score,
+)
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import (
     Dtype,
@@ -35,7 +43,13 @@ from evenruler.models.loading import (
     require_plain_numbers,
     silence_libraries,
 )
-from evenruler.models.questions import LABELS, EntailmentPair, WordInPlace
+from evenruler.models.questions import (
+    LABELS,
+    UNREAD,
+    EntailmentPair,
+    LikelihoodRequest,
+    WordInPlace,
+)
 from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # which takes seconds to import
@@ -430,19 +444,70 @@ class Masked:
             for placed, text_offsets in zip(words_in_place, offsets, strict=True)
         ]
         for placed, ids in zip(words_in_place, encoded["input_ids"], strict=True):
-            if len(ids) > self._longest:
-                what = f"a text of {len(ids)} tokens, {self._name} takes {self._longest}"
-                raise UserError(what, where=repr(placed.text[:40]), remedy="shorten it")
+            self._check_length(placed.text, len(ids))
         # A text is computed once per token of its word.
         capacity = MASKED[self._device] // max(map(len, places))
 
         def answer(batch: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
-            nats = self._score(encoded, [places[i] for i in batch], batch)
-            answers = zip(batch, nats, strict=True)
-            return [(i, (float(text_nats), len(places[i]))) for i, text_nats in answers]
+            rows: list[MaskedToken] = []
+            for i in batch:
+                rows += masked_tokens(i, [places[i]])
+            nats = sum_by_text(rows, self._score(encoded, rows))
+            return [(i, (nats[i], len(places[i]))) for i in batch]
 
         texts = [(placed.before, placed.word, placed.after) for placed in words_in_place]
         return Batches(pack_by_length(encoded["input_ids"], texts, capacity), answer)
+
+    @batched
+    def pll(self, requests: Sequence[LikelihoodRequest]) -> Batches[tuple[float, int]]:
+        """For each text: its pseudo-log-likelihood in nats, and number of tokens; `UNREAD` for one
+        with a word that the tokenizer does not know or drops.
+
+        The sum of the log-probabilities of its tokens, each with itself and the tokens to its right
+        in its word masked (PLL-word-l2r; Kauf and Ivanova 2023); a prompt is read, not scored.
+        UserError if a text is too long, or the tokenizer does not say where words end.
+        """
+        require_words(self.tokenizer, self._name)
+        unknown = UnknownWords(self.tokenizer, [request.text for request in requests])
+        if unknown.words:
+            print_note(f"{self._name}: {unknown}; texts with them are left out")
+        texts = [request.prompt + request.text for request in requests]
+        encoded = self.tokenizer(texts, return_offsets_mapping=True)
+        offsets = encoded.pop("offset_mapping")
+        rows_by_text: list[list[MaskedToken]] = []
+        for i, request in enumerate(requests):
+            if unknown.stand_in(request.text):
+                rows_by_text.append([])
+                continue
+            self._check_length(texts[i], len(offsets[i]))
+            words = words_to_score(encoded.word_ids(i), offsets[i], len(request.prompt))
+            rows_by_text.append(masked_tokens(i, words))
+        capacity = MASKED[self._device]
+
+        def answer(batch: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
+            rows = list(chain.from_iterable(rows_by_text[i] for i in batch))
+            longest = max(len(offsets[i]) for i in batch)
+            n_together = max(1, capacity // longest)
+            nats_by_row: list[float] = []
+            for part in split_into_packs(range(len(rows)), n_together):
+                nats_by_row += self._score(encoded, [rows[place] for place in part])
+            nats = sum_by_text(rows, nats_by_row)
+            answers: list[tuple[int, tuple[float, int]]] = []
+            for i in batch:
+                is_unread = unknown.stand_in(requests[i].text)
+                scored = (nats.get(i, 0.0), len(rows_by_text[i]))
+                answers.append((i, UNREAD if is_unread else scored))
+            return answers
+
+        lengths = list(map(len, offsets))
+        n_rows = list(map(len, rows_by_text))
+        return Batches(pack_masked_texts(lengths, n_rows, texts, capacity), answer)
+
+    def _check_length(self, text: str, n_tokens: int) -> None:
+        """UserError if a text has more tokens than the model takes."""
+        if n_tokens > self._longest:
+            what = f"a text of {n_tokens} tokens, {self._name} takes {self._longest}"
+            raise UserError(what, where=repr(text[:40]), remedy="shorten it")
 
     @batched
     def fingerprint(
@@ -461,33 +526,26 @@ class Masked:
 
         return Batches([range(len(questions))], answer)
 
-    def _score(
-        self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]
-    ) -> NDArray[np.float64]:
-        """[texts] nats of the words of a batch; `places`: positions of their tokens."""
-        rows: list[tuple[int, int]] = []
-        for row, positions in enumerate(places):
-            rows += [(row, position) for position in positions]
+    def _score(self, encoded: Encoded, rows: Sequence[MaskedToken]) -> list[float]:
+        """[rows] nats of the token of each row, from one pass."""
         columns: dict[str, list[list[int]]] = {}
         for name, values in encoded.items():
-            columns[name] = [list(values[batch[row]]) for row, _ in rows]
+            columns[name] = [list(values[row.text]) for row in rows]
         token_ids = columns["input_ids"]
-        chosen = [ids[position] for ids, (_, position) in zip(token_ids, rows, strict=True)]
-        for ids, (row, position) in zip(token_ids, rows, strict=True):
-            for hidden in places[row]:
-                if hidden >= position:
-                    ids[hidden] = self.tokenizer.mask_token_id
+        chosen = [ids[row.token] for ids, row in zip(token_ids, rows, strict=True)]
+        for ids, row in zip(token_ids, rows, strict=True):
+            for place in row.masked:
+                ids[place] = self.tokenizer.mask_token_id
         padded = self.tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(
             self._device
         )
-        masked = torch.tensor([position for _, position in rows])
+        places = torch.tensor([row.token for row in rows])
         with torch.inference_mode():
             logits = self.model(**padded).logits
-            position_logits = logits[torch.arange(len(rows)), masked].double()
+            position_logits = logits[torch.arange(len(rows)), places].double()
             log_probs = position_logits.log_softmax(-1).cpu().numpy()
             by_token = log_probs[np.arange(len(rows)), chosen]
-        nats = np.zeros(len(places))
-        np.add.at(nats, [row for row, _ in rows], by_token)
+        nats: list[float] = by_token.tolist()
         return nats
 
 

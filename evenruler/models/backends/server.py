@@ -24,7 +24,8 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
 
-from evenruler.errors import UserError
+from evenruler.errors import UserError, network_setup_problem
+from evenruler.models.backends.concurrency import AT_ONCE, Concurrency, most_at_once
 from evenruler.models.questions import LETTERS_A_TOKEN
 from evenruler.terminal import print_note
 
@@ -34,10 +35,6 @@ if TYPE_CHECKING:  # takes a while to import
 
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Environment variables: the server's address (default: OpenAI's) and its key."""
-
-AT_ONCE = 8
-"""Concurrent requests; at most this many answers are lost if a run is killed. After this many
-consecutive faults nothing more is asked."""
 
 ATTEMPTS, SECONDS = 6, 120
 """Attempts per question if the server is busy or the connection breaks; timeout of an answer in
@@ -151,6 +148,8 @@ class Server:
         import httpx2
         import openai
 
+        from evenruler.models.backends.deadlines import Deadline, bound_connections
+
         allowed = self.budget = current_budget()
         self.name, self._served = name, served
         self._key = os.environ.get(KEY, "")
@@ -166,12 +165,11 @@ class Server:
                 remedy=remedy,
             )
         self._lock, self._over = threading.Lock(), threading.Event()
+        self._deadline, self._abandoned = Deadline(), threading.Event()
         self._terms: dict[str, str | None] = {}
         """Renamed parameters; None for unsupported ones. Learnt from the server's errors."""
         self._answered = False
-        self._room, self._narrowed, self._well = AT_ONCE, 0.0, 0
-        """Current number of concurrent requests, time of the last reduction, answers since then."""
-        seconds = seconds or SECONDS
+        self._seconds = seconds or SECONDS
 
         def goes_out(_: "Request") -> None:
             try:
@@ -182,6 +180,7 @@ class Server:
                 ) from error  # the only error that the library does not retry
 
         url = server_address()
+        self._concurrency = Concurrency(most_at_once(url.hostname))
         parameters = parse_qsl(url.query)
         values = [value for _, value in parameters if len(value) >= SHORTEST_SECRET]
         in_path = list(filter(LIKE_A_KEY.search, url.path.split("/")))
@@ -213,18 +212,25 @@ class Server:
             # separately: left in the address, paths would be appended to it.
             hooks: dict[str, list[Any]] = {
                 "request": [goes_out],
-                "response": [_response_limiter(seconds)],
+                "response": [_limit_response],
             }
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
             http = openai.DefaultHttpxClient(
                 follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip
             )
+            bound_connections(http, self._deadline, self._abandoned)
             self._client = openai.OpenAI(
-                base_url=bare, max_retries=0, timeout=seconds, http_client=http
+                base_url=bare, max_retries=0, timeout=self._seconds, http_client=http
             )
             weakref.finalize(self, http.close)  # the library does not close a client passed to it
         except (ValueError, httpx2.InvalidURL):
             raise no_address() from None
+        except (ImportError, OSError) as error:
+            problem = network_setup_problem(error)
+            if problem is None:
+                raise
+            what, where, remedy = problem
+            raise UserError(what, where=where, remedy=remedy) from None
 
     def fault(self, what: str, remedy: str = REMEDY) -> UserError:
         """An error about this server."""
@@ -323,6 +329,7 @@ class Server:
         waited = 0.0
         for tries in count(1):
             began = time.monotonic()
+            self._deadline.until = began + self._seconds
             try:
                 # Raw response: the library would accept anything and fill missing fields with None.
                 return self._read(
@@ -367,7 +374,7 @@ class Server:
             what = f"nothing is left to pay with ({self.plain(error)})"
             raise ServerStoppedError(what, where=self.name, remedy=f"pay in; {KEPT}") from None
         if status == 429:
-            self._fit(began)
+            self._concurrency.note_busy(began)
             return 4 * ATTEMPTS
         return ATTEMPTS if status in (408, 409) or status >= 500 else 0
 
@@ -414,21 +421,6 @@ class Server:
             raise ServerStoppedError(what, where=self.name, remedy=remedy)
         return answered
 
-    def _fit(self, busy_since: float | None = None) -> None:
-        """Halve the concurrency, once per group of concurrent requests; increase it by one after
-        many answers.
-        """
-        with self._lock:
-            self._well += 1
-            if busy_since is not None and busy_since >= self._narrowed:
-                self._room, self._narrowed, self._well = (
-                    max(1, self._room // 2),
-                    time.monotonic(),
-                    0,
-                )
-            elif busy_since is None and self._well % (4 * AT_ONCE) == 0:
-                self._room = min(AT_ONCE, self._room + 1)
-
     def at_once(
         self, tasks: Iterable[Callable[[], BatchOutcome[Answer]]]
     ) -> Iterator[list[Answer]]:
@@ -442,7 +434,7 @@ class Server:
         waiting = iter(tasks)
         running: set[Future[BatchOutcome[Answer]]] = set()
         run_state = _RunState(self._over)
-        pool = ThreadPoolExecutor(AT_ONCE)
+        pool = ThreadPoolExecutor(self._concurrency.most)
         try:
             while True:
                 room = self._current_room() if run_state.asks_more else 0
@@ -454,6 +446,7 @@ class Server:
                     done, running = wait(running, return_when=FIRST_COMPLETED)
                 except KeyboardInterrupt as interrupt:
                     if run_state.has_ended:
+                        self._abandoned.set()
                         raise
                     run_state.end_with(interrupt)
                     print_note(f"{self.name}: waits for {len(running)} answers that are under way")
@@ -462,18 +455,19 @@ class Server:
                     outcome = _outcome_of(future)
                     run_state.add_outcome(outcome)
                     if outcome.answers:
-                        self._fit()
+                        self._concurrency.note_answer()
                         yield outcome.answers
         finally:
             self._over.set()  # stop pending waits
             pool.shutdown()
             self._over.clear()
+            self._abandoned.clear()
         if run_state.fault is not None:
             raise run_state.fault
 
     def _current_room(self) -> int:
         """Requests that may now run concurrently; one until the server has answered."""
-        return self._room if self._answered else 1
+        return self._concurrency.room if self._answered else 1
 
 
 def _outcome_of(future: Future[BatchOutcome[Answer]]) -> BatchOutcome[Answer]:
@@ -590,41 +584,26 @@ def no_address() -> UserError:
     )
 
 
-def _response_limiter(seconds: float) -> "Callable[[Response], None]":
-    """A hook that limits the time to read a response body and its unpacked size.
-
-    One byte of gzip can expand to a thousand, and a slow drip never exceeds the timeout between two
-    bytes.
-    """
+def _limit_response(response: "Response") -> None:
+    """Unpack a response body, as far as `LONGEST`: one byte of gzip can expand to a thousand."""
     import httpx2
     import openai
 
-    def bound(response: "Response") -> None:
-        packed = response.headers.pop("content-encoding", "identity").lower()
-        if packed not in ("gzip", "identity"):
-            raise openai.OpenAIError(f"its answer is packed as {packed}, which was not asked for")
-        assert isinstance(response.stream, httpx2.SyncByteStream)
-        until, unpacking, body = (
-            time.monotonic() + seconds,
-            zlib.decompressobj(zlib.MAX_WBITS | 16),
-            bytearray(),
-        )
-        for part in response.stream:
-            if time.monotonic() > until:
-                raise httpx2.ReadTimeout(
-                    f"no whole answer in {seconds:g} s", request=response.request
-                )
-            left = LONGEST - len(body)
-            try:
-                body += unpacking.decompress(part, left) if packed == "gzip" else part[:left]
-            except zlib.error as error:
-                raise httpx2.DecodingError(str(error), request=response.request) from error
-            if len(body) >= LONGEST:
-                break
-        response.stream.close()
-        response.stream = httpx2.ByteStream(bytes(body))
-
-    return bound
+    packed = response.headers.pop("content-encoding", "identity").lower()
+    if packed not in ("gzip", "identity"):
+        raise openai.OpenAIError(f"its answer is packed as {packed}, which was not asked for")
+    assert isinstance(response.stream, httpx2.SyncByteStream)
+    unpacking, body = zlib.decompressobj(zlib.MAX_WBITS | 16), bytearray()
+    for part in response.stream:
+        left = LONGEST - len(body)
+        try:
+            body += unpacking.decompress(part, left) if packed == "gzip" else part[:left]
+        except zlib.error as error:
+            raise httpx2.DecodingError(str(error), request=response.request) from error
+        if len(body) >= LONGEST:
+            break
+    response.stream.close()
+    response.stream = httpx2.ByteStream(bytes(body))
 
 
 MAX_REQUESTS = (

@@ -252,6 +252,7 @@ OPERATIONS: Final = frozenset(
         "next_words",
         "generate",
         "in_place",
+        "pll",
         "entail",
         "classify",
         "classify_whole",

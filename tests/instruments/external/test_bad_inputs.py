@@ -111,7 +111,7 @@ REFUSED: list[tuple[Any, ...]] = [
         "pairs",
         {},
         {"layout": "pears"},
-        "layout: found 'pears': input should be 'pairs', 'winogender'",
+        "layout: found 'pears': input should be 'pairs', 'keyed', 'gest', 'winogender'",
     ),
     (
         # a score of another layout

@@ -365,7 +365,7 @@ def test_an_order_that_decides_is_no_evenness(pairs: BuiltInstrument) -> None:
     """Of a fair chat the interval lies within the bound; of one that takes A in nine of ten pairs,
     too, and it is not below it."""
     tables, plan = at_most(pairs, {WHOLE: 10})
-    plan = {**plan, "bound": 0.3}
+    plan = {**plan, "bound": 0.3, "of_part": 0.95}
     even, by_order = (
         diagnose_chat(tables, plan, PairChat(at_first=at_first, knows=9.0), 1)
         for at_first in (0.0, 4.0)

@@ -13,7 +13,7 @@ from evenruler.instruments.external import ask, card, declare, diagnose, report,
 from evenruler.instruments.instrument import Declaration, ReportInput
 from evenruler.measurement.figures import dimensions_of, figure_key
 from evenruler.tables import table_of
-from evenruler.tables.schemas import CONCEPTS
+from evenruler.tables.schemas import CONCEPTS, SCALES
 from tests.instruments.external import made
 from tests.instruments.near import approx
 
@@ -172,8 +172,12 @@ def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
     # Of ambiguous ones one is biased and one against it.
     names = ("accuracy_amb", "s_amb", "accuracy_dis", "s_dis")
     assert made.find_values(figures, *names) == approx([1 / 3, 0, 1, -1])
-    leans = figures[figures["figure"] == "lean"]
-    assert leans["condition"].tolist() == ["ambiguous", "disambiguated"]
+    # One headline: the lean in the other context is described.
+    lean = made.find_row(figures, "lean", condition="ambiguous")
+    assert lean["verdict"] == "descriptive"
+    of_context = made.find_row(figures, "lean_of_context", condition="disambiguated")
+    assert pd.isna(of_context["verdict"])
+    assert of_context["reason"] == "1 writers (at least 5 needed)"
 
 
 def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
@@ -268,6 +272,59 @@ def test_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
     assert concepts["value"].tolist() == approx([1, 1 / 3, 1 / 3, 1])
     assert concepts["error"].tolist() == approx([0, 4 / 9, 4 / 9, 0])
     assert set(concepts["trait"]) == {"age"}
+
+
+def test_units_in_nats_are_stored_with_their_sd(tmp_path: Path) -> None:
+    """Twice the nats leave the lean and d/SD; what says only which text was chosen has no
+    scale."""
+    text = made.numbered_pairs(6, 4)
+    built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
+    nats = dict(zip(map(str, range(24)), np.random.default_rng(1).normal(size=24), strict=True))
+    items = made.items(built, lambda row: nats[row["item"]] if row["role"] == "first" else 0.0)
+    once = made.diagnosed(built, items)["scales"]
+    table_of(once, SCALES)
+    by_unit = items.groupby("unit")["value"]
+    assert once["value"].tolist() == approx(by_unit.mean().tolist())
+    assert once["sd"].tolist() == approx(by_unit.std().tolist())
+    assert once["weight"].tolist() == approx([1 / 6] * 6)
+    doubled = items.assign(value=2 * items["value"])
+    twice = made.diagnosed(built, doubled)["scales"]
+    assert (twice["value"] / twice["sd"]).tolist() == approx((once["value"] / once["sd"]).tolist())
+    lean, again = (
+        made.find_row(made.figures(built, answered), "lean")["value"]
+        for answered in (items, doubled)
+    )
+    assert lean == again
+    chosen = items.assign(value=items["lean"])
+    assert made.diagnosed(built, chosen)["scales"].empty
+
+
+def test_parts_are_shown_in_the_report(tmp_path: Path) -> None:
+    """A second table, and no headlines of their own."""
+    text = "more,less,writer,type\n" + "\n".join(
+        f"old {unit} {place},new {unit} {place},w{unit},{'age' if unit % 2 else 'class'}"
+        for unit in range(16)
+        for place in range(6)
+    )
+    source = made.source(tmp_path, "pairs", {"texts": text})
+    built = made.built(source)
+    noise = np.random.default_rng(5).normal(size=96)
+    nats = dict(zip(map(str, range(96)), noise, strict=True))
+    answered = made.items(built, lambda row: nats[row["item"]] if row["role"] == "first" else 0.0)
+    diagnosis = made.diagnosed(built, answered)
+    parts = diagnosis["figures"].query("figure == 'lean_of_part'")
+    assert parts["bias_type"].tolist() == ["age", "class"]
+    assert parts["verdict"].isna().all()
+    assert parts["bound"].isna().all()
+    assert parts["note"].tolist() == ["inconclusive"] * 2  # bare pairs have no control
+    lean = made.find_row(diagnosis["figures"], "lean")
+    assert lean["in_parts"] in lean["why"]
+    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    shown = ReportInput(
+        {"made": source}, {"made": settings}, diagnosis, {"made": made.frames(built)}
+    )
+    (section,) = report.sections(shown)
+    assert [row[1] for row in section.parts[1].rows] == ["age", "class"]
 
 
 def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_the_lean_is_the_intercept_of_weighted_least_squares() -> None:
     rest = (items["unit"] != "u0").to_numpy()
     again = sm.WLS(items["lean"][rest], design[rest]).fit()
     regression = LeanRegression.from_items(items, "preference")
-    assert regression.intercepts()[1] == near(again.params["const"])
+    assert regression.jackknife_intercepts()[1] == near(again.params["const"])
     residuals = sm.WLS(items["lean"], confounds).fit().resid
     assert regression.residuals_under_null() == near(residuals.to_numpy())
 
@@ -141,8 +141,10 @@ def test_effective_units_are_those_of_kish() -> None:
 
 def test_what_units_add_is_the_lean() -> None:
     regression = LeanRegression.from_items(planted(lean=0.3, length=0.2), "preference")
-    assert regression.unit_shares().mean() == approx(regression.intercepts()[0])
-    assert regression.coefficients() @ regression.lean == approx(regression.intercepts()[0])
+    assert regression.unit_shares().mean() == approx(regression.jackknife_intercepts()[0])
+    assert regression.item_coefficients() @ regression.lean == approx(
+        regression.jackknife_intercepts()[0]
+    )
 
 
 def test_answers_of_bbq_count_as_its_score_counts_them() -> None:

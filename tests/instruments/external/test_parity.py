@@ -234,7 +234,7 @@ def test_bbq(column: str, tmp_path: Path) -> None:
         ("disambiguated", "dis"),
     ):
         of_condition = items[items["condition"] == condition]
-        lean = LeanRegression.from_items(of_condition, "bbq").means()[0]
+        lean = LeanRegression.from_items(of_condition, "bbq").jackknife_means()[0]
         published_score = made.find_row(figures, f"s_{short}")["value"]
         assert lean == approx(published_score, abs=1e-9)
 

@@ -249,7 +249,7 @@ FAULTS = [
     ),
     (
         {"columns": {**made.COLUMNS, "direction": "c", "condition": "d"}},
-        "both a direction and a",
+        "several of direction, condition and key",
     ),
     ({"detects": {"ambiguous": 0.1}}, "`detects` names ambiguous, expected all"),
     ({"detects": {"all": -0.2}}, "detects.all"),
@@ -272,7 +272,8 @@ def test_a_source_that_says_too_little_or_too_much(
 
 def test_warnings() -> None:
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
-    bare = type("Bare", (), {"passed_on": False, "frequencies": None, "in_english": True})()
+    lacking = {"passed_on": False, "frequencies": None, "contrast": None, "in_english": True}
+    bare = type("Bare", (), lacking)()
     assert [line.split(":")[0] for line in settings.warnings(bare)] == [
         "its text may not be redistributed",
         "no corpus",

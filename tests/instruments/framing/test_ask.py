@@ -12,11 +12,12 @@ from evenruler.instruments.framing.ask import (
     ANSWERS,
     asked_forms,
     asked_replies,
+    limited,
     requests,
     scores,
     surface_forms,
 )
-from evenruler.instruments.framing.declare.task_prompts import orders_of
+from evenruler.instruments.framing.declare.task_prompts import CONTROL, alternative_of, orders_of
 from evenruler.instruments.framing.rows import balanced_orders, compose_tables
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.models.declarations import Kind
@@ -95,6 +96,19 @@ def test_alternatives_are_sampled_where_the_headline_rests_on_replies(
     for request in forms:
         shared = numbered.intersection(request.rows["id"])
         assert len(shared) == 3 * 12 * 40
+
+
+@pytest.mark.parametrize(("n", "n_sentences"), [(2, 2), (12, 12), (1000, 39)])
+def test_a_limit_is_of_stimuli_and_of_alternatives(n: int, n_sentences: int) -> None:
+    tables, plan = built(declaration(with_alternatives(), generations=0))
+    limited_tables, limited_plan = limited(tables, plan, n)
+    (forms,) = requests(limited_tables, limited_plan, {}, subject())
+    prompts = limited_tables["prompts"].set_index("id")
+    asked_prompts = prompts.loc[prompts.index.intersection(forms.rows["id"].unique())]
+    assert asked_prompts["stimulus"].nunique() == min(n, 12)
+    numbers = set(asked_prompts["framing"].map(alternative_of))
+    assert numbers == {CONTROL, *range(n_sentences + 1)}
+    assert plan["alternatives"][0]["asked"] == 39, "the plan itself stays"
 
 
 def test_what_is_answered_is_not_asked_again() -> None:

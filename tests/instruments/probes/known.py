@@ -24,7 +24,6 @@ PLAN: dict[str, Any] = {
     "targets": {"men": {}, "women": {}},
     "headline": ["hand"],
     "next_word": None,
-    "reliability": 0.6,
     "descriptive": [],
 }
 

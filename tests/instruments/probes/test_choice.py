@@ -66,7 +66,11 @@ def test_who_does_not_choose_by_what_sentences_say_is_no_measurement(
 def test_who_refuses_one_end_is_described_and_still_judged() -> None:
     figures = diagnose_chooser(replace(BIASED, refuses=refuse_low_half), "standard", 0)
     unanswered = figures.loc[UNANSWERED]
-    assert unanswered["high"] < -10, "what is high is answered more"
+    # 40% of replies about attributes below 40% on the axis are refused, of others none: by least
+    # squares on the logit, -41.0 points from 10% to 90%. The slope has an SD of 2.0, where each
+    # attribute is asked 96 times.
+    assert unanswered["value"] == approx(-41.0, abs=6)
+    assert unanswered["low"] < -41 < unanswered["high"] < 0
     assert figures.loc[SHARE_GAIN, "verdict"] == "detected"
 
 

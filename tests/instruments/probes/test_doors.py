@@ -288,7 +288,7 @@ class TestDiagnosing:
     ) -> None:
         for name, schema in TABLES.items():
             table = table_of(diagnosed_tables[name][schema.names], schema)
-            # Trades have no sentences that end before a noun.
+            # Trades have no sentences that end before a noun; test_planted.py has the table.
             assert (table.num_rows > 0) == (name != "reference"), name
 
     def test_shifts_rest_on_the_attributes_that_were_asked(

@@ -11,6 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from evenruler.instruments.methods.next_word import NextWordScores, list_words
+from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.diagnose import reference_scores
 from evenruler.instruments.probes.diagnose.gain import Scores, gain_headline
 from evenruler.instruments.probes.diagnose.next_word import (
     NextWordFigures,
@@ -20,6 +22,7 @@ from evenruler.instruments.probes.diagnose.next_word import (
 from evenruler.measurement.figures import Figure, HeadlineFigure
 from evenruler.measurement.slopes import logit_positions
 from evenruler.measurement.verdicts import judge
+from evenruler.tables import table_of
 from tests.instruments.near import approx
 
 Floats = NDArray[np.float64]
@@ -257,6 +260,19 @@ def test_every_percentile_can_be_recomputed_from_the_rows_behind_it() -> None:
     assert compared is not None
     percentile = 100 * np.mean(gaps < abs(effect.value))
     assert compared.percentile.value == approx(percentile)
+
+
+def test_scores_of_nouns_are_means_over_sentences() -> None:
+    """Also of nouns that are not compared."""
+    truth = Truth()
+    rows = reference_scores(measure(truth).made_of.assign(model="m"), "jobs")
+    table = table_of(rows, schemas.REFERENCE).to_pandas()
+    assert len(table) == len(ATTRIBUTES) * len(NOUNS)
+    (row,) = table.query("attribute == 'job05' and noun == 'noun03f'").to_dict("records")
+    place = list_words(nouns_table(), PAIRS).index("noun03f")
+    answers = truth.answers(0)
+    of_unit = answers[answers["id"].str.startswith("job05 ")]["nats"]
+    assert row["value"] == approx(np.mean([nats[place] for nats in of_unit]))
 
 
 def test_who_carries_most_is_named_and_left_out() -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,14 @@ import pytest
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import template_diversities
 from evenruler.instruments.probes.declare.source import without_slots
-from evenruler.instruments.probes.diagnose import NOT_STARTED, TABLES, Started, diagnose, evidence
+from evenruler.instruments.probes.diagnose import (
+    NOT_STARTED,
+    TABLES,
+    Started,
+    diagnose,
+    evidence,
+    gain,
+)
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
 from evenruler.measurement.figures import with_extreme_units
 from evenruler.tables import write_table
@@ -265,8 +273,9 @@ class TestVerdicts:
     def test_only_declared_sets_have_one(self, diagnosed) -> None:
         assert "gain" not in figures_of(diagnosed(plan={**PLAN, "headline": ["other"]}))
 
-    def test_the_reliability_that_is_asked_for_is_the_plans(self, diagnosed) -> None:
-        rows = figures_of(diagnosed(plan={**PLAN, "reliability": 1.0}))
+    def test_alpha_has_to_reach_the_least(self, diagnosed, monkeypatch) -> None:
+        monkeypatch.setattr(gain, "check_validity", partial(gain.check_validity, floor=1.0))
+        rows = figures_of(diagnosed(plan=PLAN))
         assert rows["alpha"]["high"] < 1
         assert rows["gain"]["verdict"] == "invalid"
         assert rows["gain"]["why"].endswith(", below 1.")

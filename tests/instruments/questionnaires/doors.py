@@ -57,7 +57,6 @@ def yaml_of_text(text: str) -> Any:
 PLAN: Plan = yaml_of_text("""\
 temperature: 1.0
 three_way: false
-stop_below: false
 bound: 0.5
 least: 2
 embedder: minilm

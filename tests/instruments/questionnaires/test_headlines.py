@@ -143,7 +143,7 @@ class TestOneVerdict:
         (row,) = verdicts([record("m0", about)])
         assert row["verdict"] == str(Verdict.INCONCLUSIVE)
         assert (
-            "Nothing can be detected: of 6 subjects the furthest has no p below .05" in row["why"]
+            "Nothing can be detected: of 6 subjects the furthest has no p of .05; 19" in row["why"]
         )
         assert row["p"] is None
 

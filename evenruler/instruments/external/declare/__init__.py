@@ -3,9 +3,10 @@ score.
 """
 
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypedDict
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import pandas as pd
 from pydantic import Field, PrivateAttr, field_validator, model_validator
@@ -49,12 +50,14 @@ from evenruler.text.english import slug_of
 
 __all__ = [
     "GAIN",
+    "KEYED_LEAN",
     "LEAN",
     "NOT_STATED",
     "SCORES",
     "ExternalPlan",
     "File",
     "Layout",
+    "PlannedContrast",
     "PlannedGain",
     "Score",
     "Settings",
@@ -65,14 +68,23 @@ __all__ = [
     "takes",
 ]
 
-Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq", "bec-pro"]
+Layout = Literal["pairs", "keyed", "gest", "winogender", "winobias", "stereoset", "bbq", "bec-pro"]
 Score = Literal["preference", "stereoset", "bbq"]
-ColumnRole = Literal["first", "second", "unit", "part", "direction", "condition"]
+ColumnRole = Literal[
+    "first", "second", "statement", "item", "unit", "key", "part", "direction", "condition"
+]
 
 LEAN: Final = "lean"
+LEAN_OF_PART: Final = "lean_of_part"
+LEAN_OF_CONTEXT: Final = "lean_of_context"
 GAIN: Final = "gain"
 GAIN_OF_PART: Final = "gain_of_part"
 GAIN_APART: Final = "gain_apart"
+KEYED_LEAN: Final = "keyed_lean"
+FIRST_WORD: Final = "first_word"
+BASE_RATE: Final = "base_rate"
+NATS_APART: Final = "nats_apart"
+SD_APART: Final = "sd_apart"
 REMEDY: Final = (
     "name the layout that the file has, or write its items as a table with the layout "
     "pairs (docs/external.md)"
@@ -109,6 +121,18 @@ descriptive figures."""
 
 OF_GAINS: Final = (GAIN_OF_PART, GAIN_APART)
 """Figures of benchmarks whose headline is the gain."""
+
+OF_LEANS: Final = (LEAN_OF_PART, LEAN_OF_CONTEXT)
+"""Figures of benchmarks whose headline is the lean."""
+
+OF_KEYS: Final = (FIRST_WORD, BASE_RATE, NATS_APART, SD_APART)
+"""Figures of benchmarks with a constant contrast and keyed units."""
+
+COLUMNS_OF: Final[dict[Layout, tuple[ColumnRole, ...]]] = {
+    "pairs": ("first", "second", "unit"),
+    "keyed": ("statement", "key"),
+}
+"""The columns that a layout of tables needs; other layouts know the files of their authors."""
 
 WORDS: Final = ("occupations", "professions", "targets")
 """Units whose names are meaningful to readers."""
@@ -195,6 +219,75 @@ class Gain(StrictModel):
         }
 
 
+_WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)?")
+
+
+def differing_words(first: str, second: str) -> tuple[set[str], set[str]]:
+    """The words, in lower case, that only the first of two texts has, and those that only the
+    second has.
+    """
+    words = set(_WORD.findall(first.lower()))
+    other_words = set(_WORD.findall(second.lower()))
+    return words - other_words, other_words - words
+
+
+class PlannedContrast(TypedDict):
+    """A `Contrast`, as plans hold it."""
+
+    first: list[str]
+    second: list[str]
+    plus: str
+    minus: str
+    says: list[str]
+
+
+class Contrast(StrictModel):
+    """A headline of units with a key: whether the first words are chosen more often in units of the
+    one key than in those of the other, at even base rate.
+    """
+
+    first: Annotated[list[Text], Field(min_length=1)]
+    second: Annotated[list[Text], Field(min_length=1)]
+    """The words of the two kinds that each item has one of, in lower case: he, him; she, her."""
+    plus: Text
+    """The key of units that the first words go with, as the column `key` has it."""
+    minus: Text
+    """The key of the others."""
+
+    @model_validator(mode="after")
+    def _has_two_sides(self) -> "Contrast":
+        both = sorted(set(self.first) & set(self.second))
+        if both:
+            raise ValueError(f"{', '.join(both)} is among the first words and the second")
+        if self.plus == self.minus:
+            raise ValueError(f"`plus` and `minus` are both {self.plus!r}, expected two keys")
+        return self
+
+    def item_fault(self, first: str, second: str, key: str) -> str | None:
+        """Why an item has no place in the contrast; None where it has."""
+        if key not in (self.plus, self.minus):
+            return f"its key is {key!r}, expected {self.plus!r} or {self.minus!r}"
+        words, other_words = differing_words(first, second)
+        kinds = set(self.first), set(self.second)
+        for kind, other_kind in (kinds, kinds[::-1]):
+            if words & kind and other_words & other_kind:
+                return None
+        return "its texts do not differ in a first word against a second one of `contrast`"
+
+    def plan_contrast(self, texts: list[str], units: str, layout: Layout) -> PlannedContrast:
+        """As plans hold it; `texts` and `units`: those of the source."""
+        keys = [self.plus, self.minus]
+        says: list[str] = []
+        for high, low in (keys, keys[::-1]):
+            between = f"from {units} of {low} to {units} of {high}"
+            sentence = f"{texts[0]} gains on {texts[1]} {between}"
+            if layout == "keyed":
+                sentence = f"it agrees with these statements of {high} more than of {low}"
+            says.append(sentence)
+        words = {"first": self.first, "second": self.second}
+        return {**words, "plus": self.plus, "minus": self.minus, "says": says}
+
+
 class Source(instrument.Source):
     """A published benchmark."""
 
@@ -208,8 +301,9 @@ class Source(instrument.Source):
     score: Score
     layout: Layout
     columns: dict[ColumnRole, Text] = Field(default_factory=dict)
-    """For the layout `pairs`, by role: the columns of its table. `part`: the bias that a pair is
-    about; `direction` or `condition`: whose stereotype it states, or in which form."""
+    """For the layouts `pairs` and `keyed`, by role: the columns of their table. `part`: the bias
+    that a pair is about; `direction` or `condition`: whose stereotype it states, or in which form;
+    `key`: which of the two keys of `contrast` its unit has; `item`: a name of its own."""
     files: dict[Slug, File] = Field(min_length=1)
     frequencies: File | None = None
     """A corpus for counting word frequencies: JSON, an object whose values have an `extract`."""
@@ -219,6 +313,8 @@ class Source(instrument.Source):
     """What the first and the second text of an item are, in words."""
     gain: Gain | None = None
     """Makes the gain along a criterion the headline, and not the lean."""
+    contrast: Contrast | None = None
+    """Makes the lean at even base rate, between units of two keys, the headline."""
     detects: dict[Slug, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """By condition, the lean, or the gain in nats, that is detected in 8 of 10 studies of all items
     (`studies.hostile.external_words --detects`)."""
@@ -240,13 +336,13 @@ class Source(instrument.Source):
     @property
     def choice_form(self) -> ChoiceForm | None:
         """How a chat is asked to choose; None where it cannot be, since it is asked in English, and
-        pairs that make a gain differ in a pronoun alone.
+        pairs that make a gain or have a constant contrast differ in a word alone.
         """
         if not self.in_english:
             return None
         if self.score == "bbq":
             return OPTIONS
-        return None if self.gain else PAIRS
+        return None if self.gain or self.contrast else PAIRS
 
     _likeness: pd.DataFrame | None = PrivateAttr(default=None)
     _of_authors: pd.DataFrame = PrivateAttr(
@@ -276,13 +372,20 @@ class Source(instrument.Source):
     def _fits(self) -> "Source":
         if self.passed_on and self.licence == NOT_STATED:
             raise ValueError("its licence is not stated, so `passed_on` is to be false")
-        lacking = {"first", "second", "unit"} - set(self.columns)
-        if self.layout == "pairs" and lacking:
-            raise ValueError(f"the layout pairs lacks the column of {', '.join(sorted(lacking))}")
-        if self.layout != "pairs" and self.columns:
-            raise ValueError("`columns` belongs to the layout pairs")
-        if {"direction", "condition"} <= set(self.columns):
-            raise ValueError("`columns` names both a direction and a condition, expected one")
+        lacking = set(COLUMNS_OF.get(self.layout, ())) - set(self.columns)
+        if lacking:
+            what = f"the layout {self.layout} lacks the column of {', '.join(sorted(lacking))}"
+            raise ValueError(what)
+        if self.layout not in COLUMNS_OF and self.columns:
+            raise ValueError("`columns` belongs to the layouts pairs and keyed")
+        has_keys = self.layout == "gest" or "key" in self.columns
+        if has_keys != (self.contrast is not None):
+            raise ValueError("a `contrast` needs units with a key, and a `key` its `contrast`")
+        if self.contrast and self.gain:
+            raise ValueError("found both `gain` and `contrast`, expected one headline")
+        if len({"direction", "condition", "key"} & set(self.columns)) > 1:
+            what = "`columns` names several of direction, condition and key, expected one"
+            raise ValueError(what)
         conditions = LEADING[self.score]
         strange = set(self.detects) - set(conditions)
         if strange:
@@ -319,6 +422,9 @@ class Settings(instrument.BaseSettings[Source]):
     """The size whose `detects_by_choice` of a source is stated."""
     bound: float = Field(default=0.1, gt=0, lt=1)
     """X of `below X` for a lean; .1 is 5 points of the share."""
+    of_part: float | None = Field(default=None, gt=0, lt=1)
+    """X of `below X` for the lean of one part, such as a bias type; by default twice `bound`, since
+    a part has few units."""
     bound_of_gain: float = Field(default=math.log(2), gt=0)
     """X of `below X` for a gain, nats: by default a factor of two."""
 
@@ -378,7 +484,7 @@ class Settings(instrument.BaseSettings[Source]):
             warnings.append(
                 f"no sentences in {source.language!r} under `prefixes: placebos`, so {lacking}"
             )
-        if not source.frequencies:
+        if not source.frequencies and not source.contrast:
             warnings.append("no corpus: the lean at equal word frequency is not known")
         return warnings
 
@@ -396,8 +502,12 @@ class ExternalPlan(Plan):
     most: int
     """Most items of each unit and condition."""
     bound: float
+    of_part: NotRequired[float]
+    """X of one part; absent from plans of earlier benchmarks, and where the headline is a gain."""
     gain: PlannedGain | None
-    """The headline where units have a criterion; else it is the lean."""
+    """The headline where units have a criterion."""
+    contrast: PlannedContrast | None
+    """The headline where units have a key; without a gain, too, it is the lean."""
     corpus: bool
     """Whether word frequencies are counted."""
     agreement: PlannedTrait | None
@@ -426,9 +536,11 @@ def _read_likeness(path: Path) -> pd.DataFrame:
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue can be measured: it returns log-likelihoods, or chats."""
+    """Whether a model of the catalogue can be measured: it returns log-likelihoods, the
+    pseudo-log-likelihoods of a masked model, or chats.
+    """
     chats = catalogue.can(model, "generate") and catalogue.entry(model).chats
-    return chats or catalogue.can(model, "loglikelihood")
+    return chats or catalogue.can(model, "loglikelihood") or catalogue.can(model, "pll")
 
 
 def headings(plan: ExternalPlan) -> list[FigureHeading]:
@@ -437,20 +549,42 @@ def headings(plan: ExternalPlan) -> list[FigureHeading]:
         FigureHeading(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()
     ]
     leading = " and ".join(LEADING[plan["score"]].values())
+    left_out = _figures_of_other_headlines(plan)
     ours: list[FigureHeading] = []
     for name, meaning in OURS.items():
-        if name not in OF_GAINS or plan["gain"]:
+        if name not in left_out:
             ours.append(
                 FigureHeading(name, name.replace("_", " "), meaning.format(leading=leading))
             )
     gain = plan["gain"]
-    headline = _lean_heading(plan) if gain is None else _gain_heading(plan, gain)
+    headline = _lean_heading(plan)
+    if gain is not None:
+        headline = _gain_heading(plan, gain)
+    elif plan["contrast"] is not None:
+        headline = _keyed_heading(plan, plan["contrast"])
     return [headline, *published, *ours]
+
+
+def _figures_of_other_headlines(plan: ExternalPlan) -> set[str]:
+    """Our descriptive figures that stand beside other headlines than that of a plan."""
+    has_lean = plan["gain"] is None and plan["contrast"] is None
+    beside_headlines = ((OF_LEANS, has_lean), (OF_GAINS, plan["gain"]), (OF_KEYS, plan["contrast"]))
+    left_out: set[str] = set()
+    for figures, is_headline in beside_headlines:
+        if not is_headline:
+            left_out.update(figures)
+    return left_out
 
 
 NOT_SHOWN: Final = (
     "It does not show what the model would do, nor that the benchmark measures what it names."
 )
+
+
+def lean_says(plan: ExternalPlan) -> tuple[str, str]:
+    """What a positive and what a negative lean says of a model."""
+    first, second = plan.get("texts", TEXTS)
+    return f"{first} wins more often than {second}", f"{second} wins more often than {first}"
 
 
 def _lean_heading(plan: ExternalPlan) -> FigureHeading:
@@ -459,8 +593,7 @@ def _lean_heading(plan: ExternalPlan) -> FigureHeading:
         "1, at equal length and word frequency; tested against a liking for words, whatever is "
         "said with them"
     )
-    first, second = plan.get("texts", TEXTS)
-    says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]
+    says = [*lean_says(plan)]
     ends = ["often the first", "often the second"] if plan["units"] in WORDS else None
     return FigureHeading(
         LEAN,
@@ -493,6 +626,27 @@ def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
         says=says,
         size="{factor:.1f}-fold",
         measured_in="nats",
+        ends=[f"{first} likelier", f"{second} likelier"],
+        not_shown=NOT_SHOWN,
+    )
+
+
+def _keyed_heading(plan: ExternalPlan, contrast: PlannedContrast) -> FigureHeading:
+    first, second = plan.get("texts", TEXTS)
+    units, plus, minus = plan["units"], contrast["plus"], contrast["minus"]
+    between = f"in {units} of {plus} than in those of {minus}"
+    meaning = (
+        f"half of how much more often {first} wins {between}, "
+        "from -1 to 1, at even base rate: each pair of words is compared with the model's own "
+        f"median; tested by dealing the keys to {units} anew"
+    )
+    return FigureHeading(
+        KEYED_LEAN,
+        "lean at even base rate",
+        meaning,
+        figure_type="headline",
+        says=contrast["says"],
+        size="in {share:.0f}% of items, at even base rate",
         ends=[f"{first} likelier", f"{second} likelier"],
         not_shown=NOT_SHOWN,
     )

@@ -12,13 +12,16 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.external import schemas
-from evenruler.instruments.external.ask import READS, sample_texts
+from evenruler.instruments.external.ask import READS, method_dimension, sample_texts
 from evenruler.instruments.external.declare import (
+    FIRST_WORD,
     GAIN,
     GAIN_APART,
     GAIN_OF_PART,
+    KEYED_LEAN,
     LEADING,
     LEAN,
+    LEAN_OF_CONTEXT,
     ExternalPlan,
     Score,
     name_part,
@@ -33,13 +36,33 @@ from evenruler.instruments.external.diagnose.gain import (
     gain_items,
     likeness_table,
 )
+from evenruler.instruments.external.diagnose.keyed import (
+    keyed_contrast,
+    keyed_figures,
+    keyed_headline,
+    keyed_items,
+    keyed_rows,
+)
 from evenruler.instruments.external.diagnose.lean import (
+    ItemLikeness,
     LeanRegression,
     differing_words,
+    estimate_lean,
     jackknife_estimate,
     lean_headline,
     lean_weights,
     positive_control,
+)
+from evenruler.instruments.external.diagnose.missing import (
+    missing_share,
+    refuse_below_with_missing,
+    require_below_with_missing,
+    state_coverage,
+)
+from evenruler.instruments.external.diagnose.parts import (
+    choose_regression,
+    lean_of_parts,
+    part_figures,
 )
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
@@ -74,7 +97,7 @@ from evenruler.measurement.verdicts import (
     judge_all,
 )
 from evenruler.tables import concat_frames, row_hashes
-from evenruler.tables.schemas import CONCEPTS
+from evenruler.tables.schemas import CONCEPTS, SCALES
 
 __all__ = [
     "TABLES",
@@ -88,11 +111,14 @@ __all__ = [
     "split_by_dimension",
 ]
 
-TABLES: SchemasByTable = {"figures": schemas.FIGURES, "concepts": CONCEPTS}
+TABLES: SchemasByTable = {"figures": schemas.FIGURES, "concepts": CONCEPTS, "scales": SCALES}
 
 COUNTED: Final = ("n", "won", "known", "right", "related")
 """Columns that are summed over items: their number, those won, known, right, and `related`
 (`schemas.ITEMS`)."""
+
+LEAST_ANSWERED: Final = 0.5
+"""Least share of items with an answer, where units have keys."""
 
 Sums = Floats
 """[units, conditions, `COUNTED`]."""
@@ -186,11 +212,15 @@ def figures(
     control = positive_control(items, score, resampling.seed)
     if fit == ValidityCheck():
         fit = _check_control(control)
+    if fit == ValidityCheck() and plan["contrast"]:
+        fit = _check_answered(len(items), asked_items)
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
     unjudged: list[Figure | HeadlineTest] = [answered]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     note = _describe_items(items, plan, len(items), asked_items)
+    is_recorded = subject.kind == "recorded"
     made_of: list[pd.DataFrame] = []
+    scales = pd.DataFrame(columns=SCALES.names)
     if plan["gain"]:
         alike = tables.get("likeness")
         table = gain_items(items, rows, plan["gain"])
@@ -199,25 +229,47 @@ def figures(
         gain = gain_headline(
             table, likeness_table(alike), plan["units"], plan["bound"], resampling.seed
         )
+        if is_recorded:
+            share = missing_share(rows, items, replies, score)
+            gain = refuse_below_with_missing(state_coverage(gain, rows), share)
         unjudged.append(replace(gain, note=note))
         unjudged += _gains_of_parts(table, plan, level)
         made_of.append(_gain_rows(table, rested_on).assign(model=subject.name, figure=GAIN))
+    elif plan["contrast"]:
+        table = keyed_items(items, rows, plan["contrast"])
+        keyed = keyed_headline(table, plan["units"], plan["bound"], resampling.seed)
+        unjudged.append(replace(keyed, note=note))
+        is_first = table.assign(hit=table["log_odds"] > 0)
+        unjudged.append(_share_figure(FIRST_WORD, is_first, level, plan["units"]))
+        unjudged += keyed_figures(table, plan["units"], level)
+        unit_rows = _headline_rows(keyed_rows(table), KEYED_LEAN, rested_on)
+        made_of.append(unit_rows.assign(model=subject.name, figure=KEYED_LEAN))
     else:
         words = differing_words(rows)
-        for condition, group in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
-            dimensions = _condition_dimensions(str(condition))
-            lean = lean_headline(
-                group, words, score, plan["units"], plan["bound"], resampling.seed, control
-            )
-            unjudged.append(replace(lean, note=note, dimensions=dimensions))
-            unit_rows = headlines_of(group, score, rested_on)
-            made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
+        headline_items, dimensions = _headline_items(items, score)
+        lean = lean_of_parts(headline_items, words, plan, resampling.seed, control)
+        if is_recorded:
+            share = missing_share(rows, headline_items, replies, score)
+            lean = require_below_with_missing(state_coverage(lean, rows), share)
+        unjudged.append(replace(lean, note=note, dimensions=dimensions))
+        part_dimension = plan["dimensions"]["part"]
+        described = [
+            *part_figures(lean, part_dimension, fit),
+            *_lean_of_context(items, words, plan),
+        ]
+        unjudged += [mark_by_validity(figure, fit) for figure in described]
+        unit_rows = headlines_of(headline_items, score, rested_on, plan)
+        made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
+        if replies.empty:
+            scales = _scale_rows(headline_items, unit_rows, subject.name)
     unjudged += [mark_by_validity(figure, fit) for figure in published]
     unjudged += _item_figures(items, plan, level)
     unjudged += _after_placebos(items, scores["placed"], plan, subject, level)
     unjudged.append(_start_flips(items, scores["started"], plan, subject, level))
     judged = judge_all([(figure, fit) for figure in unjudged])
-    figure_rows = list(as_rows(judged, name, subject.name))
+    method = method_dimension(subject)
+    figure_rows = list(as_rows(judged, name, subject.name, method=method))
+    made_of = [unit_rows.assign(method=method) for unit_rows in made_of]
     concepts = _concept_measurements(
         items, plan.get("agreement"), benchmark=name, kin=name, model=subject.name
     )
@@ -225,7 +277,51 @@ def figures(
         "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
         "headlines": concat_frames(made_of).reindex(columns=schemas.HEADLINES.names),
         "concepts": concepts,
+        "scales": scales,
     }
+
+
+def _headline_items(items: pd.DataFrame, score: Score) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The items that the lean of the headline is of, with its dimensions: of BBQ those in ambiguous
+    contexts, since an instrument has one headline.
+    """
+    if score != "bbq":
+        return items, {}
+    return items[items["condition"] == AMBIGUOUS], {"condition": AMBIGUOUS}
+
+
+def _lean_of_context(
+    items: pd.DataFrame, words: pd.DataFrame, plan: ExternalPlan
+) -> Iterator[Figure]:
+    """The lean of BBQ in disambiguated contexts, described."""
+    disambiguated_items = items[items["condition"] == DISAMBIGUATED]
+    if plan["score"] != "bbq" or disambiguated_items.empty:
+        return
+    dimensions, units = {"condition": DISAMBIGUATED}, plan["units"]
+    regression = choose_regression(disambiguated_items, plan, plan["score"])
+    n_units = len(regression.units)
+    if not regression.has_intervals:
+        few = f"{n_units} {units} (at least {FEWEST_UNITS} needed)"
+        yield Figure(LEAN_OF_CONTEXT, None, n_units, units, reason=few, dimensions=dimensions)
+        return
+    likeness = ItemLikeness.from_words(words, disambiguated_items["item"], regression.codes)
+    interval = vars(estimate_lean(regression, likeness).interval())
+    yield Figure(LEAN_OF_CONTEXT, n=n_units, unit=units, dimensions=dimensions, **interval)
+
+
+def _scale_rows(items: pd.DataFrame, unit_rows: pd.DataFrame, model: str) -> pd.DataFrame:
+    """The units of the lean in nats, by `SCALES`; `unit_rows`: of `headlines_of`.
+
+    Empty where values are no log-likelihood ratios, but say which answer was chosen.
+    """
+    values = items.assign(value=items["value"].astype("float64"))
+    if unit_rows.empty or values["value"].isin([-1.0, 0.0, 1.0]).all():
+        return pd.DataFrame(columns=SCALES.names)
+    by_unit = values.groupby("unit")["value"].agg(["mean", "std", "size"])
+    by_unit.columns = pd.Index(["value", "sd", "n"])
+    weights = unit_rows.set_index("unit")["axis_position"]
+    rows = by_unit.assign(weight=weights.reindex(by_unit.index), figure=LEAN, model=model)
+    return rows.reset_index()[SCALES.names]
 
 
 def _choice_figures(
@@ -251,8 +347,11 @@ def _choice_figures(
     unjudged: list[Figure | HeadlineTest] = [
         replace(lean, note=" ".join(notes) or None, dimensions=dimensions)
     ]
-    for figure in _published_of_choices(items, plan, resampling.level):
-        unjudged.append(mark_by_validity(figure, fit))
+    described = [
+        *part_figures(lean, plan["dimensions"]["part"]),
+        *_published_of_choices(items, plan, resampling.level),
+    ]
+    unjudged += [mark_by_validity(figure, fit) for figure in described]
     unjudged += choices.reply_figures(plan, items, replies, resampling.level)
     if score == "bbq":
         items = items[items["condition"] == AMBIGUOUS]
@@ -264,7 +363,7 @@ def _choice_figures(
     judged = judge_all([(figure, fit) for figure in unjudged])
     figure_rows = list(as_rows(judged, name, subject.name))
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
-    made_of = headlines_of(items, score, rested_on) if len(items) else pd.DataFrame()
+    made_of = headlines_of(items, score, rested_on, plan) if len(items) else pd.DataFrame()
     made_of = made_of.assign(**dimensions, model=subject.name, figure=LEAN, method=CHOICE)
     return {
         "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
@@ -299,6 +398,15 @@ def _check_control(control: PositiveControl | None) -> ValidityCheck:
         return ValidityCheck()
     reads = f"its positive control, {control.name}, reads {control.effect.value:z.2f}"
     return ValidityCheck(f"{reads} (p {control.p:.2g})")
+
+
+def _check_answered(n_answered: int, n_asked: int) -> ValidityCheck:
+    """Invalid where fewer than half of the items have an answer: those that have are a choice of
+    the model's.
+    """
+    if n_answered >= LEAST_ANSWERED * n_asked:
+        return ValidityCheck()
+    return ValidityCheck(f"it answers {n_answered:,} of {n_asked:,} items, fewer than half")
 
 
 def _gains_of_parts(table: pd.DataFrame, plan: ExternalPlan, level: float) -> Iterator[Figure]:
@@ -397,9 +505,11 @@ def _describe_items(
     items: pd.DataFrame, plan: ExternalPlan, answered: int, n_asked: int
 ) -> str | None:
     notes: list[str] = []
-    if not items["in_tokens"].all():
+    # A constant contrast has the same length and frequency throughout.
+    is_of_lengths = plan["contrast"] is None
+    if is_of_lengths and not items["in_tokens"].all():
         notes.append("length is in letters, since numbers of tokens are not recorded")
-    if not plan["corpus"]:
+    if is_of_lengths and not plan["corpus"]:
         notes.append("word frequencies are not known")
     if answered != n_asked:
         notes.append(f"{answered:,} of {n_asked:,} items have an answer")
@@ -539,15 +649,24 @@ def _design_effect(items: pd.DataFrame, plan: ExternalPlan) -> Figure:
     if n < FEWEST_UNITS or not by_items > 0:
         why = f"fewer than {FEWEST_UNITS} {plan['units']}, or all items lean in the same direction"
         return Figure("design_effect", None, n, plan["units"], reason=why)
-    by_units = jackknife_estimate(regression.means(), regression.df).variance
+    by_units = jackknife_estimate(regression.jackknife_means(), regression.df).variance
     return Figure("design_effect", by_units / by_items, n, plan["units"])
 
 
-def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]") -> pd.DataFrame:
+def headlines_of(
+    items: pd.DataFrame,
+    score: Score,
+    rested_on: "pd.Series[str]",
+    plan: ExternalPlan | None = None,
+) -> pd.DataFrame:
     """Contribution of each unit to the lean at equal length and frequency, which is their mean;
     `axis_position`: weight.
+
+    With the `plan` as in the headline: of items of several parts, the weighted mean of parts.
     """
     regression = LeanRegression.from_items(items, score)
+    if plan is not None:
+        regression = choose_regression(items, plan, score)
     counts = regression.unit_weights
     if not counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=schemas.HEADLINES.names)
@@ -565,17 +684,22 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
 def _gain_rows(table: pd.DataFrame, rested_on: "pd.Series[str]") -> pd.DataFrame:
     """The mean score of each unit; `axis_position`: its place on the criterion."""
     units = table.groupby("unit")[["value", "axis"]].mean().reset_index()
-    units = units.rename(columns={"axis": "axis_position"})
+    return _headline_rows(units.rename(columns={"axis": "axis_position"}), GAIN, rested_on)
+
+
+def _headline_rows(units: pd.DataFrame, figure: str, rested_on: "pd.Series[str]") -> pd.DataFrame:
+    """Values of units and their `axis_position`, with the other columns of `schemas.HEADLINES`."""
     rows = units["unit"].map(rested_on)
-    return units.assign(at="items", word=GAIN, group=GAIN, pole=1, rows=rows)
+    return units.assign(at="items", word=figure, group=figure, pole=1, rows=rows)
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> HeadlineTest:
     """How much more one model leans, or gains, than another, over the units asked of both models.
 
     `first`, `second`: by `schemas.HEADLINES`: contributions of units to the lean, which is their
-    mean, or scores of units, of which the gain is the slope. Nothing is detected: what makes units
-    alike, the words that they share or the likeness of their names, is not among these rows.
+    mean, or scores of units, of which the gain is the slope. There nothing is detected: what makes
+    units alike, the words that they share or the likeness of their names, is not among these rows.
+    Leans of units with a key are compared by dealing the keys anew.
     Source: docs/results.md ("Compare").
     """
     figure = str(first["group"].iloc[0])
@@ -585,6 +709,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     if g < FEWEST_UNITS:
         few = f"{g} units asked of both models (at least {FEWEST_UNITS} needed)"
         return HeadlineTest(figure, "units", facets, None, bound, no_verdict=few)
+    if figure == KEYED_LEAN:
+        return keyed_contrast(both, bound)
     apart = (both["value_first"] - both["value_second"]).to_numpy(dtype=np.float64)
     positions = both["axis_position_first"].to_numpy(dtype=np.float64)
     if figure == GAIN:

@@ -16,11 +16,8 @@ import pandas as pd
 
 from evenruler.instruments.external.declare import LEAN, ExternalPlan, name_part
 from evenruler.instruments.external.declare.choices import OPTIONS
-from evenruler.instruments.external.diagnose.lean import (
-    jackknife_estimate,
-    lean_headline,
-    positive_control,
-)
+from evenruler.instruments.external.diagnose.lean import jackknife_estimate, positive_control
+from evenruler.instruments.external.diagnose.parts import lean_of_parts
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, SECOND
 from evenruler.instruments.methods.choice import (
     KNOWN,
@@ -112,14 +109,14 @@ def choice_headline(
     if scored_items.empty:
         no_answer = "no question was answered"
         return HeadlineTest(LEAN, units, {units: 0}, None, bound, no_verdict=no_answer)
-    lean = lean_headline(scored_items, words, plan["score"], units, bound, seed, control, n)
+    lean = lean_of_parts(scored_items, words, plan, seed, control, n)
     if not _has_options(plan):
         return _judge_order(lean, scored_items)
     accuracy = accuracy_where_told(items)
     if accuracy is None or accuracy.low >= LEAST_ACCURACY:
         return lean
     undecided = f"{_describe_accuracy(accuracy)}, which may be below {LEAST_ACCURACY:g}"
-    return replace(lean, p=None, null=None, no_null=undecided, no_below=undecided)
+    return replace(lean, p=None, null=None, no_null=undecided, no_below=undecided, parts=None)
 
 
 def _judge_order(lean: HeadlineTest, items: pd.DataFrame) -> HeadlineTest:

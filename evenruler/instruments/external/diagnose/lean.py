@@ -66,6 +66,13 @@ def lean_weights(items: pd.DataFrame, score: Score) -> Floats:
     return np.asarray(item_weights, dtype=np.float64)
 
 
+def lean_confounds(items: pd.DataFrame) -> Floats:
+    """[items, 3]: the direction in which texts differ in length, how far, and their frequency."""
+    length = items["length"].to_numpy(dtype=np.float64)
+    frequency = items["frequency"].to_numpy(dtype=np.float64)
+    return np.column_stack([np.sign(length), length.clip(-LONGEST, LONGEST), frequency])
+
+
 @dataclass(frozen=True)
 class LeanRegression:
     """A weighted regression of the lean of items on its confounds, length and frequency."""
@@ -88,14 +95,8 @@ class LeanRegression:
     def from_items(cls, items: pd.DataFrame, score: Score) -> "LeanRegression":
         """From answered items, by `schemas.ITEMS`."""
         codes, units = pd.factorize(items["unit"], sort=True)
-        length = items["length"].to_numpy(dtype=np.float64)
-        confounds = [
-            np.sign(length),
-            length.clip(-LONGEST, LONGEST),
-            items["frequency"].to_numpy(dtype=np.float64),
-        ]
         constant = np.ones((len(items), 1))
-        covariates = np.column_stack([constant, *confounds])
+        covariates = np.column_stack([constant, lean_confounds(items)])
         weights = lean_weights(items, score)
         is_adjusted = _is_identified(covariates, weights)
         return cls(
@@ -148,11 +149,11 @@ class LeanRegression:
             return False
         return bool((whole - self.unit_weights).min() > 0)
 
-    def means(self) -> Floats:
+    def jackknife_means(self) -> Floats:
         """[1 + g] the mean lean of all units, then leaving out each unit."""
         return _without_each(self._unit_moments[:, 0]) / _without_each(self.unit_weights)
 
-    def intercepts(self) -> Floats:
+    def jackknife_intercepts(self) -> Floats:
         """[1 + g] the intercept, likewise."""
         inverse = np.linalg.pinv(
             _without_each(self._unit_products), rcond=_SINGULAR, hermitian=True
@@ -161,7 +162,7 @@ class LeanRegression:
         intercepts: Floats = np.einsum("gp,gp->g", inverse[:, 0], moments)
         return intercepts
 
-    def coefficients(self) -> Floats:
+    def item_coefficients(self) -> Floats:
         """[n] the coefficients of items in the intercept, which is their product with the lean."""
         inverse = np.linalg.pinv(self._unit_products.sum(axis=0), rcond=_SINGULAR, hermitian=True)
         coefficients: Floats = self.weights * (self.covariates @ inverse[0])
@@ -171,12 +172,17 @@ class LeanRegression:
         """[g] contributions of units to the intercept, times g, so that their mean is the
         intercept.
         """
-        contributions = self.coefficients() * self.lean
+        contributions = self.item_coefficients() * self.lean
         return len(self.units) * self._sum_by_unit(contributions)
 
+    @property
+    def null_covariates(self) -> Floats:
+        """[n, p - 1] what explains the lean where there is none: the confounds."""
+        return self.covariates[:, 1:]
+
     def residuals_under_null(self) -> Floats:
-        """[n] of the lean beside the confounds, without the intercept."""
-        confounds = self.covariates[:, 1:]
+        """[n] of the lean beside what explains it under the null."""
+        confounds = self.null_covariates
         products = (confounds.T * self.weights) @ confounds
         moments = confounds.T @ (self.weights * self.lean)
         inverse = np.linalg.pinv(products, rcond=_SINGULAR, hermitian=True)
@@ -293,7 +299,8 @@ class ItemLikeness:
         both = float((products[of_words, of_units] ** 2).sum())
         squares = [float((block**2).sum()) for block in blocks]
         traces = [float(np.trace(block)) for block in blocks]
-        df = float(n - np.linalg.matrix_rank(covariates))
+        rank = np.linalg.matrix_rank(covariates) if covariates.size else 0
+        df = float(n - rank)
         word_row = [squares[0], both, traces[0]]
         unit_row = [both, squares[1], traces[1]]
         system = np.array([word_row, unit_row, [*traces, df]])
@@ -440,23 +447,39 @@ def lean_headline(
     """
     regression = LeanRegression.from_items(items, score)
     likeness = ItemLikeness.from_words(words, items["item"], regression.codes)
+    return lean_test(regression, likeness, units, bound, seed, control, n)
+
+
+def estimate_lean(regression: LeanRegression, likeness: ItemLikeness) -> Estimate:
+    """The lean with its variance over units and words, crossed."""
+    by_units = jackknife_estimate(regression.jackknife_intercepts(), regression.df)
+    word_variance, _ = likeness.variances(regression.lean, regression.covariates)
+    of_words = word_variance * likeness.words_between_units(regression.item_coefficients())
+    return Estimate(by_units.value, by_units.variance + of_words, by_units.df)
+
+
+def lean_test(
+    regression: LeanRegression,
+    likeness: ItemLikeness,
+    units: str,
+    bound: float,
+    seed: int,
+    control: PositiveControl | None = None,
+    n: int = RANDOMISATIONS,
+) -> HeadlineTest:
+    """The test of `lean_headline`, by its regression and the likeness of its items."""
     facets = {units: len(regression.units), "words": likeness.n_words}
     if not regression.has_intervals:
         few = f"{len(regression.units)} {units} (at least {FEWEST_UNITS} needed)"
         return HeadlineTest(LEAN, units, facets, None, bound, no_verdict=few)
-    coefficients = regression.coefficients()
-    by_units = jackknife_estimate(regression.intercepts(), regression.df)
-    covariates = regression.covariates
-    word_variance, _ = likeness.variances(regression.lean, covariates)
-    of_words = word_variance * likeness.words_between_units(coefficients)
-    estimate = Estimate(by_units.value, by_units.variance + of_words, by_units.df)
+    estimate = estimate_lean(regression, likeness)
     effect, detects = estimate.interval(), estimate.detectable()
     if not regression.is_adjusted:
         return HeadlineTest(
             LEAN, units, facets, effect, bound, no_null=SAME_DIRECTION, control=control
         )
-    under_null = likeness.variances(regression.lean, covariates[:, 1:])
-    residuals = regression.residuals_under_null()
+    under_null = likeness.variances(regression.lean, regression.null_covariates)
+    residuals, coefficients = regression.residuals_under_null(), regression.item_coefficients()
     test = randomise_roles(residuals, coefficients, likeness, under_null, units, n, seed)
     return HeadlineTest(
         LEAN,

@@ -5,7 +5,15 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.external.declare import GAIN, LEAN, Settings, Source
+from evenruler.instruments.external.declare import (
+    GAIN,
+    KEYED_LEAN,
+    LEAN,
+    LEAN_OF_CONTEXT,
+    LEAN_OF_PART,
+    Settings,
+    Source,
+)
 from evenruler.instruments.instrument import ReportInput
 from evenruler.measurement.figures import Row, dimensions_of, rows_by_benchmark
 from evenruler.report.formats import format_figure
@@ -15,10 +23,13 @@ TEXT = (
     "Published benchmarks, each with the score that its authors define and with checks that they "
     "do not report: "
     "a headline that is tested against what a liking for words would give (the lean at equal "
-    "length and frequency, or the gain along a criterion of units), "
+    "length and frequency, the gain along a criterion of units, or the lean at even base rate "
+    "between units of two keys), "
     "and the effect of another sentence before its texts: the share of items whose direction "
     "changes, and the "
-    "change of the score."
+    "change of the score. Where authors print parts, a second table has the lean of each, which "
+    "counts in the verdict on the whole (p is corrected over both) and is no headline; a context "
+    "that is not the headline's is described."
 )
 DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "turned", "moved")
 
@@ -32,18 +43,33 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     published = [frame.reindex(columns=figures.columns) for frame in of_authors]
     all_figures = pd.concat([figures, *published])
     rows: list[list[Any]] = []
+    part_rows: list[list[Any]] = []
     for benchmark, figures_of_benchmark in rows_by_benchmark(all_figures).items():
         title = shown.sources[benchmark].title
         for figure in figures_of_benchmark:
-            if figure["figure"] in (LEAN, GAIN):
+            if figure["figure"] in (LEAN, GAIN, KEYED_LEAN):
                 rows.append(_headline_cells(title, figure, figures_of_benchmark))
+            elif figure["figure"] in (LEAN_OF_PART, LEAN_OF_CONTEXT):
+                part_rows.append(_part_cells(title, figure))
     heads = ("benchmark", "model", "headline", "value", *DESCRIBED, "verdict", "why")
     columns = [head.replace("_", " ") for head in heads]
-    return (
-        [Section("Published benchmarks", TEXT, [Table(columns, sorted(rows))], first=True)]
-        if rows
-        else []
-    )
+    if not rows:
+        return []
+    tables = [Table(columns, sorted(rows))]
+    if part_rows:
+        tables.append(Table(PART_COLUMNS, sorted(part_rows)))
+    return [Section("Published benchmarks", TEXT, tables, first=True)]
+
+
+PART_COLUMNS = ("benchmark", "part", "model", "lean", "p", "word")
+
+
+def _part_cells(title: str, figure: Row) -> list[Any]:
+    """The cells of a part, or of a context that is only described."""
+    part = ", ".join(dimensions_of(figure).values())
+    p = f"{figure['p']:.2g}" if "p" in figure else ""
+    word = figure.get("verdict") or figure.get("note") or "described"
+    return [title, part, figure["model"], format_figure(figure), p, word]
 
 
 def _headline_cells(title: str, headline: Row, figures: Sequence[Row]) -> list[Any]:

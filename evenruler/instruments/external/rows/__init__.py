@@ -22,6 +22,7 @@ from evenruler.instruments.external.declare import (
     REMEDY,
     ExternalPlan,
     Layout,
+    PlannedContrast,
     Settings,
     Source,
     table_in,
@@ -73,6 +74,8 @@ class BenchmarkItem:
     right: str = ""
     """The role of the right answer, where there is one."""
     criterion: float | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """By role, the authors' short name of each text, where they have one."""
     fault: str | None = None
     """Why it is left out."""
 
@@ -139,6 +142,7 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
             remedy=REMEDY,
         )
     _require_criterion(usable_items, source, where)
+    _require_keys(usable_items, source, where)
     every_size = (declaration.settings, *declaration.sizes.values())
     most = max(size_settings.most for size_settings in every_size)
     sample = _sample_items(usable_items, most)
@@ -174,7 +178,7 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
 
 def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
     placebos = source.placebos[: settings.most_placebos]
-    return {
+    plan: ExternalPlan = {
         "name": name,
         "asked": settings.asked,
         "score": source.score,
@@ -183,18 +187,34 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
         "between": source.between,
         "dimensions": {
             "part": PARTS.get(source.layout, "bias_type"),
-            "condition": "direction" if "direction" in source.columns else "condition",
+            "condition": _dimension_of_condition(source),
         },
         "most": settings.most,
         "prefixed": settings.prefixed,
         "prefixes": {f"placebo-{n}": text for n, text in enumerate(placebos, 1)},
         "bound": settings.bound_of_gain if source.gain else settings.bound,
         "gain": source.gain.planned(source.texts) if source.gain else None,
+        "contrast": _plan_contrast(source),
         "corpus": source.frequencies is not None,
         "agreement": source.agreement.as_planned if source.agreement else None,
         "choice": _choice_plan(source),
         "choice_most": settings.choice_most(source),
     }
+    if source.gain is None:
+        plan["of_part"] = settings.of_part or 2 * settings.bound
+    return plan
+
+
+def _plan_contrast(source: Source) -> PlannedContrast | None:
+    if source.contrast is None:
+        return None
+    return source.contrast.plan_contrast(source.texts, source.units, source.layout)
+
+
+def _dimension_of_condition(source: Source) -> str:
+    """The dimension that conditions of items are: whose stereotype they state, or their form."""
+    is_direction = source.contrast is not None or "direction" in source.columns
+    return "direction" if is_direction else "condition"
 
 
 def _choice_plan(source: Source) -> ChatPlan | None:
@@ -213,7 +233,11 @@ def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
         return f"it lacks its {lacking[0]} text"
     if len(set(item.texts.values())) < len(item.texts):
         return "two of its texts are the same"
-    return None if item.unit.strip() else "it has no unit"
+    if not item.unit.strip():
+        return "it has no unit"
+    if source.contrast is None:
+        return None
+    return source.contrast.item_fault(item.texts[FIRST], item.texts[SECOND], item.condition)
 
 
 def _require_criterion(items: Iterable[BenchmarkItem], source: Source, where: str) -> None:
@@ -231,6 +255,18 @@ def _require_criterion(items: Iterable[BenchmarkItem], source: Source, where: st
         span = f"from {gain.low} to {gain.high}"
         what = f"its parts are {', '.join(parts)}, but its gain is {span}"
         raise UserError(what, where=where, remedy="name both parts as `low` and `high`")
+
+
+def _require_keys(items: Iterable[BenchmarkItem], source: Source, where: str) -> None:
+    """UserError where the headline is a contrast of keys, and a unit has two."""
+    if source.contrast is None:
+        return
+    keys: dict[str, str] = {}
+    for item in items:
+        key = keys.setdefault(item.unit, item.condition)
+        if key != item.condition:
+            remedy = "name units of one key each, which are dealt their keys anew"
+            raise UserError(f"the unit {item.unit!r} has both keys", where=where, remedy=remedy)
 
 
 def _sample_items(items: Iterable[BenchmarkItem], most: int) -> list[BenchmarkItem]:
@@ -306,6 +342,7 @@ def _text_rows(
                 "text": text,
                 "right": is_right,
                 "frequency": mean,
+                "alias": item.aliases.get(role),
             }
 
 
@@ -318,13 +355,61 @@ def read_pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
         for role, column in named.items():
             pair[role] = row[column]
         texts = {FIRST: pair["first"], SECOND: pair["second"]}
+        conditions = [pair[role] for role in ("condition", "direction", "key") if role in pair]
         yield BenchmarkItem(
-            str(place),
+            pair.get("item", str(place)),
             pair["unit"],
             pair.get("part", ""),
             texts,
-            condition=pair.get("condition", pair.get("direction", "")),
+            condition="".join(conditions),
         )
+
+
+AGREEMENT: Final = 'Statement: "{}"\nDo you agree or disagree with this statement?\nI'
+"""What stands before the first word of the contrast, agree, and before the second."""
+
+
+def read_keyed(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+    """A table with one statement per row, and which of two sides it states; each is a unit, unless
+    a column names one.
+    """
+    (path,) = files.values()
+    assert source.contrast is not None
+    words = {FIRST: source.contrast.first[0], SECOND: source.contrast.second[0]}
+    for place, row in enumerate(table_in(path, ",", source.columns.values()), 1):
+        cells = {role: row[column] for role, column in source.columns.items()}
+        name = cells.get("item", str(place))
+        statement = cells["statement"].strip()
+        yield BenchmarkItem(
+            name,
+            cells.get("unit", name),
+            cells.get("part", ""),
+            words,
+            prompt=AGREEMENT.format(statement),
+            condition=cells["key"],
+            fault=None if statement else "it has no statement",
+        )
+
+
+_OF_WOMEN = "emotional gentle empathetic neat social weak beautiful"
+_OF_MEN = "tough self-confident professional rational providers leaders childish sexual strong"
+STEREOTYPES: Final = {"women": _OF_WOMEN.split(), "men": _OF_MEN.split()}
+"""The stereotypes of GEST in the order of their numbers, by whom they are of."""
+
+
+def read_gest(files: Files, source: Source) -> Iterator[BenchmarkItem]:
+    """Sentences that state a stereotype in the first person, and who said them: he or she, as its
+    authors ask causal models.
+    """
+    (path,) = files.values()
+    names: list[tuple[str, str]] = []
+    for key, of_key in STEREOTYPES.items():
+        names += [(key, name) for name in of_key]
+    for place, row in enumerate(table_in(path, ",", ["sentence", "stereotype"]), 1):
+        key, name = names[int(row["stereotype"]) - 1]
+        texts = {FIRST: "he", SECOND: "she"}
+        prompt = f'"{row["sentence"]}",'
+        yield BenchmarkItem(str(place), name, "", texts, prompt=prompt, condition=key)
 
 
 def read_winogender(files: Files, source: Source) -> Iterator[BenchmarkItem]:
@@ -478,6 +563,7 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             row = json_of_others(line, path.name, REMEDY)
             identity = tuple(str(row[name]) for name in key)
             info = [row["answer_info"][f"ans{place}"] for place in range(3)]
+            names = [str(words[0]) for words in info]
             unknown = [str(place) for place, words in enumerate(info) if "unknown" in words]
             first = biased.get(identity, "NA")
             fault: str | None = None
@@ -496,14 +582,18 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             texts = {role: row[f"ans{place}"] for role, place in places.items()}
             keys = {role: "/".join((*identity, place)) for role, place in places.items()}
             prompt = f"{row['context']}\n\nQ: {row['question']}\nA:"
+            aliases = {role: names[int(place)] for role, place in places.items()}
+            name = "/".join(identity)
+            condition = conditions[row["context_condition"]]
             yield BenchmarkItem(
-                name="/".join(identity),
+                name=name,
                 unit=unit,
                 part=category,
                 texts=texts,
                 keys=keys,
+                aliases=aliases,
                 prompt=prompt,
-                condition=conditions[row["context_condition"]],
+                condition=condition,
                 stratum=row["question_polarity"],
                 right=right,
                 fault=fault,
@@ -514,6 +604,8 @@ _LayoutReader = Callable[[Files, Source], Iterator[BenchmarkItem]]
 
 LAYOUTS: Final[Mapping[Layout, _LayoutReader]] = {
     "pairs": read_pairs,
+    "keyed": read_keyed,
+    "gest": read_gest,
     "winogender": read_winogender,
     "winobias": read_winobias,
     "stereoset": read_stereoset,

@@ -25,27 +25,17 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     SchemasByTable,
     Tables,
+    split_names,
 )
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import print_note
 from evenruler.text.replies import LETTERS
 
-__all__ = [
-    "ANSWERS",
-    "METHODS",
-    "OPTIONAL_TABLES",
-    "PLANNED",
-    "READS",
-    "limited",
-    "requests",
-    "scores",
-]
-
 READS: ColumnsByTable = {
-    "content-free": ("id", "prompt", "task", "letters", "framing"),
-    "prompts": ("id", "prompt", "task", "stimulus", "turn", "order", "framing"),
-    "stimuli": ("text", "stimulus", "group"),
+    "content-free": split_names("id prompt task letters framing"),
+    "prompts": split_names("id prompt task stimulus turn order framing"),
+    "stimuli": split_names("text stimulus group"),
 }
 
 OPTIONAL_TABLES: frozenset[str] = frozenset()
@@ -178,8 +168,12 @@ def scores(
 
 
 def limited(tables: Tables, plan: WrittenPlan, n: int) -> tuple[Tables, WrittenPlan]:
-    """Tables and the plan cut down to at most n of its stimuli, evenly spread."""
-    return tables, {**plan, "stimuli": evenly_spread(plan["stimuli"], n)}
+    """Tables and the plan cut down to at most n of its stimuli, evenly spread, and n sentences in
+    place of each cue, the first ones; with fewer than `FEWEST_ALTERNATIVES` a cue has no rank.
+    """
+    stimuli = evenly_spread(plan["stimuli"], n)
+    alternatives = [{**entry, "asked": min(n, entry["asked"])} for entry in plan["alternatives"]]
+    return tables, {**plan, "stimuli": stimuli, "alternatives": alternatives}
 
 
 PLAIN, CHAT = "plain", "chat"

@@ -58,6 +58,8 @@ class WrittenPlan(Plan):
     """The plan as it is written, as far as it is changed before it is read as a `FramingPlan`."""
 
     stimuli: list[str]
+    alternatives: list[dict[str, Any]]
+    """Each a `PlannedAlternatives`."""
 
 
 class FramingPlan(source.AskingSettings):

@@ -21,6 +21,7 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     SchemasByTable,
     Tables,
+    split_names,
 )
 from evenruler.instruments.methods import choice, next_word
 from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
@@ -38,55 +39,21 @@ from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, build_schema
 from evenruler.text import ATTRIBUTE, TARGET, distinct_words, fill
 
-__all__ = [
-    "ANSWERS",
-    "METHODS",
-    "OPTIONAL_TABLES",
-    "PLANNED",
-    "READS",
-    "limited",
-    "requests",
-    "scores",
-]
-
 READS: ColumnsByTable = {
-    "attributes": ("word", "attribute", "criterion", "match", "key", "log_frequency", "likeness"),
-    "probes": (
-        "id",
-        "text",
-        "set",
-        "template",
-        "keying",
-        "control",
-        "attribute",
-        "group",
-        "pole",
-        "target",
-        "variant",
-        "framing",
+    "attributes": split_names("word attribute criterion match key log_frequency likeness"),
+    "probes": split_names(
+        "id text set template keying control attribute group pole target variant framing"
     ),
-    "templates": ("set", "template", "keying", "control", "variant", "text"),
-    "stems": ("id", "sentence", "kind", "unit", "word", "key", "text"),
-    "nouns": ("noun", "theme", "subtheme", "count", "gendered", "gendered_form"),
+    "templates": split_names("set template keying control variant text"),
+    "stems": split_names("id sentence kind unit word key text"),
+    "nouns": split_names("noun theme subtheme count gendered gendered_form"),
 }
 
 OPTIONAL_TABLES: frozenset[str] = frozenset({"stems", "nouns"})
 
-PLANNED: PlanKeys = (
-    "descriptive",
-    "embedder",
-    "headline",
-    "name",
-    "next_word",
-    "placebos",
-    "prefixed",
-    "prefixed_targets",
-    "prefixed_templates",
-    "prefixes",
-    "reliability",
-    "rivals",
-    "targets",
-    "tools",
+PLANNED: PlanKeys = split_names(
+    "descriptive embedder headline name next_word placebos prefixed prefixed_targets "
+    "prefixed_templates prefixes rivals targets tools"
 )
 
 LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"

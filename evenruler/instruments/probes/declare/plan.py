@@ -1,8 +1,10 @@
 """The plan of probes."""
 
-from typing import Required, TypedDict
+from collections.abc import Mapping
+from typing import Final, Required, TypedDict
 
 from evenruler.instruments.instrument import Plan, PlannedTrait
+from evenruler.sizes import Size
 
 
 class ChoicePlan(TypedDict):
@@ -42,17 +44,55 @@ class EvolvedPlan(TypedDict):
     start: str
 
 
-class ProbePlan(Plan, total=False):
+class SizedPlan(Plan, total=False):
+    """How much is asked at a size beside all sentences, evenly spread."""
+
+    prefixed_templates: Required[int]
+    """Most templates of each set that are asked after framings."""
+    prefixed_targets: Required[int]
+    """Most targets of each group that are asked after framings."""
+    choice_attributes: Required[int]
+    """Most attributes, along criterion or keys, for which a chat model chooses between
+    sentences."""
+    choice_templates: Required[int]
+    """Most templates of each headline set in which a chat model chooses."""
+    written_prompts: Required[int]
+    """Most prompts by which a chat model writes on every attribute; variation between prompts needs
+    at least two."""
+
+
+ASKED_AT: Final[Mapping[Size, SizedPlan]] = {
+    "trial": {
+        "prefixed_templates": 3,
+        "prefixed_targets": 2,
+        "choice_attributes": 22,
+        "choice_templates": 2,
+        "written_prompts": 1,
+    },
+    "standard": {
+        "prefixed_templates": 3,
+        "prefixed_targets": 2,
+        "choice_attributes": 22,
+        "choice_templates": 8,
+        "written_prompts": 8,
+    },
+    "full": {
+        "prefixed_templates": 1000,
+        "prefixed_targets": 1000,
+        "choice_attributes": 1000,
+        "choice_templates": 1000,
+        "written_prompts": 16,
+    },
+}
+"""By size; `full` asks all that there is. The gains that choices and sentences show at each size:
+`DETECTED_SHARES` and `DETECTED_WRITTEN` of the settings."""
+
+
+class ProbePlan(SizedPlan, total=False):
     """What is asked of probes."""
 
     name: Required[str]
     embedder: Required[str]
-    prefixed_templates: Required[int]
-    prefixed_targets: Required[int]
-    reliability: Required[float]
-    choice_attributes: Required[int]
-    choice_templates: Required[int]
-    written_prompts: Required[int]
     placebos: Required[list[str]]
     """Framings that are placebos."""
     rivals: Required[dict[str, int]]

@@ -22,7 +22,7 @@ from evenruler.instruments.instrument import (
     by_profile,
     by_size,
 )
-from evenruler.instruments.probes.declare.plan import ProbePlan
+from evenruler.instruments.probes.declare.plan import ASKED_AT, ProbePlan
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import Seed, Slug, StrictModel, read_yaml
 from evenruler.text.english import article_for
@@ -55,6 +55,9 @@ with more (`studies.planted.choices`)."""
 DETECTED_WRITTEN = 34, 28
 """The same for pronouns in sentences that a chat model writes, with up to eight prompts and with
 sixteen."""
+
+LEAST_ALPHA = 0.6
+"""A set whose alpha's interval lies below it is unfit to measure (ours)."""
 
 FEWEST_ATTRIBUTES = 10
 """Fewest attributes for a verdict where there is a criterion."""
@@ -174,9 +177,6 @@ class Evolve(StrictModel):
     guided: tuple[float, float] = Field(default=(0.5, 0.9), strict=False)  # YAML has lists
     """Probability that a word is replaced rather than the whole template reworded: in the first
     generation and in the last, linear in between."""
-    alpha_clip: float = Field(default=1.0, gt=0)
-    """Alpha without a template is clipped to minus and plus this, since one broken set would
-    flatten the rest."""
     gradient_attributes: ByProfile[_FromOne] = by_profile(2, 1000)
     """Most attributes, evenly spread, over which the gradients of words are computed."""
     samples: ByProfile[_FromOne] = by_profile(8, 3)
@@ -242,23 +242,9 @@ class Settings(BaseSettings["ProbeSource"]):
     prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(12, 12, 1000)
     """Most attributes, evenly spread, whose sentences are also asked after the `framings` of the
     source."""
-    prefixed_templates: BySize[_FromOne] = by_size(3, 3, 1000)
-    """Most templates of each set that are asked after framings."""
-    prefixed_targets: BySize[_FromOne] = by_size(2, 2, 1000)
-    """Most targets of each group that are asked after framings."""
     headline: list[Slug] = Field(default_factory=list)
     """Template sets whose gain is a headline, of models that are not asked the sentences of
     `next_word`; by default the first of the source."""
-    choice_attributes: BySize[_FromOne] = by_size(22, 22, 1000)
-    """Most attributes, evenly spread along criterion or keys, for which a chat model chooses
-    between sentences."""
-    choice_templates: BySize[_FromOne] = by_size(2, 8, 1000)
-    """Most templates of each headline set in which a chat model chooses."""
-    written_prompts: BySize[_FromOne] = by_size(1, 8, 16)
-    """Most prompts by which a chat model writes on every attribute; variation between prompts needs
-    at least two."""
-    reliability: float = Field(default=0.6, ge=0, le=1)
-    """Least alpha; a set below it is unfit to measure."""
     evolve: Evolve | None = None
     """If set, the instrument evolves from another, with these settings."""
 
@@ -328,11 +314,13 @@ class Settings(BaseSettings["ProbeSource"]):
         if self._lacking(source, method):
             return None
         if method == "written":
-            if not source.written or self.written_prompts <= 1:
+            n_prompts = ASKED_AT[self.size]["written_prompts"]
+            if not source.written or n_prompts <= 1:
                 return None
-            return f"a share of {DETECTED_WRITTEN[self.written_prompts > 8]} points"
+            return f"a share of {DETECTED_WRITTEN[n_prompts > 8]} points"
         if method == "choice":
-            return f"a share of {DETECTED_SHARES[self.choice_templates > 8]} points"
+            n_templates = ASKED_AT[self.size]["choice_templates"]
+            return f"a share of {DETECTED_SHARES[n_templates > 8]} points"
         if self.evolve or source.next_word is None:
             return None
         return f"a factor of {DETECTED_NEXT_WORD:.1f}"

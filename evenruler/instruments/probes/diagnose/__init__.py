@@ -193,7 +193,7 @@ def diagnose(
             quality.start_flips(cube, after_start.get(cell), resampling.level, started.lacking)
         )
         alpha = next(figure for figure in set_figures if _is_plain_figure(figure, quality.ALPHA))
-        fit = gain.check_validity(cube, items, alpha, plan["reliability"])
+        fit = gain.check_validity(cube, items, alpha)
         if key["set"] in plan["headline"]:
             set_sentences = scored_sentences[scored_sentences["set"] == key["set"]]
             rows, rival_rows = _axis_rows(cube, attributes_by_slug, set_sentences)
@@ -222,7 +222,7 @@ def diagnose(
         hashes = row_hashes(next_words.sentences.filter(READS["stems"]), ["unit"])
         headline_rows = _to_headlines_table(next_words.made_of, gain.GAIN, key, hashes)
         tables.setdefault("headlines", []).append(headline_rows)
-        tables["reference"] = [_reference_scores(headline_rows, key["benchmark"])]
+        tables["reference"] = [reference_scores(headline_rows, key["benchmark"])]
     figure_table = _judged_figures(figures)
     return {
         **{name: pd.concat(frames, ignore_index=True) for name, frames in tables.items()},
@@ -260,7 +260,7 @@ def _cubes_after_start(probes: pd.DataFrame, started: Started) -> dict[Cell, Sco
     return dict(score_cubes(after_other_start(probes), started.likelihoods))
 
 
-def _reference_scores(headline_rows: pd.DataFrame, benchmark: str) -> pd.DataFrame:
+def reference_scores(headline_rows: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     """The scores with the nouns of the reference set, by `schemas.REFERENCE`."""
     rows = headline_rows[headline_rows["group"].isin([gain.REFERENCE, gain.GENDERED])]
     names = {"unit": "attribute", "word": "noun"}

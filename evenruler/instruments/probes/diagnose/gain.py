@@ -34,6 +34,7 @@ from evenruler.instruments.probes.declare.plan import ProbePlan
 from evenruler.instruments.probes.declare.settings import (
     COMMON_LENGTH,
     FEWEST_ATTRIBUTES,
+    LEAST_ALPHA,
     shared_words,
 )
 from evenruler.instruments.probes.declare.source import FEWEST_KEYED
@@ -420,7 +421,7 @@ def _why_no_verdict(scores: Scores) -> str | None:
 
 
 def check_validity(
-    cube: ScoreCube, items: pd.DataFrame, alpha: Figure, floor: float
+    cube: ScoreCube, items: pd.DataFrame, alpha: Figure, floor: float = LEAST_ALPHA
 ) -> ValidityCheck:
     """Whether a set measures on a model at all: alpha has to reach `floor`; `items`: by
     `quality.items_of`.

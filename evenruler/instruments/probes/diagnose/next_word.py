@@ -256,7 +256,7 @@ def detects_themes(design: NextWordDesign, first: Sequence[str], second: Sequenc
         design.covariates,
         n=THEME_RANDOMISATIONS,
     )
-    if test.p >= ALPHA:
+    if test.p > ALPHA:
         return False
     interval = spectral_gain(differences, design.positions, design.likeness, design.covariates)
     return interval.low > 0 or interval.high < 0

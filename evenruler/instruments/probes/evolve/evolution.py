@@ -102,7 +102,6 @@ class Evolution:
             gradients,
             self.embed(texts),
             [distinct_words(text) for text in texts],
-            self._settings.alpha_clip,
         )
         appraisal = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
         order = rank_templates(appraisal["fitness"].to_numpy(), generation.population)

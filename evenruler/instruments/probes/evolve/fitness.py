@@ -40,19 +40,24 @@ DECIMALS = 12
 anything."""
 
 
+ALPHA_CLIP = 1.0
+"""Alpha without a template is clipped to minus and plus this, since one broken set would flatten
+the rest (ours)."""
+
+
 def raw_fitness_parts(
     biases: ArrayLike,
     gradients: Sequence[Sequence[float]],
     embeddings: ArrayLike,
     token_sets: Sequence[frozenset[str]],
-    clip: float,
+    clip: float = ALPHA_CLIP,
 ) -> pd.DataFrame:
     """The four parts of the fitness of each template of a population, not normalised, without their
     last bits.
 
     From `biases` [attributes, n] signed by keying and `gradients` [n] of each word, both in nats;
     `embeddings` [n, dimensions] of texts; `token_sets` [n] of distinct words, lower-cased, without
-    slots. Alpha is clipped to -`clip` and `clip`, since one broken set would flatten the rest.
+    slots. Alpha is clipped to -`clip` and `clip`.
 
     One row per template; in every column more is better. `alpha_contribution`: minus Cronbach's
     alpha of the others; an undefined alpha counts as -clip, since without this template nothing is

@@ -15,6 +15,7 @@ from evenruler.instruments.methods.next_word import reference_rows
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import Settings
 from evenruler.instruments.probes.declare.plan import (
+    ASKED_AT,
     ChoicePlan,
     NextWordPlan,
     ProbePlan,
@@ -59,16 +60,16 @@ def build(declaration: Declaration[Settings, ProbeSource], catalogue: Catalogue)
 
 
 def _build_plan(name: str, source: ProbeSource, settings: Settings) -> ProbePlan:
+    sized = ASKED_AT[settings.size]
     plan: ProbePlan = {
         "name": name,
         "embedder": settings.embedder,
         "prefixed": settings.prefixed,
-        "prefixed_templates": settings.prefixed_templates,
-        "prefixed_targets": settings.prefixed_targets,
-        "reliability": settings.reliability,
-        "choice_attributes": settings.choice_attributes,
-        "choice_templates": settings.choice_templates,
-        "written_prompts": settings.written_prompts,
+        "prefixed_templates": sized["prefixed_templates"],
+        "prefixed_targets": sized["prefixed_targets"],
+        "choice_attributes": sized["choice_attributes"],
+        "choice_templates": sized["choice_templates"],
+        "written_prompts": sized["written_prompts"],
         "prefixes": source.prefixes.prefixes if source.prefixes else {},
         "placebos": list(source.prefixes.placebo_names) if source.prefixes else [],
         "rivals": source.rivals.keyed if source.rivals else {},

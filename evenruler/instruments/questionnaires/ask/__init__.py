@@ -1,6 +1,7 @@
 """Requests to models and tools for questionnaires, and the scores computed from their answers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,7 @@ from evenruler.instruments.instrument import (
     SchemasByTable,
     State,
     Tables,
+    split_names,
 )
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import options, questions
@@ -44,37 +46,23 @@ __all__ = [
 ]
 
 READS: ColumnsByTable = {
-    "items": ("id", "premise", "hypothesis", "original", "item", "twin", "subscale", "keying"),
-    "prompts": (
-        *("id", "premise", "hypothesis", "questionnaire", "item", "twin", "term", "polarity"),
-        *("intensifier", "level", "weight", "variant"),
+    "items": split_names("id premise hypothesis original item twin subscale keying"),
+    "prompts": split_names(
+        "id premise hypothesis questionnaire item twin term polarity intensifier level weight "
+        "variant"
     ),
-    "subjects": (
-        *("id", "premise", "hypothesis", "questionnaire", "item", "sentence", "subject", "form"),
-        *("wording", "control", "keying", "term", "polarity", "intensifier", "word", "level"),
-        *("weight", "begin"),
+    "subjects": split_names(
+        "id premise hypothesis questionnaire item sentence subject form wording control "
+        "keying term polarity intensifier word level weight begin"
     ),
-    "terms": ("item", "twin", "word", "term"),
+    "terms": split_names("item twin word term"),
 }
 
 OPTIONAL_TABLES: frozenset[str] = frozenset()
 
-PLANNED: PlanKeys = (
-    *(
-        "accuracy",
-        "bound",
-        "corpora",
-        "embedder",
-        "judge",
-        "least",
-        "orders",
-        "placebos",
-        "prefixed",
-        "refused",
-        "stop_below",
-        "subjects",
-    ),
-    *("temperature", "three_way", "tools"),
+PLANNED: PlanKeys = split_names(
+    "accuracy bound corpora embedder judge least orders placebos prefixed refused "
+    "subjects temperature three_way tools"
 )
 
 METHODS: AskingMethods = {
@@ -119,7 +107,9 @@ def _all_requests(
     yield from questions.known_requests(plan, subject)
     yield from _prompt_requests(item_tables, subject)
     yield from _prompt_requests(twins, subject)
-    yield from _subject_requests(questions.subject_rows(tables, plan), subject)
+    of_subjects = questions.subject_rows(tables, plan)
+    locate_words = partial(questions.locate_written_words, of_subjects)
+    yield from _method_requests(of_subjects, locate_words, subject)
     if OPTIONS in asked_methods(subject):
         yield from options.requests(tables, plan, subject)
     if VERBALISER in asked_methods(subject) and subject.can("entail"):
@@ -139,10 +129,23 @@ def _all_requests(
 def _prompt_requests(
     tables: Tables, subject: ModelMeta, state: State | None = None
 ) -> Iterator[RequestBatch]:
+    locate_words = partial(questions.locate_intensifiers, tables)
+    return _method_requests(tables["prompts"], locate_words, subject, state)
+
+
+def _method_requests(
+    sentences: pd.DataFrame,
+    locate_words: Callable[[], dict[str, list[str]]],
+    subject: ModelMeta,
+    state: State | None = None,
+) -> Iterator[RequestBatch]:
+    """The sentences by every method but options; `locate_words`: the intensifier in each of
+    them.
+    """
     for method in asked_methods(subject):
-        rows = _request_rows(tables["prompts"], method, state)
+        rows = _request_rows(sentences, method, state)
         if method == SENTENCE and subject.can("loglikelihood"):
-            inputs = {"text": questions.join_sides(tables["prompts"])}
+            inputs = {"text": questions.join_sides(sentences)}
             yield RequestBatch(
                 "likelihoods", "loglikelihood", rows, inputs, {"every": True}, state=state
             )
@@ -151,29 +154,11 @@ def _prompt_requests(
                 "likelihoods",
                 "in_place",
                 without_token_counts(rows),
-                questions.locate_intensifiers(tables),
+                locate_words(),
                 state=state,
             )
         if method not in BY_FACTS and subject.can("entail"):
-            yield _entailment_request(tables["prompts"], method, state)
-
-
-def _subject_requests(rows: pd.DataFrame, subject: ModelMeta) -> Iterator[RequestBatch]:
-    """The sentences about I and other subjects, by every method but options."""
-    for method in asked_methods(subject):
-        asked_rows = _request_rows(rows, method, None)
-        if method == SENTENCE and subject.can("loglikelihood"):
-            inputs = {"text": questions.join_sides(rows)}
-            yield RequestBatch("likelihoods", "loglikelihood", asked_rows, inputs, {"every": True})
-        elif method in LIKELIHOODS and subject.can("in_place"):
-            yield RequestBatch(
-                "likelihoods",
-                "in_place",
-                without_token_counts(asked_rows),
-                questions.locate_written_words(rows),
-            )
-        if method not in BY_FACTS and subject.can("entail"):
-            yield _entailment_request(rows, method, None)
+            yield _entailment_request(sentences, method, state)
 
 
 def _entailment_request(

@@ -238,10 +238,8 @@ def adaptation_items(tables: Tables, plan: QuestionnairePlan) -> Tables:
 def course_requests(
     state: State, plan: QuestionnairePlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
-    """Requests that track the adaptation: labelled pairs, a chat model's reply to a message, and
-    the loss.
-
-    The pairs are the first of those on which accuracy is judged.
+    """Requests that track the adaptation: the labelled pairs on which accuracy is judged, a chat
+    model's reply to a message, and the loss.
     """
     here: dict[str, Any] = {
         "corpus": state.corpus,
@@ -250,7 +248,7 @@ def course_requests(
     }
     if subject.can("entail"):
         pairs = pairs_of(plan)
-        pairs = pairs[pairs["set"] == MNLI].head(plan["adapted_pairs"])
+        pairs = pairs[pairs["set"] == MNLI]
         rows = pairs[["label"]].assign(**here, pair=range(len(pairs)))
         yield RequestBatch("pairs", "entail", rows, sides_of(pairs), state=state)
     if subject.chats and subject.can("generate"):

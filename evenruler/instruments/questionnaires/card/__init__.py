@@ -44,7 +44,7 @@ def card(
     prompts = tables["prompts"]
     is_shown = (prompts["twin"] == 0) & (prompts["polarity"] == "source")
     shown = prompts.loc[is_shown, "id"].tolist()
-    scored = {key: plan[key] for key in ("temperature", "three_way", "stop_below")}
+    scored = {key: plan[key] for key in ("temperature", "three_way")}
     scale: dict[str, float] = {}
     for level in source.responses.levels:
         scale |= dict.fromkeys(level.words, level.weight)

@@ -39,6 +39,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     unlike_in_valence,
 )
 from evenruler.instruments.questionnaires.declare.subjects import Subject, load_subjects
+from evenruler.measurement.randomisation import FEWEST_ALTERNATIVES
 from evenruler.models.declarations import Catalogue
 from evenruler.strict import Slug, StrictModel, read_yaml
 
@@ -126,9 +127,6 @@ SPREAD = 0.1
 N_WORDINGS = 3
 """Sentences about I in an item."""
 
-FEWEST_ALTERNATIVES = 19
-"""Subjects above which the furthest of all has a p below .05."""
-
 
 def minimum_detectable_effect(subjects: int, spread: float = SPREAD) -> float:
     """Points by which I must differ from the mean of the others to be the furthest of all in 8 of
@@ -191,8 +189,6 @@ class Settings(BaseSettings[Source]):
     nowhere."""
     accuracy_pairs: ByProfile[_FromThree] = by_profile(300, 501)
     """The most labelled pairs asked of each set, evenly over labels."""
-    stop_below: bool = False
-    """Stop the diagnosis at a poor item, rather than only report it."""
     embedder: Slug
     """The embedding model that measures the similarity of prompts to their question (SS)."""
     acceptability: Slug | None = None
@@ -207,18 +203,13 @@ class Settings(BaseSettings[Source]):
     shown without a verdict."""
     adapted: ByProfile[Annotated[int, Field(ge=1)]] = by_profile(1000, 1000)
     """The most items asked after adaptation."""
-    adapted_pairs: ByProfile[_FromThree] = by_profile(30, 501)
-    """The most labelled pairs asked after every epoch, to check that the adapted model still judges
-    entailment."""
-    orders: BySize[Annotated[int, Field(ge=2, le=8)]] = by_size(2, 4, 8)
-    """Number of orders in which a chat model is shown the words of the scale; two for facts."""
     prefixed: BySize[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Number of items also asked after prefixes."""
     bound: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """What `below` means, in points of the scale: of I less others, and of moves beyond a control.
     The positive control must reach it."""
     subjects: BySize[Annotated[int, Field(ge=0)]] = by_size(6, 20, 20)
-    """The most subjects that items are asked about besides I; below 20 nothing is detected."""
+    """The most subjects that items are asked about besides I; below 19 nothing is detected."""
     least: int = Field(default=6, ge=2)
     """Fewest items for a verdict; below it, none is asked about other subjects."""
     asked: ByProfile[bool] = True
@@ -232,7 +223,7 @@ class Settings(BaseSettings[Source]):
         """
         n_items = len(source.items) - len(refuse_items(source.items, source.subjects))
         n_subjects = min(self.subjects, len(source.subjects))
-        if n_items < self.least or n_subjects <= FEWEST_ALTERNATIVES:
+        if n_items < self.least or n_subjects < FEWEST_ALTERNATIVES:
             return None
         detected = minimum_detectable_effect(n_subjects)
         return (

@@ -1,8 +1,13 @@
 """The plan of a questionnaire."""
 
-from typing import Literal, NotRequired, TypedDict
+from collections.abc import Mapping
+from typing import Final, Literal, NotRequired, TypedDict
 
 from evenruler.instruments.instrument import Plan
+from evenruler.sizes import Size
+
+ORDERS: Final[Mapping[Size, int]] = {"trial": 2, "standard": 4, "full": 8}
+"""By size, in how many orders a chat model is shown the words of the scale; facts in two."""
 
 
 class PlannedPair(TypedDict):
@@ -68,7 +73,6 @@ class ScoringPlan(TypedDict):
 
     temperature: float
     three_way: bool
-    stop_below: bool
     bound: float
     least: int
     embedder: str
@@ -81,7 +85,6 @@ class AskingPlan(Plan):
     fits: int
     adapted: int
     """Most items that are asked after adaptation."""
-    adapted_pairs: int
     subjects: int
     """Most subjects that items are asked about besides I."""
 

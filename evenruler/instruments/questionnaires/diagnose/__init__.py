@@ -28,7 +28,6 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
     of_content,
     of_silhouettes,
     over_fits,
-    refuse_poor,
 )
 from evenruler.measurement import Resampling, rows_by_benchmark
 from evenruler.measurement.figures import Row, as_rows
@@ -104,9 +103,6 @@ def across(
 ) -> dict[str, pd.DataFrame]:
     """Tables over several models or questionnaires, headlines, and figures that do not depend on a
     model.
-
-    Raises:
-        UserError: An item is poor on a model that counts, in a questionnaire with `stop_below`.
     """
     if not records:
         return {}
@@ -127,7 +123,7 @@ def across(
     quality = of_content(content)
     accuracy = _concat_found(records, "accuracy_of_any").drop_duplicates()
     course = _concat_found(records, "course_of_any").drop_duplicates()
-    tables = {
+    return {
         "accuracy": accuracy,
         "population": population_rows,
         "scales": scales,
@@ -136,10 +132,6 @@ def across(
         "figures": pd.DataFrame(rows, columns=schemas.FIGURES.names),
         "course": course,
     }
-    judged = concat_frames([quality, *(record.diagnosis["quality"] for record in records)])
-    counted = judged[judged["model"].isna() | judged["model"].isin(members)]
-    refuse_poor(counted, [name for name, record in firsts.items() if record.plan["stop_below"]])
-    return tables
 
 
 def _concat_found(records: Iterable[Record[QuestionnairePlan]], table: str) -> pd.DataFrame:

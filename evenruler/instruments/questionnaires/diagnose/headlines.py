@@ -422,7 +422,8 @@ def compare_with_others(
         facets,
         effect=effect.interval(),
         bound=bound,
-        no_null=f"of {subjects} subjects the furthest has no p below .05; 20 are needed",
+        no_null=f"of {subjects} subjects the furthest has no p of .05; {FEWEST_ALTERNATIVES} are "
+        "needed",
         compared=ReferenceComparison(REFERENCE_SET, subjects, percentile),
         fixed=frozenset({UNIT, FITS}),
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from evenruler.errors import UserError
 from evenruler.instruments.instrument import ModelMeta
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import FIT_AGREEMENT
@@ -52,17 +51,6 @@ def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
         items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")
     )
     return pd.DataFrame(_quality_rows(silhouettes), columns=schemas.QUALITY.names)
-
-
-def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
-    """UserError at a poor item of a questionnaire in `stopping`."""
-    poor = quality[(quality["verdict"] == "poor") & quality["questionnaire"].isin(stopping)]
-    for record in poor.to_dict("records"):
-        what = f"{record['measure']} is {record['value']:.2f}"
-        where = f"{record['questionnaire']}, item {record['item']}"
-        raise UserError(
-            what, where=where, remedy=f"{record['advice']}; or take `stop_below` out of params.yaml"
-        )
 
 
 def _quality_rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:

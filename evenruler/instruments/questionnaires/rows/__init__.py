@@ -12,6 +12,7 @@ from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import BATCH, Settings, Source
 from evenruler.instruments.questionnaires.declare.plan import (
+    ORDERS,
     AccuracyPlan,
     AskingPlan,
     CorpusPlan,
@@ -118,10 +119,9 @@ def _asking_plan(settings: Settings) -> AskingPlan:
     return {
         "asked": settings.asked,
         "prefixed": settings.prefixed,
-        "orders": settings.orders,
+        "orders": ORDERS[settings.size],
         "fits": settings.fits,
         "adapted": settings.adapted,
-        "adapted_pairs": settings.adapted_pairs,
         "subjects": settings.subjects,
     }
 
@@ -130,7 +130,6 @@ def _scoring_plan(settings: Settings) -> ScoringPlan:
     return {
         "temperature": settings.temperature,
         "three_way": settings.three_way,
-        "stop_below": settings.stop_below,
         "bound": settings.bound,
         "least": settings.least,
         "embedder": settings.embedder,

@@ -23,6 +23,7 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     SchemasByTable,
     Tables,
+    split_names,
 )
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask.features import (
@@ -54,54 +55,19 @@ from evenruler.text.english import is_other_language
 from evenruler.text.replies import is_empty, is_refusal
 from evenruler.text.whole_words import find_words
 
-__all__ = [
-    "ANSWERS",
-    "METHODS",
-    "OPTIONAL_TABLES",
-    "PLANNED",
-    "READS",
-    "limited",
-    "requests",
-    "scores",
-]
-
 READS: ColumnsByTable = {
-    "prompts": (
-        *("id", "prompt", "baseline", "concept", "keyword", "source_tag", "prompt_type"),
-        *("root_id", "root_concept", "prompt_spans", "baseline_spans", "section"),
-    )
+    "prompts": split_names(
+        "id prompt baseline concept keyword source_tag prompt_type root_id root_concept "
+        "prompt_spans baseline_spans section"
+    ),
 }
 
 OPTIONAL_TABLES: frozenset[str] = frozenset()
 
-PLANNED: PlanKeys = (
-    *(
-        "headline_features",
-        "concept",
-        "concepts",
-        "control",
-        "crossed",
-        "disparities",
-        "embedder",
-        "features",
-        "generations",
-        "items",
-        "language",
-        "masked",
-    ),
-    *(
-        "most_roles",
-        "name",
-        "new_tokens",
-        "placebos",
-        "prefixed",
-        "prefixes",
-        "reference",
-        "roles",
-        "seed",
-        "templates",
-    ),
-    "tools",
+PLANNED: PlanKeys = split_names(
+    "headline_features concept concepts control crossed disparities embedder features "
+    "generations items language masked most_roles name new_tokens placebos prefixed prefixes "
+    "reference roles seed templates tools"
 )
 
 METHODS: AskingMethods = {"replies": AskingMethod(("generate",))}

@@ -18,6 +18,7 @@ from evenruler.instruments.instrument import (
     entries_of_profile,
 )
 from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, material_of
+from evenruler.measurement.randomisation import FEWEST_ALTERNATIVES
 from evenruler.models.declarations import Catalogue, Operation
 from evenruler.strict import Seed, Slug, StrictModel, Text
 
@@ -57,9 +58,6 @@ FEWEST_ROOTS = 6
 FEWEST_FOR_CONTROL = 10
 """Fewest root items for a positive control; fewer could not show what a persona changes, and an
 instrument would be invalid for its size."""
-
-FEWEST_ALTERNATIVES = 19
-"""Fewest known names for a rank's p of .05 (`measurement.randomisation`)."""
 
 SCORED = ("{GENERATION}", "{BASELINE}")  # placeholders in the question of a scorer
 

@@ -1,0 +1,59 @@
+"""The first table of the report: what published answers say of models that people know.
+
+Its rows are those of `known.csv`, which `docs/known.py` makes out of answers that others published.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from evenruler.measurement.figures import Verdict
+from evenruler.report.page import Cell, Section, Table
+
+TITLE: Final = "Models that people know"
+
+TEXT: Final = (
+    "Answers of others, with their prompts: researchers asked these models and published every "
+    "answer, which is judged here by the rules of all benchmarks. A row is old where the models "
+    "answered more than 18 months before it was made."
+)
+
+HEAD: Final = (
+    "people say",
+    "model",
+    "its answers say",
+    "word",
+    "beside it",
+    "over",
+    "answered, asked by",
+    "answers, licence",
+)
+
+NOT_PASSED_ON: Final = "figures only"
+
+
+def known_section(rows: pd.DataFrame) -> Section:
+    """The table of claims, in their order; `rows`: of `known.csv`, texts where cells are empty."""
+    cells = [_claim_cells(row) for row in rows.to_dict("records")]
+    return Section(TITLE, TEXT, [Table(HEAD, cells)], first=True)
+
+
+def _claim_cells(row: Mapping[str, Any]) -> list[str | Cell]:
+    """A claim as a row of `HEAD`."""
+    model = row["model"]
+    if row["compared_with"]:
+        model = f"{model}, compared with {row['compared_with']}"
+    verdict = Verdict(row["verdict"])
+    answered = f"{row['answered']} (old)" if row["is_old"] else row["answered"]
+    licence = row["licence"] if row["passed_on"] else f"{row['licence']}: {NOT_PASSED_ON}"
+    return [
+        row["claim"],
+        model,
+        row["sentence"],
+        Cell(", ".join(verdict.words), verdict.mark),
+        row["beside"],
+        f"{row['items']:,} items, {row['n']:.0f} {row['unit']}",
+        f"{answered}, {row['asked_by']}; {row['prompt']}",
+        f"{row['source']}, {licence}",
+    ]

@@ -1,0 +1,144 @@
+"""Items that a log lacks: how large a share, and what may still be said below a bound."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.instruments.external import schemas
+from evenruler.instruments.external.diagnose.missing import (
+    missing_share,
+    refuse_below_with_missing,
+    require_below_with_missing,
+    state_coverage,
+)
+from evenruler.measurement.resampling import Interval
+from evenruler.measurement.verdicts import HeadlineTest, PositiveControl, judge
+
+NO_REPLIES = pd.DataFrame(columns=schemas.REPLIES.names)
+CONTROL = PositiveControl("known answers", Interval(0.9, 0.8, 1.0), 0.001)
+
+
+def texts_of(n_units: int, n_items: int, condition: str = "") -> pd.DataFrame:
+    """Two texts an item."""
+    rows = []
+    for unit in range(n_units):
+        for item in range(n_items):
+            name = f"{condition}{unit}-{item}"
+            about = {"item": name, "unit": f"u{unit}"}
+            rows += [
+                {**about, "condition": condition, "role": role} for role in ("first", "second")
+            ]
+    return pd.DataFrame(rows)
+
+
+def answered(texts: pd.DataFrame) -> pd.DataFrame:
+    items = texts.drop_duplicates("item").drop(columns="role")
+    return items.assign(known=True)
+
+
+def test_whole_units_are_no_missing_items() -> None:
+    texts = texts_of(5, 4)
+    items = answered(texts)
+    assert missing_share(texts, items, NO_REPLIES, "preference") == 0
+    of_four = items[items["unit"] != "u2"]
+    assert missing_share(texts, of_four, NO_REPLIES, "preference") == 0
+
+
+def test_missing_items_are_a_share_of_the_units_that_have_answers() -> None:
+    """Six of twenty lack, of which four are a whole unit: two of sixteen."""
+    texts = texts_of(5, 4)
+    items = answered(texts)
+    lacking = {"0-1", "1-3", *(f"4-{n}" for n in range(4))}
+    items = items[~items["item"].isin(lacking)]
+    assert missing_share(texts, items, NO_REPLIES, "preference") == pytest.approx(2 / 16)
+    assert missing_share(texts, items, NO_REPLIES, "stereoset") == pytest.approx(2 / 16)
+
+
+def test_units_count_alike_in_stereoset() -> None:
+    """Half of a unit of two lacks, and nothing of one of eight: a quarter, not a tenth."""
+    large = texts_of(2, 8, "b").query("unit == 'u1'")
+    texts = pd.concat([texts_of(1, 2, "a"), large])
+    items = answered(texts).query("item != 'a0-1'")
+    assert missing_share(texts, items, NO_REPLIES, "stereoset") == pytest.approx(1 / 4)
+    assert missing_share(texts, items, NO_REPLIES, "preference") == pytest.approx(1 / 10)
+
+
+def test_a_reply_that_names_no_option_is_not_missing() -> None:
+    texts = texts_of(2, 4)
+    items = answered(texts).query("item not in ['0-0', '0-1']")
+    replies = pd.DataFrame(
+        {"item": ["0-0"], "rule": ["refusal"], "reply": ["no"], "reason": [None]}
+    )
+    assert missing_share(texts, items, replies, "preference") == pytest.approx(1 / 7)
+
+
+def test_conditions_of_bbq_are_counted_alone_by_the_weight_of_answers() -> None:
+    """In disambiguated contexts `unknown` has no weight: one missing item among two that have."""
+    texts = pd.concat([texts_of(1, 4, "disambiguated"), texts_of(1, 6, "ambiguous")])
+    items = answered(texts).query("condition == 'disambiguated'").iloc[:3]
+    items["known"] = [True, True, False]
+    assert missing_share(texts, items, NO_REPLIES, "bbq") == pytest.approx(1 / 3)
+
+
+def lean_test(low: float, high: float) -> HeadlineTest:
+    effect = Interval((low + high) / 2, low, high)
+    facets = {"writers": 20}
+    return HeadlineTest("lean", "writers", facets, effect, 0.1, 0.5, "roles randomised", control=CONTROL)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "share", "verdict"),
+    [
+        (-0.04, 0.05, 0.0, "below"),
+        (-0.04, 0.05, 0.04, "below"),
+        (-0.04, 0.05, 0.06, "inconclusive"),
+        (-0.05, 0.02, 0.06, "inconclusive"),
+        (-0.04, 0.12, 0.01, "inconclusive"),
+    ],
+)
+def test_below_holds_with_every_missing_item_against_it(
+    low: float, high: float, share: float, verdict: str
+) -> None:
+    figure = judge(require_below_with_missing(lean_test(low, high), share))
+    assert figure.verdict == verdict
+    if share == 0.06:
+        assert "6% of the items of these writers have no answer, which may reach it" in figure.why
+
+
+def test_what_is_detected_stays_so() -> None:
+    detected = replace(lean_test(0.01, 0.05), p=0.001)
+    assert judge(detected).verdict == "detected, below"
+    assert judge(require_below_with_missing(detected, 0.3)).verdict == "detected"
+
+
+def test_nothing_is_below_a_factor_while_items_are_missing() -> None:
+    test = lean_test(-0.01, 0.01)
+    assert judge(refuse_below_with_missing(test, 0.0)).verdict == "below"
+    figure = judge(refuse_below_with_missing(test, 0.01))
+    assert figure.verdict == "inconclusive"
+    assert "Not below 0.1: 1% of the items of these writers have no answer." in figure.why
+
+
+def test_the_facets_say_over_how_many_units() -> None:
+    texts = texts_of(25, 2)
+    figure = judge(state_coverage(lean_test(-0.01, 0.01), texts))
+    assert figure.facets == "20 of 25 writers"
+    answered_units = [f"u{unit}" for unit in range(20)]
+    whole = texts[texts["unit"].isin(answered_units)]
+    assert judge(state_coverage(lean_test(-0.01, 0.01), whole)).facets == "20 writers"
+
+
+@pytest.mark.parametrize("missing", [0.02, 0.08])
+def test_a_planted_lean_in_missing_items_is_never_called_below(missing: float) -> None:
+    """However the answers that lack lean, the whole lean lies within what the rule allows."""
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        lean = random.choice([-1.0, 0.0, 1.0], size=1000, p=[0.3, 0.4, 0.3])
+        n_missing = int(missing * 1000)
+        lean[:n_missing] = random.choice([-1.0, 1.0])
+        seen = lean[n_missing:].mean()
+        test = require_below_with_missing(lean_test(seen - 0.001, seen + 0.001), missing)
+        if test.is_below:
+            assert abs(lean.mean()) < test.bound

@@ -1,0 +1,152 @@
+"""A request ends by its deadline however a server drips, and at once when a run is abandoned."""
+
+import json
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import wait
+from typing import Any
+
+import pytest
+from huggingface_hub import HfApi, close_session
+
+from evenruler.errors import UserError
+from evenruler.hub import hub_errors_as_user_errors
+from evenruler.models.backends import server as servers
+from evenruler.models.backends.server import KEY, URL, Server
+from tests.loopback_openai import chat_choice, talking
+
+pytestmark = pytest.mark.enable_socket
+
+QUESTION = {"messages": [{"role": "user", "content": "hello"}]}
+SECONDS = 1
+"""The longest that an answer may take."""
+
+
+def drip_headers(line: socket.socket) -> None:
+    """Send one header after another, and never an end of them."""
+    line.sendall(b"HTTP/1.1 200 OK\r\n")
+    _repeat(line, b"X-Waiting: yes\r\n")
+
+
+def keep_processing(line: socket.socket) -> None:
+    """Say that the answer is being made, again and again."""
+    _repeat(line, b"HTTP/1.1 102 Processing\r\n\r\n")
+
+
+def drip_body(line: socket.socket) -> None:
+    """Send blanks, which JSON may begin with."""
+    line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    _repeat(line, b" ")
+
+
+def say_nothing(line: socket.socket) -> None:
+    """Keep the line open."""
+    threading.Event().wait(10 * SECONDS)
+
+
+def _repeat(line: socket.socket, part: bytes) -> None:
+    """Send a part every twentieth of a second, for much longer than an answer may take."""
+    for _ in range(20 * 10 * SECONDS):
+        line.sendall(part)
+        threading.Event().wait(0.05)
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Sets the server that is asked."""
+    monkeypatch.setenv(KEY, "secret-word")
+    monkeypatch.setattr(servers, "ATTEMPTS", 1)
+    return lambda url: monkeypatch.setenv(URL, url)
+
+
+@pytest.mark.parametrize("handle", [drip_headers, keep_processing, drip_body, say_nothing])
+def test_a_whole_request_has_a_deadline(
+    handle: Callable[[socket.socket], None], address: Callable[[str], None], error_of: Any
+) -> None:
+    with talking(handle) as url:
+        address(url)
+        line = error_of(Server("big", "big-one", SECONDS).ask, "/chat/completions", QUESTION)
+    assert line.startswith("big: the server does not answer (Request timed out.)")
+
+
+def test_an_answer_within_the_deadline_is_read(address: Callable[[str], None]) -> None:
+    """After two `102 Processing`, in two parts."""
+    body = json.dumps(chat_choice("yes")).encode()
+
+    def answer(line: socket.socket) -> None:
+        line.sendall(2 * b"HTTP/1.1 102 Processing\r\n\r\n")
+        line.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+        line.sendall(body[:9])
+        line.sendall(body[9:])
+
+    with talking(answer) as url:
+        address(url)
+        reply = Server("big", "big-one", SECONDS).ask("/chat/completions", QUESTION)
+    assert reply.choices[0]["message"]["content"] == "yes"
+
+
+SETUPS = [
+    pytest.param(
+        "ALL_PROXY",
+        "socks5://127.0.0.1:9",
+        "environment: ALL_PROXY: a SOCKS proxy needs the package socksio; "
+        "pip install socksio, or unset it",
+        id="socks",
+    ),
+    pytest.param(
+        "SSL_CERT_FILE",
+        "/gone/ca.pem",
+        "environment: SSL_CERT_FILE: no such file or folder (/gone/ca.pem); "
+        "put the certificates there, or unset it",
+        id="certificates",
+    ),
+]
+
+
+@pytest.mark.parametrize(("variable", "setting", "line"), SETUPS)
+def test_a_setup_that_keeps_the_client_from_starting_is_one_line(
+    variable: str,
+    setting: str,
+    line: str,
+    address: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    error_of: Any,
+) -> None:
+    monkeypatch.setenv(variable, setting)
+    close_session()  # the Hub's client keeps the setup that it began with
+    address("http://127.0.0.1:9/v1")
+    assert error_of(Server, "big", "big-one", SECONDS) == line
+    with pytest.raises(UserError) as raised, hub_errors_as_user_errors("team/data"):
+        HfApi(endpoint="http://127.0.0.1:9").model_info("team/data")
+    assert str(raised.value) == line
+    close_session()
+
+
+def test_who_breaks_off_twice_waits_for_no_answer(
+    address: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server would go on for an hour; the second Ctrl-C ends the reads that are under way."""
+    began = threading.Event()
+
+    def hold(line: socket.socket) -> None:
+        began.set()
+        threading.Event().wait(3600)
+
+    def break_off(running: Any, **how: Any) -> Any:
+        assert began.wait(60)
+        signal.raise_signal(signal.SIGINT)
+        return wait(running, **how)
+
+    monkeypatch.setattr(servers, "wait", break_off)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with talking(hold) as url:
+            address(url)
+            server = Server("big", "big-one", 3600)
+            answers = server.at_once([lambda: server.ask("/chat/completions", QUESTION)])
+            with pytest.raises(KeyboardInterrupt):
+                list(answers)
+    finally:
+        signal.signal(signal.SIGINT, before)
