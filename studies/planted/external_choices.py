@@ -86,7 +86,7 @@ def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
         ("lean .31, first place +2", OptionChat(lean=1.0, at_first=2.0)),
         ("always A", OptionChat(always="A")),
         ("random letters", OptionChat(random=True)),
-        ("right in half where the context tells", OptionChat(knows=0.75)),
+        ("right in about half where the context tells", OptionChat(knows=0.75)),
         ("refuses 90%", OptionChat(refuses=0.9)),
         ("fair, refuses 45%", OptionChat(refuses=0.45)),
     ):
