@@ -306,8 +306,8 @@ def _scale_rows(
     Empty where values are no log-likelihood ratios, but say which answer was chosen.
     """
     values = items.assign(value=items["value"].astype("float64"))
-    are_choices = not replies.empty or values["value"].isin([-1.0, 0.0, 1.0]).all()
-    if unit_rows.empty or are_choices:
+    are_places = values["value"].isin([-1.0, 0.0, 1.0]).all()
+    if unit_rows.empty or are_places or not replies.empty:
         return pd.DataFrame(columns=SCALES.names)
     by_unit = values.groupby("unit")["value"].agg(["mean", "std", "size"])
     by_unit.columns = pd.Index(["value", "sd", "n"])
