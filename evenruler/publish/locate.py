@@ -224,7 +224,7 @@ def _possible_verdict(folder: Path) -> str:
     able = [size for size in SIZES if sizes.get(size, {}).get("detects")]
     if able:
         return f"at {able[0]}"
-    is_barred = any(size.get("detects", "") is None for size in sizes.values())
+    is_barred = {size.get("detects", "") for size in sizes.values()} == {None}
     return "no" if is_barred else "not known"
 
 

@@ -419,7 +419,7 @@ def control_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     if value is None:
         return f"{name}: not measured"
     p, low = row.get("positive_p"), row.get("positive_low")
-    is_detected = p is not None and p < ALPHA and low is not None and low > 0
+    is_detected = p is not None and p <= ALPHA and low is not None and low > 0
     outcome = "detected" if is_detected else "not detected"
     return f"{name}: {in_unit(value, words)}, {outcome}"
 

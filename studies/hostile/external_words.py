@@ -29,9 +29,10 @@ import typer
 from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.external import ask, declare, rows
-from evenruler.instruments.external.diagnose import gain_headline, lean_headline
+from evenruler.instruments.external.diagnose import gain_headline
 from evenruler.instruments.external.diagnose.gain import gain_items
 from evenruler.instruments.external.diagnose.lean import differing_words
+from evenruler.instruments.external.diagnose.parts import lean_of_parts
 from evenruler.instruments.instrument import Declaration, ModelMeta
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.randomisation import randomise_criterion
@@ -170,10 +171,10 @@ KINDS = (
 def judge_lean(
     items: pd.DataFrame, words: pd.DataFrame, plan: dict[str, Any], seed: int
 ) -> HeadlineTest:
-    """The lean of all items, or of BBQ's ambiguous contexts."""
+    """The lean of all items, or of BBQ's ambiguous contexts, with what is said of parts."""
     if plan["score"] == "bbq":
         items = items[items["condition"] == "ambiguous"]
-    return lean_headline(items, words, plan["score"], plan["units"], plan["bound"], seed)
+    return lean_of_parts(items, words, plan, seed)
 
 
 def print_false_leans(name: str, tables: Any, plan: Any, draws: int, parts: bool) -> None:

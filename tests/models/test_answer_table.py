@@ -54,7 +54,8 @@ def join(request, tmp_path: Path) -> Join:
 
 
 def planted_places() -> list[int]:
-    return np.random.default_rng(4).integers(3, size=len(NAMES)).tolist()
+    random = np.random.default_rng(4)
+    return [int(random.integers(3)) for _ in NAMES]
 
 
 def chosen_places(answer_log: AnswerLog) -> list[int]:

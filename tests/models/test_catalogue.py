@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from evenruler.errors import UserError
 from evenruler.models import Model, load
-from evenruler.models.declarations import OPERATIONS, ModelEntry
+from evenruler.models.declarations import OPERATIONS, Catalogue, ModelEntry, slug_of
 from evenruler.models.store import RowStore
 from tests.conftest import ROOT
 from tests.models.conftest import model_entry
@@ -176,3 +176,41 @@ def test_the_declaration_and_the_room_are_imported_without_the_libraries_behind_
     )
 
     assert process.stdout == "[]\n"
+
+
+LOG = {"kind": "recorded", "source": "recorded:x.csv", "licence": "mit", "origin": "somebody"}
+
+
+def test_a_label_makes_the_name_of_its_model() -> None:
+    """So two labels that make one name cannot stand in a catalogue."""
+    labelled = {**LOG, "label": "GPT-3.5"}
+    catalogue = Catalogue.model_validate({"models": {"gpt-3-5": labelled}})
+    assert catalogue.models["gpt-3-5"].label == "GPT-3.5"
+    second = {"gpt-3-5": labelled, "gpt-35": {**LOG, "label": "gpt-3-5"}}
+    for models in ({"gpt": labelled}, second):
+        with pytest.raises(ValidationError, match="makes the name gpt-3-5; call the model so"):
+            Catalogue.model_validate({"models": models})
+    with pytest.raises(ValidationError, match="expected letters, digits and"):
+        ModelEntry.model_validate({**LOG, "label": "a|b"})
+
+
+@pytest.mark.parametrize(
+    ("label", "slug"),
+    [
+        ("gpt-3.5-turbo-0125", "gpt-3-5-turbo-0125"),
+        ("Llama-3.1:8b", "llama-3-1-8b"),
+        ("Qwen/Qwen2.5", "qwen-qwen2-5"),
+        ("a__b.", "a-b"),
+    ],
+)
+def test_the_slug_of_a_label(label: str, slug: str) -> None:
+    assert slug_of(label) == slug
+
+
+@pytest.mark.parametrize("key", ["requests", "partial"])
+def test_what_is_said_of_a_log_belongs_to_logs(key: str) -> None:
+    said_of_log = {key: "requests.jsonl" if key == "requests" else True}
+    assert ModelEntry.model_validate({**LOG, **said_of_log})
+    chat = {**LOG, "kind": "chat", "source": "endpoint:x"}
+    with pytest.raises(ValidationError, match=f"`{key}` belongs to the kind recorded"):
+        ModelEntry.model_validate({**chat, **said_of_log})

@@ -56,6 +56,7 @@ def test_what_lies_there_is_listed(folder) -> None:
         ({"trial": None, "standard": None, "full": "1.5-fold"}, "at full"),
         ({"trial": None, "standard": None, "full": None}, "no"),
         ({"trial": "", "standard": ""}, "not known"),
+        ({"trial": None, "standard": "", "full": ""}, "not known"),
     ],
 )
 def test_the_size_at_which_a_verdict_can_come(

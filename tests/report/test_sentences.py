@@ -166,6 +166,8 @@ class TestHeadline:
         _, compared, sensitive = lines_of(percentile_low=None, same_test=None, positive_p=0.2)
         assert compared[1] == "More than 98% of 351 pairs of other themes."
         assert sensitive[1].endswith("Brides and monks: 25-fold, not detected.")
+        *_, of_rank = lines_of(positive_p=0.05)
+        assert of_rank[1].endswith("Brides and monks: 25-fold, detected."), "first of 20"
 
     def test_without_words_the_value_as_it_is(self) -> None:
         claim, compared, sensitive = lines_of(None)

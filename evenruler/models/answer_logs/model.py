@@ -97,10 +97,10 @@ class LoggedModel(Model):
         """Whether the file has an answer to one of the texts of a benchmark, or to another version
         of one.
         """
-        if self._log.unjoined is not None:
-            return self._log.unjoined.has_answers(benchmark)
         columns = [texts[name].tolist() for name in ("text", "prompt", "key")]
         try:
+            if self._log.unjoined is not None:
+                return self._log.unjoined.has_answers(benchmark)
             scores = self._recorded_scores(self._log, *columns, between)
         except UserError:
             return True

@@ -19,6 +19,8 @@ from evenruler.instruments.external.ask.choice import (
     parse_replies,
     sample_items,
 )
+from evenruler.instruments.external.diagnose import contrast
+from evenruler.instruments.external.diagnose import figures as figures_of
 from evenruler.instruments.external.diagnose.choices import accuracy_where_told, choice_headline
 from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED, ROLES
@@ -363,7 +365,7 @@ def test_an_order_that_decides_is_no_evenness(pairs: BuiltInstrument) -> None:
     """Of a fair chat the interval lies within the bound; of one that takes A in nine of ten pairs,
     too, and it is not below it."""
     tables, plan = at_most(pairs, {WHOLE: 10})
-    plan = {**plan, "bound": 0.3}
+    plan = {**plan, "bound": 0.3, "of_part": 0.95}
     even, by_order = (
         diagnose_chat(tables, plan, PairChat(at_first=at_first, knows=9.0), 1)
         for at_first in (0.0, 4.0)
@@ -426,3 +428,22 @@ def test_false_verdicts_of_fair_chats_are_rare(pairs: BuiltInstrument) -> None:
         items, replies = scores["items"], scores["choices"]
         detected += choice_headline(plan, items, replies, words, seed, 199).is_detected
     assert detected <= 6
+
+
+def test_two_chats_are_compared_over_the_units_of_both(bbq: BuiltInstrument) -> None:
+    """The difference of two leans; that of a chat and itself is 0."""
+    tables, plan = at_most(bbq, {AMBIGUOUS: 6, DISAMBIGUATED: 4})
+    headlines = []
+    for lean in (0.0, 1.0):
+        scores = ask_chat(tables, plan, OptionChat(lean=lean), 1)
+        of_chat = figures_of("made", tables, plan, scores, CHAT, made.RESAMPLING)
+        headlines.append(of_chat["headlines"])
+        assert set(of_chat["headlines"]["method"]) == {"choice"}
+    fair, biased = headlines
+    test = contrast(biased, fair, 0.1)
+    assert test.effect is not None
+    assert test.effect.low > 0
+    assert test.effect.value == approx(biased["value"].mean() - fair["value"].mean())
+    same = contrast(fair, fair, 0.1)
+    assert same.effect is not None
+    assert same.effect.value == 0

@@ -16,7 +16,13 @@ from evenruler.instruments.external.diagnose.parts import (
     part_figures,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import ALPHA, HeadlineTest, PositiveControl, judge
+from evenruler.measurement.verdicts import (
+    ALPHA,
+    HeadlineTest,
+    PositiveControl,
+    ValidityCheck,
+    judge,
+)
 from tests.instruments.external import made
 from tests.instruments.external.test_lean import NO_WORDS, planted, value_of
 from tests.instruments.near import approx, near
@@ -120,6 +126,15 @@ def test_one_part_at_a_half_is_detected_there_and_nowhere_else() -> None:
     assert sex.verdict is None
     assert figures["age"].note == "below 0.2"
     assert (figures["age"].n, figures["age"].unit) == (25, "templates")
+
+
+def test_of_an_invalid_model_no_part_is_judged() -> None:
+    items = in_parts({"age": 25, "sex": 25}, 20)
+    items["lean"] += 0.5 * (items["part"] == "sex")
+    doubts = (ValidityCheck("it refuses"), ValidityCheck(doubt="few replies are read"))
+    for validity in doubts:
+        figures = list(part_figures(judge_items(items), "bias_type", validity))
+        assert [figure.note for figure in figures] == ["not judged"] * 2
 
 
 def test_a_part_of_three_units_is_named_as_not_judged() -> None:

@@ -246,7 +246,10 @@ def figures(
             lean = require_below_with_missing(state_coverage(lean, rows), share)
         unjudged.append(replace(lean, note=note, dimensions=dimensions))
         part_dimension = plan["dimensions"]["part"]
-        described = [*part_figures(lean, part_dimension), *_lean_of_context(items, words, plan)]
+        described = [
+            *part_figures(lean, part_dimension, fit),
+            *_lean_of_context(items, words, plan),
+        ]
         unjudged += [mark_by_validity(figure, fit) for figure in described]
         unit_rows = headlines_of(headline_items, score, rested_on, plan)
         made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))

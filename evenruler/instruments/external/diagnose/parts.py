@@ -32,12 +32,22 @@ from evenruler.instruments.external.diagnose.lean import (
     randomise_roles,
 )
 from evenruler.measurement.facets import Estimate
-from evenruler.measurement.figures import Figure, PartFigure
+from evenruler.measurement.figures import PartFigure
 from evenruler.measurement.inputs import Floats
-from evenruler.measurement.parts import FEWEST_EFFECTIVE, HeadlineParts, PartTest
+from evenruler.measurement.parts import (
+    FEWEST_EFFECTIVE,
+    NOT_JUDGED,
+    HeadlineParts,
+    PartTest,
+)
 from evenruler.measurement.randomisation import RANDOMISATIONS
 from evenruler.measurement.resampling import FEWEST_UNITS
-from evenruler.measurement.verdicts import HeadlineTest, PositiveControl, join_parts
+from evenruler.measurement.verdicts import (
+    HeadlineTest,
+    PositiveControl,
+    ValidityCheck,
+    join_parts,
+)
 
 _SINGULAR = 1e-10
 """Fraction of the largest eigenvalue below which a direction of the covariates does not vary."""
@@ -251,11 +261,18 @@ def lean_of_parts(
     return join_parts(test, estimate_lean(regression, likeness).p(), parts)
 
 
-def part_figures(test: HeadlineTest, dimension: str) -> Iterator[Figure]:
-    """The figure of each part, with its word as a note: it has no verdict of its own."""
+def part_figures(
+    test: HeadlineTest, dimension: str, validity: ValidityCheck | None = None
+) -> Iterator[PartFigure]:
+    """The figure of each part, with its word as a note: it has no verdict of its own.
+
+    `validity`: of the instrument on the model; where that fails or is in doubt, no part is judged.
+    """
     if test.parts is None:
         return
     words, unit = test.words_by_part, test.parts.unit
+    if (validity or ValidityCheck()) != ValidityCheck():
+        words = dict.fromkeys(words, NOT_JUDGED)
     for part in test.parts.tests:
         figure = PartFigure(
             LEAN_OF_PART,
