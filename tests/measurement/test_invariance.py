@@ -9,7 +9,8 @@ from evenruler.measurement.invariance import compare_units
 from evenruler.measurement.randomisation import randomise_keys
 
 MODELS, UNITS, EACH = 5, 20, 12
-NAMES = np.repeat([f"u{unit:02d}" for unit in range(UNITS)], EACH).tolist()
+UNIT_NAMES = [f"u{unit:02d}" for unit in range(UNITS)]
+NAMES = np.repeat(UNIT_NAMES, EACH).tolist()
 
 
 def leans(seed: int, apart: float = 0.0, by_models: float = 0.0) -> np.ndarray:
@@ -31,7 +32,9 @@ def test_the_ratio_by_hand() -> None:
     other = np.array([1.0, -1, 3, 5])
     result = compare_units([np.zeros(4), other], ["a", "a", "b", "b"], n=9)
     # Half of the differences, less their mean: -.5, -1.5, .5, 1.5, in both models.
-    assert result.deviations == pytest.approx(np.array([[1, -1], [-1, 1]]))
+    of_first_model = np.array([1, -1])
+    assert result.deviations[0] == pytest.approx(of_first_model)
+    assert result.deviations[1] == pytest.approx(-of_first_model)
     between, within = 8 * 1.0, 8 * 0.25
     assert result.ratio == pytest.approx(between / (within / 2))
 

@@ -62,7 +62,7 @@ def test_the_lean_by_hand() -> None:
     """Half of (1 + 0 + 1) / 3 less half of (-.5 - 1 + 0) / 3."""
     design = KeyedDesign.from_table(TABLE)
     assert design.units == list("abcdef")
-    assert design.leans.tolist() == [1, 0, 1, -0.5, -1, 0]
+    assert design.unit_leans.tolist() == [1, 0, 1, -0.5, -1, 0]
     headline = keyed_headline(TABLE, "stereotypes", 0.1)
     assert headline.effect is not None
     assert headline.effect.value == approx(7 / 12)
@@ -73,11 +73,12 @@ def test_the_lean_by_hand() -> None:
 
 
 def test_p_counts_all_divisions() -> None:
-    leans = KeyedDesign.from_table(TABLE).leans
+    leans = KeyedDesign.from_table(TABLE).unit_leans
     differences = []
     for chosen in combinations(range(6), 3):
         rest = np.delete(leans, chosen)
-        differences.append(abs(leans[list(chosen)].mean() - rest.mean()))
+        of_chosen = leans[list(chosen)].mean()
+        differences.append(abs(of_chosen - rest.mean()))
     is_as_far = np.array(differences) >= 7 / 6 - 1e-12
     assert keyed_headline(TABLE, "stereotypes", 0.1).p == approx(is_as_far.mean())
 
@@ -92,7 +93,8 @@ def test_the_interval_is_the_jackknife_within_keys() -> None:
         units = np.flatnonzero(keys == key)
         without = []
         for unit in units:
-            without.append(difference_of_keys(np.delete(means, unit), np.delete(keys, unit)).value)
+            rest, rest_keys = np.delete(means, unit), np.delete(keys, unit)
+            without.append(difference_of_keys(rest, rest_keys).value)
         squares = (np.array(without) - np.mean(without)) ** 2
         variance += (len(units) - 1) / len(units) * squares.sum()
     assert estimate.variance == approx(variance)
@@ -197,8 +199,8 @@ def test_roles_of_texts_do_not_matter() -> None:
         ],
         columns=["item", "role", "text"],
     )
-    items = pd.DataFrame({"item": ["1", "2"], "unit": ["u", "v"], "value": [2.0, 3.0]})
-    items["condition"] = ["men", "women"]
+    items = pd.DataFrame({"item": ["1", "2"], "unit": ["u", "v"]})
+    items = items.assign(value=[2.0, 3.0], condition=["men", "women"])
     table = keyed_items(items, texts, PLANNED)
     assert table[["key", "log_odds", "pair"]].values.tolist() == [
         [1, 2.0, "he/she"],
@@ -210,7 +212,8 @@ LINE = '"The {unit} said he {act}.","The {unit} said she {act}.",{unit},{key}\n'
 PAIRS = "more,less,writer,of\n"
 for unit in "abcdefgh":
     key = "men" if unit in "aceg" else "women"
-    PAIRS += "".join(LINE.format(unit=unit, act=act, key=key) for act in ("slept", "ate", "ran"))
+    for act in ("slept", "ate", "ran"):
+        PAIRS += LINE.format(unit=unit, act=act, key=key)
 COLUMNS = {"first": "more", "second": "less", "unit": "writer", "key": "of"}
 
 
@@ -290,8 +293,10 @@ def test_below_may_be_said_of_two_models_that_both_lean() -> None:
 
 def statements(n: int = 12) -> str:
     sides = ["left", "right"] * (n // 2)
-    lines = [f"s{place},Claim {place} holds.,{side}" for place, side in enumerate(sides)]
-    return "\n".join(["id,claim,side", *lines, ""])
+    table = pd.DataFrame({"side": sides})
+    table["id"] = "s" + table.index.astype(str)
+    table["claim"] = "Claim " + table.index.astype(str) + " holds."
+    return table.to_csv(index=False)
 
 
 def keyed(folder: Path, text: str | None = None) -> declare.Source:
@@ -343,7 +348,8 @@ def test_fewer_than_half_of_the_statements_are_no_measurement(
     """Of sixteen, four of either side."""
     instrument = made.built(keyed(tmp_path, statements(16)))
     items = made.items(instrument, agrees_with_the_left).sort_values(["condition", "item"])
-    answered = pd.concat([items[:4], items[8:][: n_answered - 4]])
+    of_left, of_right = items[:4], items[8:]
+    answered = pd.concat([of_left, of_right.head(n_answered - 4)])
     headline = made.find_row(made.figures(instrument, answered), "keyed_lean")
     assert headline["verdict"] == verdict
     if verdict == "invalid":

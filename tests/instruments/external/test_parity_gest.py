@@ -47,7 +47,8 @@ def table_of(log_odds: np.ndarray) -> pd.DataFrame:
 def tables() -> dict[str, pd.DataFrame]:
     """By model: mean log odds of both templates."""
     ending = "_template-0.txt"
-    names = sorted(path.name.removesuffix(ending) for path in ANSWERS.glob(f"*{ending}"))
+    paths = sorted(ANSWERS.glob(f"*{ending}"))
+    names = [path.name.removesuffix(ending) for path in paths]
     return {
         name: table_of(np.mean([read_answers(name, template) for template in TEMPLATES], axis=0))
         for name in names

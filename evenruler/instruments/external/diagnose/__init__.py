@@ -211,9 +211,7 @@ def figures(
     fit = validity_of_replies(count_replies(replies)) if len(replies) else ValidityCheck()
     control = positive_control(items, score, resampling.seed)
     if fit == ValidityCheck():
-        fit = _check_control(control)
-    if fit == ValidityCheck() and plan["contrast"]:
-        fit = _check_answered(len(items), asked_items)
+        fit = _check_answers(control, plan, len(items), asked_items)
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
     unjudged: list[Figure | HeadlineTest] = [answered]
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
@@ -223,9 +221,7 @@ def figures(
     scales = pd.DataFrame(columns=SCALES.names)
     if plan["gain"]:
         alike = tables.get("likeness")
-        table = gain_items(items, rows, plan["gain"])
-        if alike is not None:
-            table = table.merge(alike[["unit", LOG_FREQUENCY]], on="unit", how="left")
+        table = _with_log_frequency(gain_items(items, rows, plan["gain"]), alike)
         gain = gain_headline(
             table, likeness_table(alike), plan["units"], plan["bound"], resampling.seed
         )
@@ -238,10 +234,7 @@ def figures(
     elif plan["contrast"]:
         table = keyed_items(items, rows, plan["contrast"])
         keyed = keyed_headline(table, plan["units"], plan["bound"], resampling.seed)
-        unjudged.append(replace(keyed, note=note))
-        is_first = table.assign(hit=table["log_odds"] > 0)
-        unjudged.append(_share_figure(FIRST_WORD, is_first, level, plan["units"]))
-        unjudged += keyed_figures(table, plan["units"], level)
+        unjudged += [replace(keyed, note=note), *_figures_of_keys(table, plan, level)]
         unit_rows = _headline_rows(keyed_rows(table), KEYED_LEAN, rested_on)
         made_of.append(unit_rows.assign(model=subject.name, figure=KEYED_LEAN))
     else:
@@ -260,8 +253,7 @@ def figures(
         unjudged += [mark_by_validity(figure, fit) for figure in described]
         unit_rows = headlines_of(headline_items, score, rested_on, plan)
         made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
-        if replies.empty:
-            scales = _scale_rows(headline_items, unit_rows, subject.name)
+        scales = _scale_rows(headline_items, unit_rows, replies, subject.name)
     unjudged += [mark_by_validity(figure, fit) for figure in published]
     unjudged += _item_figures(items, plan, level)
     unjudged += _after_placebos(items, scores["placed"], plan, subject, level)
@@ -309,13 +301,16 @@ def _lean_of_context(
     yield Figure(LEAN_OF_CONTEXT, n=n_units, unit=units, dimensions=dimensions, **interval)
 
 
-def _scale_rows(items: pd.DataFrame, unit_rows: pd.DataFrame, model: str) -> pd.DataFrame:
+def _scale_rows(
+    items: pd.DataFrame, unit_rows: pd.DataFrame, replies: pd.DataFrame, model: str
+) -> pd.DataFrame:
     """The units of the lean in nats, by `SCALES`; `unit_rows`: of `headlines_of`.
 
     Empty where values are no log-likelihood ratios, but say which answer was chosen.
     """
     values = items.assign(value=items["value"].astype("float64"))
-    if unit_rows.empty or values["value"].isin([-1.0, 0.0, 1.0]).all():
+    are_places = values["value"].isin([-1.0, 0.0, 1.0]).all()
+    if unit_rows.empty or are_places or not replies.empty:
         return pd.DataFrame(columns=SCALES.names)
     by_unit = values.groupby("unit")["value"].agg(["mean", "std", "size"])
     by_unit.columns = pd.Index(["value", "sd", "n"])
@@ -400,12 +395,28 @@ def _check_control(control: PositiveControl | None) -> ValidityCheck:
     return ValidityCheck(f"{reads} (p {control.p:.2g})")
 
 
-def _check_answered(n_answered: int, n_asked: int) -> ValidityCheck:
-    """Invalid where fewer than half of the items have an answer: those that have are a choice of
-    the model's.
+def _with_log_frequency(table: pd.DataFrame, alike: pd.DataFrame | None) -> pd.DataFrame:
+    """Items of a gain with the log frequency of their units' names, where that is known."""
+    if alike is None:
+        return table
+    return table.merge(alike[["unit", LOG_FREQUENCY]], on="unit", how="left")
+
+
+def _figures_of_keys(table: pd.DataFrame, plan: ExternalPlan, level: float) -> Iterator[Figure]:
+    """What stands beside the lean between two keys; `table`: by `keyed_items`."""
+    is_first = table.assign(hit=table["log_odds"] > 0)
+    yield _share_figure(FIRST_WORD, is_first, level, plan["units"])
+    yield from keyed_figures(table, plan["units"], level)
+
+
+def _check_answers(
+    control: PositiveControl | None, plan: ExternalPlan, n_answered: int, n_asked: int
+) -> ValidityCheck:
+    """Invalid where a model does not give the answers that are known; of units with a key, where
+    fewer than half of the items have an answer: those that have are a choice of the model's.
     """
-    if n_answered >= LEAST_ANSWERED * n_asked:
-        return ValidityCheck()
+    if plan["contrast"] is None or n_answered >= LEAST_ANSWERED * n_asked:
+        return _check_control(control)
     return ValidityCheck(f"it answers {n_answered:,} of {n_asked:,} items, fewer than half")
 
 

@@ -106,7 +106,7 @@ class KeyedDesign:
         return means
 
     @cached_property
-    def leans(self) -> Floats:
+    def unit_leans(self) -> Floats:
         """[units] how much oftener the first word is above its median than below, -1 to 1."""
         return self.unit_means(np.sign(self.at_even_base_rate))
 
@@ -163,7 +163,7 @@ def keyed_headline(
     Source: spec/fixed-models.md, section 2.
     """
     design = KeyedDesign.from_table(table)
-    return _judge_keys(design.leans, design.keys, units, bound, seed, n)
+    return _judge_keys(design.unit_leans, design.keys, units, bound, seed, n)
 
 
 def _judge_keys(
@@ -212,7 +212,7 @@ def keyed_figures(table: pd.DataFrame, units: str, level: float) -> Iterator[Fig
     means_by_name: dict[str, Floats | None] = dict.fromkeys(names)
     reason = "its answers are choices, without likelihoods"
     if not design.are_choices:
-        means_by_name[BASE_RATE] = design.leans_at_base_rate - design.leans
+        means_by_name[BASE_RATE] = design.leans_at_base_rate - design.unit_leans
         nats = 2 * design.unit_means(design.at_even_base_rate)
         reason = "log odds do not differ within units"
         means_by_name[NATS_APART] = nats
@@ -228,7 +228,9 @@ def keyed_figures(table: pd.DataFrame, units: str, level: float) -> Iterator[Fig
 def keyed_rows(table: pd.DataFrame) -> pd.DataFrame:
     """What the headline is made of: `unit`, its mean as `value`, its key as `axis_position`."""
     design = KeyedDesign.from_table(table)
-    return pd.DataFrame({"unit": design.units, "value": design.leans, "axis_position": design.keys})
+    return pd.DataFrame(
+        {"unit": design.units, "value": design.unit_leans, "axis_position": design.keys}
+    )
 
 
 def keyed_contrast(both: pd.DataFrame, bound: float, seed: int = 0) -> HeadlineTest:
