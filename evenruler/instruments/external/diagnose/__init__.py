@@ -5,7 +5,7 @@ The headline is the lean (`lean`), or the gain along a criterion where units hav
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +22,10 @@ from evenruler.instruments.external.declare import (
     LEADING,
     LEAN,
     LEAN_OF_CONTEXT,
+    LOG_ODDS,
     ExternalPlan,
+    PlannedContrast,
+    PlannedGain,
     Score,
     name_part,
 )
@@ -64,6 +67,11 @@ from evenruler.instruments.external.diagnose.parts import (
     lean_of_parts,
     part_figures,
 )
+from evenruler.instruments.external.diagnose.ranking import (
+    contrast_odds,
+    odds_by_name,
+    ranking_figures,
+)
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
     Evidence,
@@ -96,7 +104,7 @@ from evenruler.measurement.verdicts import (
     ValidityCheck,
     judge_all,
 )
-from evenruler.tables import concat_frames, row_hashes
+from evenruler.tables import row_hashes
 from evenruler.tables.schemas import CONCEPTS, SCALES
 
 __all__ = [
@@ -165,6 +173,7 @@ PUBLISHED: Final[Mapping[Score, Mapping[str, FigureFunction]]] = {
         "lms": lambda x: _by_target(x, "related"),
         "icat": _icat,
     },
+    "ranking": {},  # `diagnose.ranking`
     "bbq": {
         "s_amb": _ambiguous_bias,
         "s_dis": lambda x: _of_condition(x, 1)[1],
@@ -200,6 +209,8 @@ def figures(
     if items.empty:
         return {}
     rows = sample_texts(tables, plan)
+    if score == "ranking":
+        return _ranking_tables(name, rows, plan, items, subject, resampling)
     asked_items = rows["item"].nunique()
     published: list[Figure] = []
     for dimensions, group in ({}, items), *split_by_dimension(items, plan):
@@ -213,47 +224,17 @@ def figures(
     if fit == ValidityCheck():
         fit = _check_answers(control, plan, len(items), asked_items)
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
-    unjudged: list[Figure | HeadlineTest] = [answered]
-    rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
     note = _describe_items(items, plan, len(items), asked_items)
-    is_recorded = subject.kind == "recorded"
-    made_of: list[pd.DataFrame] = []
-    scales = pd.DataFrame(columns=SCALES.names)
+    answers = _AnsweredItems(
+        items, rows, replies, plan, resampling, fit, control, note, subject.kind == "recorded"
+    )
     if plan["gain"]:
-        alike = tables.get("likeness")
-        table = _with_log_frequency(gain_items(items, rows, plan["gain"]), alike)
-        gain = gain_headline(
-            table, likeness_table(alike), plan["units"], plan["bound"], resampling.seed
-        )
-        if is_recorded:
-            share = missing_share(rows, items, replies, score)
-            gain = refuse_below_with_missing(state_coverage(gain, rows), share)
-        unjudged.append(replace(gain, note=note))
-        unjudged += _gains_of_parts(table, plan, level)
-        made_of.append(_gain_rows(table, rested_on).assign(model=subject.name, figure=GAIN))
+        headline = _gain_of_items(answers, plan["gain"], tables.get("likeness"))
     elif plan["contrast"]:
-        table = keyed_items(items, rows, plan["contrast"])
-        keyed = keyed_headline(table, plan["units"], plan["bound"], resampling.seed)
-        unjudged += [replace(keyed, note=note), *_figures_of_keys(table, plan, level)]
-        unit_rows = _headline_rows(keyed_rows(table), KEYED_LEAN, rested_on)
-        made_of.append(unit_rows.assign(model=subject.name, figure=KEYED_LEAN))
+        headline = _keyed_lean_of_items(answers, plan["contrast"])
     else:
-        words = differing_words(rows)
-        headline_items, dimensions = _headline_items(items, score)
-        lean = lean_of_parts(headline_items, words, plan, resampling.seed, control)
-        if is_recorded:
-            share = missing_share(rows, headline_items, replies, score)
-            lean = require_below_with_missing(state_coverage(lean, rows), share)
-        unjudged.append(replace(lean, note=note, dimensions=dimensions))
-        part_dimension = plan["dimensions"]["part"]
-        described = [
-            *part_figures(lean, part_dimension, fit),
-            *_lean_of_context(items, words, plan),
-        ]
-        unjudged += [mark_by_validity(figure, fit) for figure in described]
-        unit_rows = headlines_of(headline_items, score, rested_on, plan)
-        made_of.append(unit_rows.assign(**dimensions, model=subject.name, figure=LEAN))
-        scales = _scale_rows(headline_items, unit_rows, replies, subject.name)
+        headline = _lean_of_items(answers, subject.name)
+    unjudged: list[Figure | HeadlineTest] = [answered, *headline.figures]
     unjudged += [mark_by_validity(figure, fit) for figure in published]
     unjudged += _item_figures(items, plan, level)
     unjudged += _after_placebos(items, scores["placed"], plan, subject, level)
@@ -261,16 +242,102 @@ def figures(
     judged = judge_all([(figure, fit) for figure in unjudged])
     method = method_dimension(subject)
     figure_rows = list(as_rows(judged, name, subject.name, method=method))
-    made_of = [unit_rows.assign(method=method) for unit_rows in made_of]
+    made_of = headline.unit_rows.assign(model=subject.name, method=method)
     concepts = _concept_measurements(
         items, plan.get("agreement"), benchmark=name, kin=name, model=subject.name
     )
     return {
         "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
-        "headlines": concat_frames(made_of).reindex(columns=schemas.HEADLINES.names),
+        "headlines": made_of.reindex(columns=schemas.HEADLINES.names),
         "concepts": concepts,
-        "scales": scales,
+        "scales": headline.scales,
     }
+
+
+@dataclass(frozen=True)
+class _AnsweredItems:
+    """The items of one model with answers, and what their headline depends on."""
+
+    items: pd.DataFrame
+    """By `schemas.ITEMS`."""
+    texts: pd.DataFrame
+    """Those that are asked, by `schemas.TEXTS`."""
+    replies: pd.DataFrame
+    """Recorded ones, by `schemas.REPLIES`."""
+    plan: ExternalPlan
+    resampling: Resampling
+    fit: ValidityCheck
+    control: PositiveControl | None
+    note: str | None
+    is_recorded: bool
+
+    @property
+    def text_hashes(self) -> "pd.Series[str]":
+        """What the rows of each unit are, by which results are compared."""
+        return row_hashes(self.texts.filter(READS["texts"]), ["unit"])
+
+    def missing_of(self, items: pd.DataFrame) -> float:
+        """Share of items without a recorded answer (`missing_share`)."""
+        return missing_share(self.texts, items, self.replies, self.plan["score"])
+
+
+@dataclass(frozen=True)
+class _HeadlineOfItems:
+    """A headline that is not judged yet, with the figures and rows beside it."""
+
+    figures: list[Figure | HeadlineTest]
+    """The headline first."""
+    unit_rows: pd.DataFrame
+    """By `schemas.HEADLINES`, without model and method."""
+    scales: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=SCALES.names))
+    """Units in nats, by `SCALES`; empty where the headline is in nats, or has no scale."""
+
+
+def _gain_of_items(
+    answers: _AnsweredItems, gain: PlannedGain, likeness: pd.DataFrame | None
+) -> _HeadlineOfItems:
+    """The gain along a criterion, and that of parts."""
+    plan, items, seed = answers.plan, answers.items, answers.resampling.seed
+    table = _with_log_frequency(gain_items(items, answers.texts, gain), likeness)
+    test = gain_headline(table, likeness_table(likeness), plan["units"], plan["bound"], seed)
+    if answers.is_recorded:
+        share = answers.missing_of(items)
+        test = refuse_below_with_missing(state_coverage(test, answers.texts), share)
+    parts = _gains_of_parts(table, plan, answers.resampling.level)
+    unit_rows = _gain_rows(table, answers.text_hashes).assign(figure=GAIN)
+    return _HeadlineOfItems([replace(test, note=answers.note), *parts], unit_rows)
+
+
+def _keyed_lean_of_items(answers: _AnsweredItems, contrast: PlannedContrast) -> _HeadlineOfItems:
+    """The lean between units of two keys, and what the base rate does to it."""
+    plan, resampling = answers.plan, answers.resampling
+    table = keyed_items(answers.items, answers.texts, contrast)
+    test = keyed_headline(table, plan["units"], plan["bound"], resampling.seed)
+    described = _figures_of_keys(table, plan, resampling.level)
+    unit_rows = _headline_rows(keyed_rows(table), KEYED_LEAN, answers.text_hashes)
+    named_rows = unit_rows.assign(figure=KEYED_LEAN)
+    return _HeadlineOfItems([replace(test, note=answers.note), *described], named_rows)
+
+
+def _lean_of_items(answers: _AnsweredItems, model: str) -> _HeadlineOfItems:
+    """The lean with its parts; of BBQ in ambiguous contexts, the other context beside it."""
+    plan, seed = answers.plan, answers.resampling.seed
+    words = differing_words(answers.texts)
+    items, dimensions = _headline_items(answers.items, plan["score"])
+    test = lean_of_parts(items, words, plan, seed, answers.control)
+    if answers.is_recorded:
+        share = answers.missing_of(items)
+        test = require_below_with_missing(state_coverage(test, answers.texts), share)
+    described = [
+        *part_figures(test, plan["dimensions"]["part"], answers.fit),
+        *_lean_of_context(answers.items, words, plan),
+    ]
+    unit_rows = headlines_of(items, plan["score"], answers.text_hashes, plan)
+    scales = _scale_rows(items, unit_rows, answers.replies, model)
+    headline = replace(test, note=answers.note, dimensions=dimensions)
+    beside = [mark_by_validity(figure, answers.fit) for figure in described]
+    named_rows = unit_rows.assign(**dimensions, figure=LEAN)
+    return _HeadlineOfItems([headline, *beside], named_rows, scales)
 
 
 def _headline_items(items: pd.DataFrame, score: Score) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -385,6 +452,26 @@ def _published_of_choices(
             published = PUBLISHED[plan["score"]][name]
             figure = _over_units(name, published, sums, level, plan["units"])
             yield replace(figure, dimensions=dimensions)
+
+
+def _ranking_tables(
+    name: str,
+    rows: pd.DataFrame,
+    plan: ExternalPlan,
+    items: pd.DataFrame,
+    subject: ModelMeta,
+    resampling: Resampling,
+) -> Found:
+    """The tables of `figures` for a benchmark of rankings."""
+    figures = ranking_figures(rows, plan, items, resampling.level, resampling.seed)
+    rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
+    made_of = odds_by_name(rows, items, rested_on).assign(model=subject.name)
+    figure_rows = list(as_rows(figures, name, subject.name))
+    return {
+        "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
+        "headlines": made_of.reindex(columns=schemas.HEADLINES.names),
+        "concepts": pd.DataFrame(columns=CONCEPTS.names),
+    }
 
 
 def _check_control(control: PositiveControl | None) -> ValidityCheck:
@@ -714,6 +801,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     Source: docs/results.md ("Compare").
     """
     figure = str(first["group"].iloc[0])
+    if figure == LOG_ODDS:
+        return contrast_odds(first, second, bound)
     both = first.merge(second, on="unit", suffixes=("_first", "_second"), validate="one_to_one")
     g = len(both)
     facets = {"units": g}

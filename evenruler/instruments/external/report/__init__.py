@@ -11,6 +11,7 @@ from evenruler.instruments.external.declare import (
     LEAN,
     LEAN_OF_CONTEXT,
     LEAN_OF_PART,
+    LOG_ODDS,
     Settings,
     Source,
 )
@@ -47,7 +48,7 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     for benchmark, figures_of_benchmark in rows_by_benchmark(all_figures).items():
         title = shown.sources[benchmark].title
         for figure in figures_of_benchmark:
-            if figure["figure"] in (LEAN, GAIN, KEYED_LEAN):
+            if figure["figure"] in (LEAN, GAIN, KEYED_LEAN, LOG_ODDS):
                 rows.append(_headline_cells(title, figure, figures_of_benchmark))
             elif figure["figure"] in (LEAN_OF_PART, LEAN_OF_CONTEXT):
                 part_rows.append(_part_cells(title, figure))
