@@ -86,8 +86,8 @@ COMPARED = (
 )
 SENSITIVE = (
     "sensitive",
-    "It detects 2.9-fold in 8 of 10 studies; planted, 2 nats in 6 of 6. Brides and monks: 25-fold, "
-    "detected.",
+    "It detects 2.9-fold in 8 of 10 studies; planted, 2 nats in 6 of 6 models. Brides and monks: "
+    "25-fold, detected.",
 )
 
 
@@ -353,15 +353,25 @@ class TestPlanted:
     @pytest.mark.parametrize(
         ("counts", "text"),
         [
-            ([(1.0, 3, 0), (2.0, 6, 5), (8.0, 1, 1)], "planted, 2 nats in 5 of 6."),
-            ([(2.0, 6, 4), (8.0, 1, 0)], "planted, 8 nats in 0 of 1."),
+            (
+                [(8.0, 1, 1), (1.0, 3, 0), (2.0, 6, 5)],
+                "studies; planted, 1 nat in 0 of 3 models, 2 in 5 of 6. Brides",
+            ),
+            ([(1.0, 3, 3), (2.0, 3, 3)], "studies; planted, 1 nat in 3 of 3 models. Brides"),
+            ([(2.0, 6, 4), (8.0, 1, 0)], "studies; planted, 8 nats in 0 of 1 models. Brides"),
+            (  # a smaller dose that is shown by chance does not count
+                [(1.0, 3, 3), (2.0, 3, 1), (3.0, 3, 2), (4.0, 3, 3), (6.0, 3, 3)],
+                "studies; planted, 3 nats in 2 of 3 models, 4 in 3 of 3. Brides",
+            ),
             ([], "It detects 2.9-fold in 8 of 10 studies."),
         ],
     )
     def test_the_third_line_takes_any_doses(
         self, counts: list[tuple[float, int, int]], text: str
     ) -> None:
-        """The smallest that 8 of 10 models show, or else the largest."""
+        """The smallest from which on 8 of 10 models show it, after the one below, or else the
+        largest.
+        """
         doses = [{"dose": dose, "n": n, "detected": detected} for dose, n, detected in counts]
         *_, sensitive = headline_lines(ROW, GAIN, [{**PLANTED, "planted": doses}])
         assert text in sensitive.text
