@@ -294,8 +294,9 @@ def count_detected_doses(
 
 def threshold_of_counts(counts: Sequence[Mapping[str, Any]]) -> DoseThreshold:
     """The dose that is detected in 8 of 10 models, from the fields of `DoseCount` by dose."""
-    columns = [[count[name] for count in counts] for name in ("dose", "n", "detected")]
-    return find_threshold(*columns)
+    doses = [count["dose"] for count in counts]
+    tried = [count["n"] for count in counts]
+    return find_threshold(doses, tried, [count["detected"] for count in counts])
 
 
 def counts_in_words(counts: Sequence[Mapping[str, Any]]) -> str:
@@ -304,10 +305,21 @@ def counts_in_words(counts: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(words) or "not tested"
 
 
+SENSITIVITY: Final = ("sensitivity", "low", "high", "nats_per_unit")
+"""Columns for the change per nat, with its interval."""
+
+THRESHOLD: Final = ("threshold", "threshold_low", "threshold_high", "threshold_why")
+"""Columns for the dose that is detected in 8 of 10 models."""
+
+HEADLINE: Final = ["benchmark", "figure", "key"]
+"""Columns that identify a headline."""
+
 FIGURES: Final = (
-    *("benchmark", "figure", "key", "plant", "by", "own", "units", "weights", "unfit"),
-    *("sensitivity", "low", "high", "correlation", "monotone", "planted", "verdict", "why"),
-    *("nats_per_unit", "threshold", "threshold_low", "threshold_high", "threshold_why"),
+    *HEADLINE,
+    *("plant", "by", "own", "units", "weights", "unfit"),
+    *SENSITIVITY,
+    *("correlation", "monotone", "planted", "verdict", "why"),
+    *THRESHOLD,
 )
 """Columns of figures by headline and plant. `own`: whether the plant is of the construct that the
 headline is about; `sensitivity`: change of the reading per nat of held-out log-odds, with its
@@ -315,11 +327,9 @@ interval; `planted`: the fields of `DoseCount` by dose; `verdict`: `invalid` whe
 is invalid on so many weights (`unfit`) that too few are left for a slope, else null;
 `nats_per_unit`: planted nats that change the reading by one unit of the headline, null where the
 interval of the sensitivity holds 0; `threshold`: the dose that is detected in 8 of 10 models, with
-its interval, or why there is none. A headline should detect plants of its construct, and no others.
+its interval, or why there is none (`DoseThreshold`). A headline should detect plants of its
+construct, and no others.
 """
-
-HEADLINE: Final = ["benchmark", "figure", "key"]
-"""Columns that identify a headline."""
 
 
 def group_readings(
@@ -400,8 +410,8 @@ def planted_figures(
 
 def _threshold_columns(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     threshold = threshold_of_counts(counts)
-    ends = {"threshold_low": threshold.low, "threshold_high": threshold.high}
-    return {"threshold": threshold.dose, **ends, "threshold_why": threshold.why}
+    fields = (threshold.dose, threshold.low, threshold.high, threshold.why)
+    return dict(zip(THRESHOLD, fields, strict=True))
 
 
 def _is_named(headline: Mapping[str, str], read_by: Sequence[Mapping[str, str]]) -> bool:

@@ -398,7 +398,9 @@ def compute_measurement(
 def _planted_records(benchmark: Benchmark) -> list[dict[str, Any]]:
     """What was recorded of the benchmark on planted models (docs/weights.md), or nothing."""
     path = benchmark.folder / PLANTED
-    records: list[dict[str, Any]] = json_of(path) if is_file(path) else []
+    if not is_file(path):
+        return []
+    records: list[dict[str, Any]] = json_of(path)
     return records
 
 

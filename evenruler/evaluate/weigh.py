@@ -337,7 +337,7 @@ def weigh(
     asks: dict[str, str] = {}
     for place in places:
         planned = _plan_questions(place, base, how, plants)
-        asks[place] = planned.asked
+        asks[place] = planned.asked_hash
         readings = _drop_other_questions(readings, planned)
         yield planned.line
     planted_models: list[PlantedModel] = []
@@ -392,7 +392,7 @@ class _PlannedQuestions(NamedTuple):
     """What each weight will be asked about a benchmark."""
 
     benchmark: str
-    asked: str
+    asked_hash: str
     """A hash of the benchmark and of how much it asks."""
     line: str
     """The number of questions, as a line."""
@@ -402,7 +402,8 @@ def _drop_other_questions(readings: pd.DataFrame, planned: _PlannedQuestions) ->
     """Readings without those of the same benchmark by other questions, with a note: two versions of
     a benchmark have no common figure.
     """
-    is_other = (readings["benchmark"] == planned.benchmark) & (readings["asked"] != planned.asked)
+    is_same_benchmark = readings["benchmark"] == planned.benchmark
+    is_other = is_same_benchmark & (readings["asked"] != planned.asked_hash)
     if not is_other.any():
         return readings
     print_note(
@@ -458,9 +459,11 @@ def _record_readings(readings: pd.DataFrame, checks: pd.DataFrame) -> None:
 
 def _describe_threshold(row: Mapping[str, Any]) -> str:
     """The dose that is detected in 8 of 10 models, with its interval: "1.9 nats [1.3, 3.5]"."""
-    ends = [row["threshold_low"], row["threshold_high"]]
-    low, high = ("open" if pd.isna(end) else f"{end:.2g}" for end in ends)
-    return f"{row['threshold']:.2g} nats [{low}, {high}]"
+    ends: list[str] = []
+    for name in ("threshold_low", "threshold_high"):
+        end = row[name]
+        ends.append("open" if pd.isna(end) else f"{end:.2g}")
+    return f"{row['threshold']:.2g} nats [{', '.join(ends)}]"
 
 
 def _merge_rows(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:

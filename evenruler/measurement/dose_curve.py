@@ -60,8 +60,10 @@ def find_threshold(
     dose = np.asarray(doses, dtype=np.float64)[order]
     n = np.asarray(tried, dtype=np.float64)[order]
     hits = np.asarray(detected, dtype=np.float64)[order]
-    if not (len(dose) == len(n) == len(hits)) or (hits > n).any() or (hits < 0).any():
-        raise ValueError("counts of detected models: one a dose, of 0 to all of its models")
+    if not len(dose) == len(n) == len(hits):
+        raise ValueError("counts of detected models: one a dose")
+    if (hits > n).any() or (hits < 0).any():
+        raise ValueError("counts of detected models: 0 to all models of a dose")
     if (dose <= 0).any() or len(set(dose)) < len(dose):
         raise ValueError("doses: each above 0, and once")
     if len(dose) < FEWEST_DOSES:
@@ -72,7 +74,8 @@ def find_threshold(
     if (hits == n).all():
         return DoseThreshold(None, why=f"it is detected at every dose, from {dose[0]:g} nats")
     threshold = _fit_probit(dose, n, hits)
-    missed, shown = float(dose[hits < n].max()), float(dose[hits > 0].min())
+    missed = float(dose[hits < n].max())
+    shown = float(dose[hits > 0].min())
     return replace(threshold, between=(missed, shown) if missed < shown else None)
 
 
@@ -80,27 +83,33 @@ def _fit_probit(dose: Floats, n: Floats, hits: Floats) -> DoseThreshold:
     """The largest penalised likelihood on a grid of thresholds and slopes, and the thresholds whose
     profile is within the 95% quantile of chi-squared.
     """
-    first, last = math.log(dose[0] / BEYOND), math.log(dose[-1] * BEYOND)
-    thresholds: Floats = np.linspace(first, last, _POSITIONS)
+    margin = math.log(BEYOND)
+    log_dose: Floats = np.log(dose)
+    first, last = float(log_dose[0]), float(log_dose[-1])
+    thresholds: Floats = np.linspace(first - margin, last + margin, _POSITIONS)
     slopes: Floats = np.geomspace(FLATTEST, STEEPEST, _SLOPES)
-    profile = _penalised_likelihood(np.log(dose), n, hits, thresholds, slopes).max(axis=1)
+    profile = _penalised_likelihood(log_dose, n, hits, thresholds, slopes).max(axis=1)
     best = int(profile.argmax())
     if best in (0, _POSITIONS - 1):
         return DoseThreshold(None, why="the share does not rise with the dose")
-    inside = np.flatnonzero(profile.max() - profile <= stats.chi2.ppf(0.95, 1) / 2)
-    low, high = int(inside[0]), int(inside[-1])
-    threshold = DoseThreshold(
-        dose=math.exp(thresholds[best]),
-        low=math.exp(thresholds[low]) if low else None,
-        high=math.exp(thresholds[high]) if high < _POSITIONS - 1 else None,
-    )
-    if thresholds[best] > math.log(dose[-1]):
+    deepest = profile.max() - stats.chi2.ppf(0.95, 1) / 2
+    inside = np.flatnonzero(profile >= deepest)
+    low = _end_of_interval(thresholds, int(inside[0]))
+    high = _end_of_interval(thresholds, int(inside[-1]))
+    if thresholds[best] > last:
         few = f"fewer than 8 of 10 models show the largest dose, {dose[-1]:g} nats"
-        return replace(threshold, dose=None, why=few)
-    if thresholds[best] < math.log(dose[0]):
+        return DoseThreshold(None, low, high, why=few)
+    if thresholds[best] < first:
         many = f"more than 8 of 10 models show the smallest dose, {dose[0]:g} nats"
-        return replace(threshold, dose=None, why=many)
-    return threshold
+        return DoseThreshold(None, low, high, why=many)
+    return DoseThreshold(math.exp(thresholds[best]), low, high)
+
+
+def _end_of_interval(thresholds: Floats, place: int) -> float | None:
+    """The dose at a place of the grid; None at its first and last, where an interval is open."""
+    if place in (0, len(thresholds) - 1):
+        return None
+    return math.exp(thresholds[place])
 
 
 def _penalised_likelihood(
@@ -113,7 +122,8 @@ def _penalised_likelihood(
     probits = stats.norm.ppf(SHARE) + slopes[:, None] * distances
     log_detected, log_missed = stats.norm.logcdf(probits), stats.norm.logcdf(-probits)
     likelihood = (hits * log_detected + (n - hits) * log_missed).sum(axis=-1)
-    weights = n * np.exp(2 * stats.norm.logpdf(probits) - log_detected - log_missed)
+    log_density = stats.norm.logpdf(probits)
+    weights = n * np.exp(2 * log_density - log_detected - log_missed)
     # The determinant as a sum of squares, which loses no digits where a curve is steep.
     apart_squared = (log_dose[:, None] - log_dose) ** 2
     determinant = np.einsum("tsi,tsj,ij->ts", weights, weights, apart_squared) / 2

@@ -147,12 +147,11 @@ def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
             path = working / data_file(config.name)
             path.parent.mkdir(parents=True)
             pq.write_table(config.as_read, path, compression="zstd")
+        planted = planted_as_json(benchmark.planted)
         texts = {
             "README.md": render_card(benchmark),
             manifest.PLAN: manifest.as_json(benchmark.plan),
-            "evidence.json": manifest.evidence_as_json(
-                benchmark.evidence, planted_as_json(benchmark.planted)
-            ),
+            "evidence.json": manifest.evidence_as_json(benchmark.evidence, planted),
             "croissant.json": render_croissant(benchmark, working),
         }
         if benchmark.planted:

@@ -49,9 +49,10 @@ def sort_counts(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def count_text(count: Mapping[str, Any], *, with_unit: bool = True) -> str:
     """A count of detected models: "2 nats in 6 of 6"."""
     share = f"{count['detected']} of {count['n']}"
-    unit = "nat" if count["dose"] == 1 else "nats"
     dose = f"{count['dose']:g}"
-    return f"{dose} {unit} in {share}" if with_unit else f"{dose} in {share}"
+    if with_unit:
+        dose += " nat" if count["dose"] == 1 else " nats"
+    return f"{dose} in {share}"
 
 
 def planted_as_json(planted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -72,6 +73,6 @@ def planted_as_json(planted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
         for count in sort_counts(record):
             counts.append({name: count[name] for name in ("dose", "n", "detected")})
         fields = {name: record[name] for name in ("figure", "key", "plant")}
-        known = {name: record.get(name) for name in PLANTED_NUMBERS}
-        headlines.append({**fields, "planted": counts, **known})
+        numbers = {name: record.get(name) for name in PLANTED_NUMBERS}
+        headlines.append({**fields, "planted": counts, **numbers})
     return headlines
