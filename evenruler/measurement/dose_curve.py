@@ -67,7 +67,7 @@ def find_threshold(
     if (dose <= 0).any() or len(set(dose)) < len(dose):
         raise ValueError("doses: each above 0, and once")
     if len(dose) < FEWEST_DOSES:
-        few = f"a curve takes {FEWEST_DOSES} doses, and {len(dose)} were tried"
+        few = f"no curve: of the {FEWEST_DOSES} doses that it takes, {len(dose)} tried"
         return DoseThreshold(None, why=few)
     if not hits.any():
         return DoseThreshold(None, why=f"it is not detected at any dose, up to {dose[-1]:g} nats")

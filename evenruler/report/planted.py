@@ -5,7 +5,7 @@ JSON (docs/weights.md).
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from evenruler.measurement.dose_curve import SHARE
+from evenruler.measurement.dose_curve import FEWEST_DOSES, SHARE
 from evenruler.measurement.figures import Verdict, dimensions_of, figure_key
 
 PLANTED_NUMBERS: Final = (
@@ -18,15 +18,15 @@ def dose_text(row: Mapping[str, Any], planted: Sequence[Mapping[str, Any]]) -> s
     """The smallest planted dose from which on most models show it, and the one below it: "1 nat in
     0 of 3 models, 2 in 6 of 6"; the largest where there is no such dose.
 
-    Empty where nothing of the headline's construct was planted. `row`: of the headline; `planted`:
-    as in `sentences.describe_planted`.
+    Empty where there is no curve: fewer than three doses of the headline's construct. `row`: of the
+    headline; `planted`: as in `sentences.describe_planted`.
     """
     key = row["figure"], figure_key(dimensions_of(row))
     counts: list[Mapping[str, Any]] = []
     for record in planted:
         if record["own"] and (record["figure"], record["key"]) == key:
             counts += sort_counts(record)
-    if not counts:
+    if len(counts) < FEWEST_DOSES:
         return ""
     n_reliable = 0
     for count in reversed(counts):

@@ -215,10 +215,14 @@ def test_the_third_line_says_what_was_planted_of_the_same_headline(tmp_path: Pat
         "plant": "gender",
         "own": True,
         "verdict": None,
-        "planted": [{"dose": 2.0, "n": 6, "detected": 5}],
+        "planted": [
+            {"dose": 1.0, "n": 3, "detected": 0},
+            {"dose": 2.0, "n": 6, "detected": 5},
+            {"dose": 8.0, "n": 1, "detected": 1},
+        ],
     }
     # What was planted was read from another figure, and in another set.
-    always = [{"dose": 1.0, "n": 6, "detected": 6}]
+    always = [{"dose": dose, "n": 6, "detected": 6} for dose in (1.0, 2.0, 8.0)]
     records = [
         planted | {"figure": "share_gain", "planted": always},
         planted | {"key": "set=no", "planted": always},
@@ -226,7 +230,7 @@ def test_the_third_line_says_what_was_planted_of_the_same_headline(tmp_path: Pat
     ]
     (tmp_path / "planted.json").write_text(json.dumps(records))
     *_, sensitive = _summarise(result, _planted_records(here))
-    assert "8 of 10 studies; planted, 2 nats in 5 of 6 models. Brides" in sensitive
+    assert "8 of 10 studies; planted, 1 nat in 0 of 3 models, 2 in 5 of 6. Brides" in sensitive
 
 
 def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:

@@ -84,7 +84,7 @@ def test_counts_without_a_dose_say_why(detected: Sequence[int], why: str) -> Non
 
 def test_two_doses_are_no_curve() -> None:
     threshold = find_threshold([2, 8], [6, 1], [3, 1])
-    assert threshold == DoseThreshold(None, why="a curve takes 3 doses, and 2 were tried")
+    assert threshold == DoseThreshold(None, why="no curve: of the 3 doses that it takes, 2 tried")
 
 
 @pytest.mark.parametrize(
