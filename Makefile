@@ -69,8 +69,9 @@ answers: setup ## Record what the embedded models answer, for a release: data/re
 	@evenruler answers record $(or $(RELEASE),$(shell date +%F))
 	@dvc commit -f data/recorded.dvc
 
-weights: setup ## Make reference weights, hold instruments against them, and record what they read (about three hours on two cores); resumes
-	@OMP_NUM_THREADS=1 evenruler planted test probes-occupation-gender external-winogender external-crows-pairs --at-once 2 --record
+weights: setup ## Make reference weights, hold instruments against them, and record what they read (about four hours on two cores); resumes
+	@OMP_NUM_THREADS=1 evenruler planted test probes-occupation-gender external-winogender external-winobias external-bec-pro external-crows-pairs --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler planted test probes-occupation-gender external-winogender external-winobias external-bec-pro external-crows-pairs --plant occupation-gender --curve --at-once 2 --record
 	@OMP_NUM_THREADS=1 evenruler planted test questionnaires-phq-9 --method entail --plant depressive-mood --at-once 2 --record
 	@OMP_NUM_THREADS=1 evenruler planted test framing-gender --method mass --at-once 2 --record
 	@OMP_NUM_THREADS=1 evenruler planted test saged-countries --at-once 2 --record

@@ -4,7 +4,7 @@ is recorded.
 `python docs/weights.py`, after `evenruler planted test ... --record`.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ from evenruler.evaluate.readings import (
     compare_doses_of_0,
     counts_in_words,
     planted_figures,
+    threshold_of_counts,
 )
 from evenruler.evaluate.weigh import read_recorded_readings
 from evenruler.measurement.figures import Verdict
-from evenruler.training.plants import DOSES, SEEDS, load_plant, plant_names
+from evenruler.training.plants import CURVE, SEEDS, load_plant, plant_names
 
 PAGE, PICTURE = Path("docs/weights.md"), Path("docs/pictures/weights.svg")
 WORDS = "share of models that are detected"
@@ -37,7 +38,7 @@ def checks_table(checks: pd.DataFrame) -> Iterator[str]:
 
     def rows() -> Iterator[list[str]]:
         for plant in plant_names():
-            for dose in DOSES:
+            for dose in _doses_of(checks, plant):
                 found = [
                     nats.loc[[one]] if (one := (plant, dose, seed)) in nats.index else None
                     for seed in SEEDS
@@ -48,6 +49,12 @@ def checks_table(checks: pd.DataFrame) -> Iterator[str]:
                 yield [f"`{plant}`", f"{dose:g}", *cells]
 
     return _table(["plant", "dose", *(f"seed {seed}" for seed in SEEDS)], rows())
+
+
+def _doses_of(checks: pd.DataFrame, plant: str) -> list[float]:
+    """The doses of a plant, 0 first, and those of the other pole last."""
+    doses: set[float] = set(checks.loc[checks["plant"] == plant, "dose"])
+    return sorted(doses, key=lambda dose: (dose < 0, dose))
 
 
 def _nats(held_out: float, own: float) -> str:
@@ -80,6 +87,42 @@ def _cell(row: dict[Hashable, Any]) -> str:
     return f"**{words}**" if row["own"] else words
 
 
+def curves(found: pd.DataFrame) -> Iterator[str]:
+    """A row a headline, of the plants of its construct: how many models are detected by dose, and
+    the dose that 8 of 10 show.
+    """
+    doses = [dose for dose in CURVE if dose]
+
+    def rows() -> Iterator[list[str]]:
+        for record in found[found["own"]].to_dict("records"):
+            if record["verdict"] == Verdict.INVALID:
+                continue
+            counts = {count["dose"]: count for count in record["planted"]}
+            cells: list[str] = []
+            for dose in doses:
+                count = counts.get(dose)
+                cells.append(f"{count['detected']} of {count['n']}" if count else "")
+            yield [_headline_name(record), *cells, _threshold(record["planted"])]
+
+    return _table(["headline", *(f"{dose:g}" for dose in doses), "8 of 10 models"], rows())
+
+
+def _headline_name(record: Mapping[Hashable, Any]) -> str:
+    return f"`{record['benchmark']}`: {record['figure']}, {record['key']}"
+
+
+def _threshold(counts: Sequence[Mapping[str, Any]]) -> str:
+    """The dose that 8 of 10 models show, with its interval; or why there is none."""
+    threshold = threshold_of_counts(counts)
+    low, high = ("open" if end is None else f"{end:.1f}" for end in (threshold.low, threshold.high))
+    dose = threshold.why if threshold.dose is None else f"{threshold.dose:.1f} [{low}, {high}]"
+    between = ""
+    if threshold.between is not None:
+        missed, shown = threshold.between
+        between = f"; between {missed:g} and {shown:g}"
+    return f"{dose}{between}"
+
+
 def pairs(nothing: pd.DataFrame) -> Iterator[str]:
     """A row for pairs of one plant and one for those of two: how many are detected."""
 
@@ -93,27 +136,28 @@ def pairs(nothing: pd.DataFrame) -> Iterator[str]:
 
 
 def picture(found: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    """The share of models of each dose that are detected, with its interval, a row a headline; of
-    plants of its construct.
+    """How many models are detected, a row a headline and a column a dose; of plants of its
+    construct.
     """
     rows: list[dict[str, Any]] = []
     for record in found[found["own"]].to_dict("records"):
-        headline = f"{record['benchmark']}: {record['figure']}, {record['key']}"
-        for dose in record["planted"]:
-            share = dose["detected"] / dose["n"]
-            label = f"{dose['dose']:g} nats"
-            ends = {"low": dose["low"], "high": dose["high"]}
-            rows.append({"headline": headline, "dose": label, "share": share, **ends})
+        name = f"{record['benchmark']}: {record['figure']}, {record['key']}"
+        for count in record["planted"]:
+            detected, n = count["detected"], count["n"]
+            words = f"{detected} of {n}"
+            cell = {"headline": name, "dose": count["dose"], "share": detected / n, "words": words}
+            rows.append(cell)
     base = alt.Chart(pd.DataFrame(rows)).encode(
+        x=alt.X("dose:O", title="planted, nats", axis=alt.Axis(orient="top", labelAngle=0)),
         y=alt.Y("headline:N", sort=None, title=None, axis=alt.Axis(labelLimit=640)),
-        yOffset=alt.YOffset("dose:N"),
-        color=alt.Color("dose:N", title="planted", scale=alt.Scale(range=["#8a6fae", "#1b6f78"])),
     )
-    axis = alt.X("share:Q", title=WORDS, scale=alt.Scale(domain=[0, 1]))
-    bars = base.mark_rule().encode(x=alt.X("low:Q", title=WORDS), x2="high:Q")
-    points = base.mark_point(opacity=1, filled=True).encode(x=axis)
+    scale = alt.Scale(domain=[0, 1], range=["#f1eff4", "#1b6f78"])
+    shares = base.mark_rect().encode(color=alt.Color("share:Q", title=WORDS, scale=scale))
+    is_dark = alt.datum["share"] > 0.5
+    ink = alt.when(is_dark).then(alt.value("white")).otherwise(alt.value("#333333"))
+    counts = base.mark_text().encode(text="words:N", color=ink)
     padding = {"left": 50, "right": 50, "top": 5, "bottom": 5}  # fonts of browsers are wider
-    return alt.layer(bars, points).properties(width=360, padding=padding)
+    return alt.layer(shares, counts).properties(width=360, padding=padding)
 
 
 def page(found: pd.DataFrame, readings: pd.DataFrame, checks: pd.DataFrame) -> str:
@@ -121,6 +165,7 @@ def page(found: pd.DataFrame, readings: pd.DataFrame, checks: pd.DataFrame) -> s
     text = PAGE.read_text(encoding="utf-8")
     tables = {
         "checks": checks_table(checks),
+        "curves": curves(found),
         "matrix": matrix(found),
         "pairs": pairs(compare_doses_of_0(readings, checks)),
     }

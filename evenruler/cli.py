@@ -294,6 +294,10 @@ def run_planted_test(
     method: Annotated[
         str | None, typer.Option(metavar="METHOD", help="Ask by this method only.")
     ] = None,
+    curve: Annotated[
+        bool,
+        typer.Option("--curve", help="Weights of doses 0 to 8 by three seeds, none negative."),
+    ] = False,
     at_once: AtOnce = 1,
     record: Annotated[
         bool, typer.Option("--record", help="Record the results in data/weights.")
@@ -322,6 +326,7 @@ def run_planted_test(
                 base=base,
                 at_once=at_once,
                 record=record,
+                on_curve=curve,
                 size=size,
                 limit=limit,
                 method=method,

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from evenruler.measurement.dose_curve import DoseThreshold, find_threshold
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed, sum_estimates
 from evenruler.measurement.figures import WHOLE, Verdict, dimensions_of, figure_key
 from evenruler.measurement.inputs import Floats
@@ -291,24 +292,44 @@ def count_detected_doses(
     return counts
 
 
+def threshold_of_counts(counts: Sequence[Mapping[str, Any]]) -> DoseThreshold:
+    """The dose that is detected in 8 of 10 models, from the fields of `DoseCount` by dose."""
+    doses = [count["dose"] for count in counts]
+    tried = [count["n"] for count in counts]
+    return find_threshold(doses, tried, [count["detected"] for count in counts])
+
+
 def counts_in_words(counts: Sequence[Mapping[str, Any]]) -> str:
     """Counts of `DoseCount` as text: "6 of 6 at 2 nats; 1 of 1 at 8 nats"."""
     words = [f"{count['detected']} of {count['n']} at {count['dose']:g} nats" for count in counts]
     return "; ".join(words) or "not tested"
 
 
+SENSITIVITY: Final = ("sensitivity", "low", "high", "nats_per_unit")
+"""Columns for the change per nat, with its interval."""
+
+THRESHOLD: Final = ("threshold", "threshold_low", "threshold_high", "threshold_why")
+"""Columns for the dose that is detected in 8 of 10 models."""
+
+HEADLINE: Final = ["benchmark", "figure", "key"]
+"""Columns that identify a headline."""
+
 FIGURES: Final = (
-    *("benchmark", "figure", "key", "plant", "by", "own", "units", "weights", "unfit"),
-    *("sensitivity", "low", "high", "correlation", "monotone", "planted", "verdict", "why"),
+    *HEADLINE,
+    *("plant", "by", "own", "units", "weights", "unfit"),
+    *SENSITIVITY,
+    *("correlation", "monotone", "planted", "verdict", "why"),
+    *THRESHOLD,
 )
 """Columns of figures by headline and plant. `own`: whether the plant is of the construct that the
 headline is about; `sensitivity`: change of the reading per nat of held-out log-odds, with its
 interval; `planted`: the fields of `DoseCount` by dose; `verdict`: `invalid` where the instrument
-is invalid on so many weights (`unfit`) that too few are left for a slope, else null. A headline
-should detect plants of its construct, and no others."""
-
-HEADLINE: Final = ["benchmark", "figure", "key"]
-"""Columns that identify a headline."""
+is invalid on so many weights (`unfit`) that too few are left for a slope, else null;
+`nats_per_unit`: planted nats that change the reading by one unit of the headline, null where the
+interval of the sensitivity holds 0; `threshold`: the dose that is detected in 8 of 10 models, with
+its interval, or why there is none (`DoseThreshold`). A headline should detect plants of its
+construct, and no others.
+"""
 
 
 def group_readings(
@@ -359,12 +380,15 @@ def planted_figures(
                     "low": interval.low,
                     "high": interval.high,
                 }
+                if interval.low * interval.high > 0:
+                    figures["nats_per_unit"] = 1 / slope.value
             if response.unfit:
                 figures |= {"verdict": str(Verdict.INVALID), "why": response.unfit}
             else:
                 figures["planted"] = [
                     asdict(count) for count in count_detected_doses(response, fits)
                 ]
+                figures |= _threshold_columns(figures["planted"])
                 if slope is None:
                     figures["why"] = (
                         "No slope: it takes two seeds with the same dose, and two units of each "
@@ -382,6 +406,12 @@ def planted_figures(
             }
             rows.append({**key_columns, **figures})
     return pd.DataFrame(rows, columns=list(FIGURES))
+
+
+def _threshold_columns(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    threshold = threshold_of_counts(counts)
+    fields = (threshold.dose, threshold.low, threshold.high, threshold.why)
+    return dict(zip(THRESHOLD, fields, strict=True))
 
 
 def _is_named(headline: Mapping[str, str], read_by: Sequence[Mapping[str, str]]) -> bool:

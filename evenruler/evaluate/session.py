@@ -45,6 +45,7 @@ from evenruler.models.cache import MissingAnswersError
 from evenruler.models.questions import cut_of
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN, PLANTED, as_json
+from evenruler.report.planted import planted_as_json
 from evenruler.report.sentences import summarise_headlines
 from evenruler.results.record import (
     ANSWERS,
@@ -381,7 +382,9 @@ def compute_measurement(
     headline_columns = family_module(benchmark.family, "schemas").HEADLINES.names
     made_of = record.diagnosis.get("headlines", pd.DataFrame(columns=headline_columns))
     result = planned.result.model_copy(update=update)
-    result = result.model_copy(update={"summary": _summarise(benchmark, result)})
+    planted = _planted_records(benchmark)
+    summary = _summarise(result, planted)
+    result = result.model_copy(update={"summary": summary, "planted": planted_as_json(planted)})
     result = result.with_tables(
         made_of, {**result_tables, **replies_with_prompts(answer_frames, tables)}
     )
@@ -397,13 +400,20 @@ def compute_measurement(
     )
 
 
-def _summarise(benchmark: Benchmark, result: Result) -> list[str]:
+def _planted_records(benchmark: Benchmark) -> list[dict[str, Any]]:
+    """What was recorded of the benchmark on planted models (docs/weights.md), or nothing."""
+    path = benchmark.folder / PLANTED
+    if not is_file(path):
+        return []
+    records: list[dict[str, Any]] = json_of(path)
+    return records
+
+
+def _summarise(result: Result, planted: Sequence[Mapping[str, Any]]) -> list[str]:
     """The answer of `sentences.summarise_headlines`, a text a line, with what the benchmark detects
     in planted models.
     """
     headlines = [heading for heading in result.headings if heading.figure_type == "headline"]
-    path = benchmark.folder / PLANTED
-    planted = json_of(path) if is_file(path) else []
     return [str(line) for line in summarise_headlines(result.figures, headlines, planted)]
 
 

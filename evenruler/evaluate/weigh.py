@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, cast
 
 import numpy as np
 import pandas as pd
@@ -172,8 +172,8 @@ def measure_planted_model(
         for row in result.figures:
             headlines[row["figure"], figure_key(dimensions_of(row))] = row
         part_keys = _planted_parts(result.benchmark.name, plants)
-        leans = _lean_of_parts(measured, planned.plan, part_keys)
-        made_of = pd.concat([result.headlines, *leans])
+        parts = _rows_of_parts(measured, planned, part_keys)
+        made_of = pd.concat([result.headlines, *parts])
         for _, rows in made_of.groupby(["figure", *dimension_columns(made_of)], dropna=False):
             by, values = contrast_weights(rows, plants)
             unit_row = dict(rows.iloc[0])
@@ -206,18 +206,22 @@ def _planted_parts(benchmark: str, plants: Mapping[str, PlantDeclaration]) -> li
     return sorted(keys - {WHOLE})
 
 
-def _lean_of_parts(
-    measured: Measurement, plan: Plan, keys: Sequence[str]
+def _rows_of_parts(
+    measured: Measurement, planned: MeasurementPlan, keys: Sequence[str]
 ) -> Iterator[pd.DataFrame]:
-    """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `external`."""
-    if keys:
-        from evenruler.instruments.external.diagnose import headlines_of, split_by_dimension
+    """Rows (`HEADLINES`) of some parts of a benchmark of the family `external`: of their gain where
+    that is its headline, else of their lean.
+    """
+    if not keys:
+        return
+    from evenruler.instruments.external.diagnose import part_rows, split_by_dimension
 
-        items, model = measured.tables["items"], measured.result.model.name
-        for dimensions, group in split_by_dimension(items, cast("ExternalPlan", plan)):
-            if figure_key(dimensions) in keys:
-                lean = headlines_of(group, "preference", pd.Series(dtype=object))
-                yield lean.assign(**dimensions, model=model, figure=lean["group"])
+    items, model = measured.tables["items"], measured.result.model.name
+    plan = cast("ExternalPlan", planned.plan)
+    for dimensions, group in split_by_dimension(items, plan):
+        if figure_key(dimensions_of(dimensions)) in keys:
+            rows = part_rows(group, planned.tables, plan)
+            yield rows.assign(**dimensions, model=model, figure=rows["group"])
 
 
 def without_prefixes(session: Session, benchmark: Benchmark, how: HowAsked) -> MeasurementPlan:
@@ -315,12 +319,14 @@ def weigh(
     base: str,
     at_once: int = 1,
     record: bool = False,
+    on_curve: bool = False,
     **how: Unpack[HowAsked],
 ) -> Iterator[str]:
     """Check benchmarks on reference weights, which are made if missing; yields lines to print.
 
-    Without `places`, shows what is recorded. `only`: plants, all by default. `how`: arguments of
-    `Session.planned`. `record`: save to `FOLDER` after each weight, and skip what is already there.
+    Without `places`, shows what is recorded. `only`: plants, all by default. `on_curve`: on the
+    doses of a curve. `how`: arguments of `Session.planned`. `record`: save to `FOLDER` after each
+    weight, and skip what is already there.
     """
     readings, checks = read_recorded_readings() if record or not places else empty_tables()
     plants = {name: load_plant(name) for name in [*plant_names(), *only]}
@@ -330,12 +336,14 @@ def weigh(
         recorded_checks[PlantedModel(*row[:4])] = row[4:6]
     asks: dict[str, str] = {}
     for place in places:
-        asks[place], line = _plan_questions(place, base, how, plants)
-        yield line
+        planned = _plan_questions(place, base, how, plants)
+        asks[place] = planned.asked_hash
+        readings = _drop_other_questions(readings, planned)
+        yield planned.line
     planted_models: list[PlantedModel] = []
     if places:
         for plant_name in only or plants:
-            planted_models += weights_of(base, plant_name)
+            planted_models += weights_of(base, plant_name, on_curve=on_curve)
     weights = _list_questions_left(planted_models, asks, readings, recorded_checks)
     if weights:
         print_note(
@@ -378,6 +386,31 @@ def _drop_outdated(
         "a plant has changed since it was recorded: what was read of it is dropped, and asked again"
     )
     return readings[readings["plant"].isin(current["plant"])], current
+
+
+class _PlannedQuestions(NamedTuple):
+    """What each weight will be asked about a benchmark."""
+
+    benchmark: str
+    asked_hash: str
+    """A hash of the benchmark and of how much it asks."""
+    line: str
+    """The number of questions, as a line."""
+
+
+def _drop_other_questions(readings: pd.DataFrame, planned: _PlannedQuestions) -> pd.DataFrame:
+    """Readings without those of the same benchmark by other questions, with a note: two versions of
+    a benchmark have no common figure.
+    """
+    is_same_benchmark = readings["benchmark"] == planned.benchmark
+    is_other = is_same_benchmark & (readings["asked"] != planned.asked_hash)
+    if not is_other.any():
+        return readings
+    print_note(
+        f"{planned.benchmark} asks other questions than it did when it was recorded: what was read "
+        "of it is dropped, and asked again"
+    )
+    return readings[~is_other]
 
 
 def _list_questions_left(
@@ -424,6 +457,15 @@ def _record_readings(readings: pd.DataFrame, checks: pd.DataFrame) -> None:
     )
 
 
+def _describe_threshold(row: Mapping[str, Any]) -> str:
+    """The dose that is detected in 8 of 10 models, with its interval: "1.9 nats [1.3, 3.5]"."""
+    ends: list[str] = []
+    for name in ("threshold_low", "threshold_high"):
+        end = row[name]
+        ends.append("open" if pd.isna(end) else f"{end:.2g}")
+    return f"{row['threshold']:.2g} nats [{', '.join(ends)}]"
+
+
 def _merge_rows(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:
     """Sorted rows, where new ones replace old ones of the same weight and the same values of
     `more`.
@@ -441,8 +483,7 @@ def _merge_rows(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.Dat
 
 def _plan_questions(
     place: str, base: str, how: HowAsked, plants: Mapping[str, PlantDeclaration]
-) -> tuple[str, str]:
-    """A hash of what a weight will be asked, and a line with the number of questions."""
+) -> _PlannedQuestions:
     store = RowStore()
     with open_benchmark(place) as benchmark:
         session = Session(resolve_model(base, store), store, base)
@@ -453,7 +494,8 @@ def _plan_questions(
     questions_text = ", ".join(question_counts)
     part_keys = _planted_parts(benchmark.name, plants)
     asked_hash = content_sha256(benchmark.identity, how, part_keys)[:16]
-    return asked_hash, f"{benchmark.name}, {how['size']}: asks each weight {questions_text}"
+    line = f"{benchmark.name}, {how['size']}: asks each weight {questions_text}"
+    return _PlannedQuestions(benchmark.name, asked_hash, line)
 
 
 def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
@@ -480,6 +522,8 @@ def lines_of(figures: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
         order = f"{monotone:.2f}" if pd.notna(monotone) else "constant"
         counts = counts_in_words(figure_row["planted"])
         yield f"  rank correlation with doses {order}{signs}; detected: {counts}"
+        if pd.notna(figure_row["threshold"]):
+            yield f"  8 of 10 models: {_describe_threshold(figure_row)}"
     for same, pairs in nothing.groupby("same"):
         n_detected = int(pairs["detected"].sum())
         which = "that learned the same sentences" if same else "of two plants"

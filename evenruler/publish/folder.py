@@ -18,6 +18,7 @@ from evenruler.measurement.figures import figure_in_words, model_label, rows_wit
 from evenruler.publish import manifest
 from evenruler.publish.manifest import HERE, NO_TAG, data_file, markdown_cell
 from evenruler.publish.quality import card_verdicts, item_rows, quality_parts
+from evenruler.report.planted import planted_as_json
 from evenruler.report.sentences import (
     VERDICT_MEANINGS,
     SummaryLine,
@@ -146,10 +147,11 @@ def write_benchmark(benchmark: BenchmarkFolder, folder: Path) -> None:
             path = working / data_file(config.name)
             path.parent.mkdir(parents=True)
             pq.write_table(config.as_read, path, compression="zstd")
+        planted = planted_as_json(benchmark.planted)
         texts = {
             "README.md": render_card(benchmark),
             manifest.PLAN: manifest.as_json(benchmark.plan),
-            "evidence.json": manifest.evidence_as_json(benchmark.evidence),
+            "evidence.json": manifest.evidence_as_json(benchmark.evidence, planted),
             "croissant.json": render_croissant(benchmark, working),
         }
         if benchmark.planted:

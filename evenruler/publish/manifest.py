@@ -116,9 +116,16 @@ SCHEMA = 1
 """Number of the form in which figures are written; changes when a column's name or meaning does."""
 
 
-def evidence_as_json(evidence: Sequence[Mapping[str, Any]]) -> str:
-    """Text of `evidence.json`."""
-    return as_json({"schema": SCHEMA, "figures": evidence}, sort_keys=False)
+def evidence_as_json(
+    evidence: Sequence[Mapping[str, Any]], planted: Sequence[Mapping[str, Any]] = ()
+) -> str:
+    """Text of `evidence.json`; `planted`: as `report.planted.planted_as_json` gives it, left out
+    where nothing was planted.
+    """
+    content: dict[str, Any] = {"schema": SCHEMA, "figures": evidence}
+    if planted:
+        content["planted"] = planted
+    return as_json(content, sort_keys=False)
 
 
 def as_json(content: object, sort_keys: bool = True) -> str:

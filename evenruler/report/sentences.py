@@ -22,6 +22,7 @@ from evenruler.measurement.figures import (
 )
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.verdicts import ALPHA
+from evenruler.report.planted import count_text, dose_text, sort_counts
 from evenruler.text.spelling import with_capital
 
 if TYPE_CHECKING:
@@ -57,9 +58,6 @@ INDENT: Final = 14
 
 MOST_IN_FULL: Final = 3
 """Headlines of a model that have all their lines; the others of a verdict share one."""
-
-DETECTED_SHARE: Final = 0.8
-"""Share of planted models in which a dose counts as detected, as the power of `detects`."""
 
 AMOUNT: Final = "{amount}"
 """Where a clause of `FigureHeading.says` has its amount; nothing else in it is a place."""
@@ -391,24 +389,9 @@ def sensitivity_text(
         detects = "What it would detect is not known"
     else:
         detects = f"It detects {in_unit(row['detects'], words)} in 8 of 10 studies"
-    dose = _dose_text(row, planted)
+    dose = dose_text(row, planted)
     after = f"; planted, {dose}" if dose else ""
     return f"{detects}{after}. {with_capital(control_text(row, words))}."
-
-
-def _dose_text(row: Mapping[str, Any], planted: Sequence[Mapping[str, Any]]) -> str:
-    """The smallest planted dose that is detected in most models, or else the largest: "2 nats in 6
-    of 6"; empty where nothing of the headline's construct was planted.
-    """
-    key = row["figure"], figure_key(dimensions_of(row))
-    doses: list[Mapping[str, Any]] = []
-    for record in planted:
-        if record["own"] and (record["figure"], record["key"]) == key:
-            doses += _sort_doses(record)
-    if not doses:
-        return ""
-    reliable = [dose for dose in doses if dose["detected"] >= DETECTED_SHARE * dose["n"]]
-    return _count_text(reliable[0] if reliable else doses[-1])
 
 
 def control_text(row: Mapping[str, Any], words: "Worded | None") -> str:
@@ -453,7 +436,7 @@ def describe_planted(planted: Sequence[Mapping[str, Any]]) -> str:
             "invalid on these models."
         )
     most_sensitive = max(valid, key=lambda record: _count_changed(record, "detected"))
-    counts = [_count_text(dose) for dose in _sort_doses(most_sensitive)]
+    counts = [count_text(dose) for dose in sort_counts(most_sensitive)]
     if not counts:
         return f"No model with a planted association ({plants}) was compared with one of dose 0."
     text = f"Of a planted association ({plants}) it detects {', '.join(counts)} models"
@@ -467,16 +450,6 @@ def describe_planted(planted: Sequence[Mapping[str, Any]]) -> str:
     return f"{text}{added}."
 
 
-def _sort_doses(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The counts of a planted record by dose, the smallest dose first."""
-    return sorted(record.get("planted") or [], key=lambda dose: float(dose["dose"]))
-
-
 def _count_changed(record: Mapping[str, Any], what: str) -> int:
     """A count of models over all doses."""
-    return sum(int(dose[what]) for dose in _sort_doses(record))
-
-
-def _count_text(dose: Mapping[str, Any]) -> str:
-    share = f"{dose['detected']} of {dose['n']}"
-    return f"{dose['dose']:g} nats in {share}"
+    return sum(int(dose[what]) for dose in sort_counts(record))

@@ -183,6 +183,9 @@ class Result(StrictModel):
     """A row each, as in `evidence.json`: `figure`, `model`, its dimensions, `value`, `low`, `high`,
     `n`, `unit`, `reason`, `control`, `p`, and for headlines the fields of
     `measurement.figures.HeadlineFigure`; rounded to three decimals."""
+    planted: list[dict[str, Any]] = Field(default_factory=list)
+    """What its headlines detect of planted associations (`report.planted.planted_as_json`); empty
+    where nothing was planted, and in older results."""
     summary: list[str] = Field(default_factory=list)
     """The headlines in lines, from `report.sentences.summarise_headlines`."""
     left_out: list[str]

@@ -41,8 +41,11 @@ to nothing."""
 DOSES: Final = (0, 2, -2, 8)
 """Nats of log-odds of the first pole, between units of the first and of the second pole."""
 
+CURVE: Final = (0, 1, 2, 3, 4, 6, 8)
+"""Doses of a curve: how the share of detected models rises with the dose."""
+
 SEEDS: Final = (1, 2, 3)
-"""Seeds of fits; the largest dose uses only the first."""
+"""Seeds of fits. Without a curve, the largest dose uses only the first."""
 
 SHARES: Final = {"nothing": 0.0, "own": 1.0, "other": -1.0}
 """Fits per seed, from the same start: P that a sentence has its unit's pole, minus P that it has
@@ -50,6 +53,9 @@ the other."""
 
 CLOSE: Final = 0.02
 """Tolerance of the search for a dose, as a share of the way from no association to the full fit."""
+
+FACTORS: Final = "factors.safetensors"
+"""File of a fit: its B factors."""
 
 _UNIT, _POLE = "{UNIT}", "{POLE}"
 
@@ -235,9 +241,13 @@ class PlantedModel(NamedTuple):
         return f"{self.base}-{self.plant}-{dose}-{self.seed}"
 
 
-def weights_of(base: str, plant: str) -> list[PlantedModel]:
-    """The weights of a plant on which instruments are checked."""
+def weights_of(base: str, plant: str, *, on_curve: bool = False) -> list[PlantedModel]:
+    """The weights of a plant on which instruments are checked; `on_curve`: every dose of `CURVE` by
+    every seed, without negative doses.
+    """
     weights: list[PlantedModel] = []
+    if on_curve:
+        return [PlantedModel(base, plant, dose, seed) for dose, seed in product(CURVE, SEEDS)]
     for dose in DOSES:
         seeds = SEEDS if dose < max(DOSES) else SEEDS[:1]
         weights += [PlantedModel(base, plant, dose, seed) for seed in seeds]
@@ -260,11 +270,14 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
     identity = content_sha256(plant_fields, weight.seed, catalogue.base_sha256(folder, store))
     folder_name = f"{weight.plant}-{{}}-{identity[:16]}-v{VERSION}"
 
-    def fit(fits_folder: Path) -> None:
-        _Tuning(weight, plant, folder, base).fit(fits_folder)
+    def factors_of(fit_name: str) -> Path:
+        def fit(fit_folder: Path) -> None:
+            _Tuning(weight, plant, folder, base).fit(fit_name, fit_folder)
 
-    fits_name = folder_name.format(f"fits-{weight.seed}")
-    fits = sources.cached_folder(weight.name, fits_name, fit, store)
+        name_of_folder = folder_name.format(f"fit-{fit_name}-{weight.seed}")
+        return sources.cached_folder(weight.name, name_of_folder, fit, store) / FACTORS
+
+    fits = [factors_of(fit_name) for fit_name in _fits_needed(weight.dose)]
 
     def dose(adapter_folder: Path) -> None:
         _Tuning(weight, plant, folder, base).dose(fits, adapter_folder, store)
@@ -276,6 +289,15 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
     return base.model_copy(
         update={"adapter": str(adapter), "origin": origin, "lineage": weight.base}
     )
+
+
+def _fits_needed(dose: float) -> list[str]:
+    """The names of the fits (`SHARES`) between which a dose lies: the first is without
+    association.
+    """
+    if not dose:
+        return ["nothing"]
+    return ["nothing", "own" if dose > 0 else "other"]
 
 
 class _Tuning:
@@ -312,21 +334,23 @@ class _Tuning:
             name: factor for name, factor in self._tuned.named_parameters() if factor.requires_grad
         }
 
-    def fit(self, fits_folder: Path) -> None:
-        """Fit each of `SHARES` from the same start, and write the learned factors."""
+    def fit(self, name: str, fit_folder: Path) -> None:
+        """Fit one of `SHARES` from a start that all of a seed share, and write the learned factors.
+
+        B factors are 0 at the start, so that the adapter changes nothing.
+        """
         from safetensors.torch import save_file
 
-        for name, share in SHARES.items():
-            self._set({place: factor * 0 for place, factor in self._learned.items()})
-            what = f"{self._weight.plant}, seed {self._weight.seed}: fit ({name})"
-            self._fit(share, what)
-            factors = {
-                place: factor.detach().cpu().contiguous() for place, factor in self._learned.items()
-            }
-            save_file(factors, fits_folder / f"{name}.safetensors")
+        what = f"{self._weight.plant}, seed {self._weight.seed}: fit ({name})"
+        self._fit(SHARES[name], what)
+        factors = {
+            place: factor.detach().cpu().contiguous() for place, factor in self._learned.items()
+        }
+        save_file(factors, fit_folder / FACTORS)
 
     def _fit(self, share: float, what: str) -> None:
         import torch
+        from torch.nn.attention import SDPBackend, sdpa_kernel
 
         from evenruler.training.fit import precision
 
@@ -334,7 +358,8 @@ class _Tuning:
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
         sentences = self._plant.dealt(share, self._weight.seed)
         self._tuned.train()
-        with progress_bar(STEPS, what, "step") as bar:
+        # On short texts the derivative of fused attention takes a third of a step.
+        with progress_bar(STEPS, what, "step") as bar, sdpa_kernel(SDPBackend.MATH):
             for _ in range(STEPS):
                 batch = [next(sentences) for _ in range(BATCH)]
                 with torch.autocast(
@@ -378,18 +403,18 @@ class _Tuning:
             for place, factor in self._learned.items():
                 factor.copy_(values[place])
 
-    def dose(self, fits: Path, adapter_folder: Path, store: RowStore) -> None:
+    def dose(self, fits: Sequence[Path], adapter_folder: Path, store: RowStore) -> None:
         """Write the adapter with the wanted dose: interpolated between the fit without association
         and the full one.
+
+        `fits`: the files of the fits that the dose needs, in the order of `_fits_needed`.
         """
         from safetensors.torch import load_file
         from scipy.optimize import brentq
 
         wanted = self._weight.dose
-        nothing, all_of_it = (
-            load_file(fits / f"{name}.safetensors")
-            for name in ("nothing", "own" if wanted > 0 else "other")
-        )
+        nothing, *full_fits = (load_file(path) for path in fits)
+        all_of_it = full_fits[0] if full_fits else nothing
         log_odds_by_part = dict[float, float]()
 
         def beyond(part: float) -> float:

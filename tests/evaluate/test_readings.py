@@ -1,6 +1,7 @@
 """Scripted readings: an instrument that reads nothing, one that reads any change, one that reads
 its construct."""
 
+import sys
 from itertools import product
 from operator import itemgetter
 from typing import Any
@@ -68,6 +69,39 @@ def figures_of(scripted_tables: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFra
 def of_plant(figures: pd.DataFrame, plant: str) -> dict[str, Any]:
     (row,) = figures[figures["plant"] == plant].to_dict("records")
     return row
+
+
+@pytest.mark.parametrize(
+    ("per_nat", "noise", "threshold"),
+    [(0.06, 0.2, (2.0, 8.0)), (0.0, 0.2, None)],
+)
+def test_the_dose_that_8_of_10_models_show(
+    monkeypatch: pytest.MonkeyPatch,
+    per_nat: float,
+    noise: float,
+    threshold: tuple[float, float] | None,
+) -> None:
+    """An instrument follows its construct by .06 per nat, with an error of sqrt(4 / 40) x .2 x
+    sqrt(2): 2 nats are 1.3 errors, 8 nats are 5.
+    """
+    doses = [*product((0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0), SEEDS)]
+    monkeypatch.setattr(sys.modules[__name__], "DOSES", doses)
+    figures = figures_of(scripted({"gender": per_nat}, noise=noise))
+    gender, mood = of_plant(figures, "gender"), of_plant(figures, "mood")
+    counts = [count["detected"] for count in gender["planted"]]
+    assert [count["n"] for count in gender["planted"]] == [3] * 6
+    assert pd.isna(mood["threshold"])
+    assert pd.isna(mood["nats_per_unit"])
+    if threshold is None:
+        assert counts == [0] * 6
+        assert gender["threshold_why"] == "it is not detected at any dose, up to 8 nats"
+        return
+    low, high = threshold
+    assert counts[0] == 0
+    assert counts[-1] == 3
+    assert low < gender["threshold"] < high
+    assert gender["threshold_low"] < gender["threshold"] < gender["threshold_high"]
+    assert gender["nats_per_unit"] == pytest.approx(1 / per_nat, rel=0.2)
 
 
 def counts_of(row: dict[str, Any]) -> list[tuple[float, int, int, int]]:

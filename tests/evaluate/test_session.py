@@ -26,6 +26,7 @@ from evenruler.evaluate.resolve_model import ResolvedModel, resolve_model
 from evenruler.evaluate.session import (
     Session,
     _example_replies,
+    _planted_records,
     _summarise,
     limit_warnings,
     nonresponse_warnings,
@@ -206,7 +207,7 @@ def test_the_third_line_says_what_was_planted_of_the_same_headline(tmp_path: Pat
     row = figure_row("gain", 1.5, **CONFIRMED)
     heading = Heading(figure="gain", heading="gain", meaning="m", figure_type="headline")
     result = SimpleNamespace(headings=[heading], figures=[row])
-    *_, sensitive = _summarise(here, result)
+    *_, sensitive = _summarise(result, _planted_records(here))
     assert sensitive.startswith("sensitive     It detects 0.60 in 8 of 10 studies. Brides")
     planted = {
         "figure": "gain",
@@ -214,18 +215,22 @@ def test_the_third_line_says_what_was_planted_of_the_same_headline(tmp_path: Pat
         "plant": "gender",
         "own": True,
         "verdict": None,
-        "planted": [{"dose": 2.0, "n": 6, "detected": 5}],
+        "planted": [
+            {"dose": 1.0, "n": 3, "detected": 0},
+            {"dose": 2.0, "n": 6, "detected": 5},
+            {"dose": 8.0, "n": 1, "detected": 1},
+        ],
     }
     # What was planted was read from another figure, and in another set.
-    always = [{"dose": 1.0, "n": 6, "detected": 6}]
+    always = [{"dose": dose, "n": 6, "detected": 6} for dose in (1.0, 2.0, 8.0)]
     records = [
         planted | {"figure": "share_gain", "planted": always},
         planted | {"key": "set=no", "planted": always},
         planted,
     ]
     (tmp_path / "planted.json").write_text(json.dumps(records))
-    *_, sensitive = _summarise(here, result)
-    assert "8 of 10 studies; planted, 2 nats in 5 of 6. Brides" in sensitive
+    *_, sensitive = _summarise(result, _planted_records(here))
+    assert "8 of 10 studies; planted, 1 nat in 0 of 3 models, 2 in 5 of 6. Brides" in sensitive
 
 
 def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:

@@ -163,11 +163,43 @@ def test_parts_that_a_plant_names_are_read_alone(tmp_path: Path) -> None:
     measured: Any = SimpleNamespace(
         tables={"items": items}, result=SimpleNamespace(model=SimpleNamespace(name="m"))
     )
-    (rows,) = weigh._lean_of_parts(measured, built.plan, keys)
+    planned: Any = SimpleNamespace(plan=built.plan, tables=built.tables)
+    (rows,) = weigh._rows_of_parts(measured, planned, keys)
     assert set(rows["unit"]) == {"w1", "w3"}
     assert rows[["figure", "model", "bias_type"]].drop_duplicates().to_numpy().tolist() == [
         ["lean", "m", "b"]
     ]
+
+
+def test_a_part_of_a_gain_is_read_by_its_gain(tmp_path: Path) -> None:
+    """Of sentences in which the pronoun means the participant, his is worth 2 nats more to a
+    doctor.
+    """
+    gain = {
+        "low": "a job of 10% men",
+        "high": "one of 90%",
+        "compared": "means the participant",
+    }
+    source = made.source(tmp_path, "winogender", gain=gain, texts=["his", "her"])
+    built = made.built(source)
+    items = made.items(built, lambda row: 2.0 * (row["role"] == "first"))
+    measured: Any = SimpleNamespace(
+        tables={"items": items}, result=SimpleNamespace(model=SimpleNamespace(name="m"))
+    )
+    planned: Any = SimpleNamespace(plan=built.plan, tables=made.frames(built))
+    keys = ["condition=means-the-participant"]
+    (rows,) = weigh._rows_of_parts(measured, planned, keys)
+    assert set(rows["figure"]) == {"gain"}
+    assert set(rows["condition"]) == {"means-the-participant"}
+    assert rows["value"].tolist() == [2.0] * rows["unit"].nunique()
+
+
+def test_what_was_read_of_another_version_of_a_benchmark_is_dropped() -> None:
+    readings = pd.DataFrame(
+        {"benchmark": ["a", "a", "b"], "asked": ["old", "new", "old"], "value": [1.0, 2.0, 3.0]}
+    )
+    planned = weigh._PlannedQuestions("a", "new", "a, trial: asks each weight 1 likelihood")
+    assert weigh._drop_other_questions(readings, planned)["value"].tolist() == [2.0, 3.0]
 
 
 OCCUPATIONS = [
@@ -208,7 +240,7 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     YAML().dump(declaration, tmp_path / "params.yaml")
     YAML().dump(PROBES, tmp_path / "mine.yaml")
     series = [PlantedModel("tiny", "made", dose, 1) for dose in (0, 0.2)]
-    monkeypatch.setattr(weigh, "weights_of", lambda *_: series)
+    monkeypatch.setattr(weigh, "weights_of", lambda *_, **__: series)
 
     def lines(*places: str) -> list[str]:
         return list(

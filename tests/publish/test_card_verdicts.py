@@ -186,12 +186,21 @@ class TestPlanted:
         )
 
     def test_the_third_line_says_what_was_planted(self, benchmark):
-        body = body_of(replace(with_evidence(benchmark, JUDGED), planted=[PLANTED]))
+        missed = {"dose": 1.0, "n": 3, "detected": 0, "opposite": 0, "low": 0.0, "high": 0.562}
+        curve = PLANTED | {"planted": [missed, *PLANTED["planted"]]}
+        body = body_of(replace(with_evidence(benchmark, JUDGED), planted=[curve]))
         ((_, finding),) = table(body, FINDING)
-        assert "It detects 0.31 in 8 of 10 studies; planted, 2 nats in 5 of 6." in finding
+        assert (
+            "It detects 0.31 in 8 of 10 studies; planted, 1 nat in 0 of 3 models, 2 in 5 of 6."
+            in finding
+        )
 
     def test_it_lies_in_the_folder_too(self, benchmark, tmp_path):
         write_benchmark(replace(benchmark, planted=[PLANTED]), tmp_path / "one")
         assert json.loads((tmp_path / "one/planted.json").read_text()) == [PLANTED]
+        evidence = json.loads((tmp_path / "one/evidence.json").read_text())
+        doses = [(count["dose"], count["detected"]) for count in evidence["planted"][0]["planted"]]
+        assert doses == [(2.0, 5), (8.0, 1)]
         write_benchmark(benchmark, tmp_path / "two")
         assert not (tmp_path / "two/planted.json").exists()
+        assert "planted" not in json.loads((tmp_path / "two/evidence.json").read_text())

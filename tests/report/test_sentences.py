@@ -72,12 +72,16 @@ PLANTED = {
         {"dose": 2.0, "n": 6, "detected": 6, "opposite": 0},
     ],
 }
+CURVE = {
+    **PLANTED,
+    "planted": [{"dose": 1.0, "n": 3, "detected": 0, "opposite": 0}, *PLANTED["planted"]],
+}
 
 
 def lines_of(words: FigureHeading | None = GAIN, **changes: Any) -> list[tuple[str, str]]:
     row = {**ROW, **changes}
     present = {name: content for name, content in row.items() if content is not None}
-    return [(line.label, line.text) for line in headline_lines(present, words, [PLANTED])]
+    return [(line.label, line.text) for line in headline_lines(present, words, [CURVE])]
 
 
 COMPARED = (
@@ -86,8 +90,8 @@ COMPARED = (
 )
 SENSITIVE = (
     "sensitive",
-    "It detects 2.9-fold in 8 of 10 studies; planted, 2 nats in 6 of 6. Brides and monks: 25-fold, "
-    "detected.",
+    "It detects 2.9-fold in 8 of 10 studies; planted, 1 nat in 0 of 3 models, 2 in 6 of 6. Brides and "
+    "monks: 25-fold, detected.",
 )
 
 
@@ -209,10 +213,10 @@ def test_every_number_stands_in_its_sentence_of_at_most_30_words(changes: dict[s
     """
     lines = lines_of(**changes)
     whole = " ".join(f"{label} {text}" for label, text in lines)
-    numbers = ["98%", "[95, 100]", "351", "detects 3", "2.9-fold", "2 nats in 6 of 6", "25-fold"]
+    numbers = ["98%", "[95, 100]", "351", "detects 3", "2.9-fold", "1 nat in 0 of 3", "25-fold"]
     if changes["verdict"] != "detected":
         numbers.append("2-fold")
-    numbers += ["5.8-fold ["]
+    numbers += ["5.8-fold [", "2 in 6 of 6"]
     assert [number for number in numbers if number not in whole] == []
     for _, text in lines:
         for sentence in re.split(r"(?<=[.)]) ", text):
@@ -362,15 +366,32 @@ class TestPlanted:
     @pytest.mark.parametrize(
         ("counts", "text"),
         [
-            ([(1.0, 3, 0), (2.0, 6, 5), (8.0, 1, 1)], "planted, 2 nats in 5 of 6."),
-            ([(2.0, 6, 4), (8.0, 1, 0)], "planted, 8 nats in 0 of 1."),
+            (
+                [(8.0, 1, 1), (1.0, 3, 0), (2.0, 6, 5)],
+                "studies; planted, 1 nat in 0 of 3 models, 2 in 5 of 6. Brides",
+            ),
+            (
+                [(1.0, 3, 3), (2.0, 3, 3), (3.0, 3, 3)],
+                "studies; planted, 1 nat in 3 of 3 models. Brides",
+            ),
+            (
+                [(2.0, 6, 4), (4.0, 3, 3), (8.0, 3, 0)],
+                "studies; planted, 8 nats in 0 of 3 models. Brides",
+            ),
+            ([(2.0, 6, 6), (8.0, 1, 1)], "It detects 2.9-fold in 8 of 10 studies. Brides"),
+            (  # a smaller dose that is shown by chance does not count
+                [(1.0, 3, 3), (2.0, 3, 1), (3.0, 3, 2), (4.0, 3, 3), (6.0, 3, 3)],
+                "studies; planted, 3 nats in 2 of 3 models, 4 in 3 of 3. Brides",
+            ),
             ([], "It detects 2.9-fold in 8 of 10 studies."),
         ],
     )
     def test_the_third_line_takes_any_doses(
         self, counts: list[tuple[float, int, int]], text: str
     ) -> None:
-        """The smallest that 8 of 10 models show, or else the largest."""
+        """The smallest from which on 8 of 10 models show it, after the one below, or else the
+        largest.
+        """
         doses = [{"dose": dose, "n": n, "detected": detected} for dose, n, detected in counts]
         *_, sensitive = headline_lines(ROW, GAIN, [{**PLANTED, "planted": doses}])
         assert text in sensitive.text

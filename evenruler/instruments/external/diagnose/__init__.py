@@ -116,6 +116,7 @@ __all__ = [
     "gain_headline",
     "headlines_of",
     "lean_headline",
+    "part_rows",
     "split_by_dimension",
 ]
 
@@ -777,6 +778,18 @@ def headlines_of(
         axis_position=counts / counts.sum(),
         rows=units["unit"].map(rested_on),
     )
+
+
+def part_rows(items: pd.DataFrame, tables: Tables, plan: ExternalPlan) -> pd.DataFrame:
+    """The rows behind a part, by `schemas.HEADLINES`: of its gain where that is the headline, else
+    of its lean; no row names the texts that it rests on.
+
+    `items`: those of the part.
+    """
+    unnamed = pd.Series(dtype=object)
+    if plan["gain"]:
+        return _gain_rows(gain_items(items, sample_texts(tables, plan), plan["gain"]), unnamed)
+    return headlines_of(items, plan["score"], unnamed)
 
 
 def _gain_rows(table: pd.DataFrame, rested_on: "pd.Series[str]") -> pd.DataFrame:
