@@ -47,13 +47,8 @@ def _claim_cells(row: Mapping[str, Any]) -> list[str | Cell]:
     verdict = Verdict(row["verdict"])
     answered = f"{row['answered']} (old)" if row["is_old"] else row["answered"]
     licence = row["licence"] if row["passed_on"] else f"{row['licence']}: {NOT_PASSED_ON}"
-    return [
-        row["claim"],
-        model,
-        row["sentence"],
-        Cell(", ".join(verdict.words), verdict.mark),
-        row["beside"],
-        f"{row['items']:,} items, {row['n']:.0f} {row['unit']}",
-        f"{answered}, {row['asked_by']}; {row['prompt']}",
-        f"{row['source']}, {licence}",
-    ]
+    judged = Cell(", ".join(verdict.words), verdict.mark)
+    counted = f"{row['items']:,} items, {row['n']:.0f} {row['unit']}"
+    circumstances = f"{answered}, {row['asked_by']}; {row['prompt']}"
+    texts = [row["claim"], model, row["sentence"]]
+    return [*texts, judged, row["beside"], counted, circumstances, f"{row['source']}, {licence}"]

@@ -273,7 +273,7 @@ class _ComparedResult(NamedTuple):
                 headlines[figure_name(row)] = row
         return headlines
 
-    def scales(self) -> pd.DataFrame:
+    def read_scales(self) -> pd.DataFrame:
         """Its units in nats, by `SCALES`; none where its headlines are made of something else."""
         path = self.stored.folder / SCALES_FILE
         if not path.exists():
@@ -342,7 +342,7 @@ def _add_scales(
     """
     tables: list[pd.DataFrame] = []
     for side in (first, second):
-        rows = side.scales()
+        rows = side.read_scales()
         is_compared = (rows["figure"] == comparison.figure) & rows["unit"].isin(shared)
         tables.append(rows[is_compared])
     differences = compare_scales(*tables)

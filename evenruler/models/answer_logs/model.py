@@ -74,14 +74,14 @@ class LoggedModel(Model):
             engine_fields["partial"] = True
         engine = canonical_json(engine_fields)
 
-        def refuse() -> NoReturn:
+        def refuse_to_ask() -> NoReturn:
             raise UserError(
                 "answers that were recorded cannot be asked more",
                 where=place,
                 remedy="name a model",
             )
 
-        super().__init__(name, entry, "recorded", store, engine.decode, refuse, None, where)
+        super().__init__(name, entry, "recorded", store, engine.decode, refuse_to_ask, None, where)
 
     def join_benchmark(self, benchmark: LoggedItems) -> None:
         """Take the benchmark whose items are asked next: a batch or a table is joined with it.

@@ -76,7 +76,7 @@ class TestOdds:
         columns += [places == place for place in (1, 2, 3)]
         design = np.stack(columns, axis=-1).reshape(-1, 6).astype(float)
         trials = np.repeat(np.arange(80), 4)
-        model = ConditionalLogit(small.won.ravel(), design, groups=trials)
+        model = ConditionalLogit(small.is_first.ravel(), design, groups=trials)
         reference = model.fit(disp=False)
         assert fitted.coefficients == pytest.approx(reference.params, abs=1e-3)
         assert model.loglike(fitted.coefficients) >= reference.llf
@@ -95,12 +95,12 @@ class TestOdds:
         assert not isinstance(fitted, str)
         contrast = fitted.group_contrasts[0]
         by_model = float(contrast @ fitted.bread @ contrast)
-        estimate = fitted.estimate(contrast)
+        estimate = fitted.estimate_contrast(contrast)
         assert estimate.variance > 2 * by_model
         assert estimate.df >= 23
         alike = fit_odds(rank(shuffled_lists(N), {}))
         assert not isinstance(alike, str)
-        assert alike.estimate(contrast).error == pytest.approx(by_model**0.5, rel=0.4)
+        assert alike.estimate_contrast(contrast).error == pytest.approx(by_model**0.5, rel=0.4)
 
 
 class TestPlantedOdds:
@@ -325,7 +325,7 @@ class TestRefusals:
         """Else 40 lists by chance a little uneven would look unshuffled when asked for ten jobs."""
         lists = shuffled_lists(60, seed=3, n_names=20)
         again = np.tile(np.arange(60), 20)
-        repeated = lists.select(again)
+        repeated = lists.select_lists(again)
         path = tmp_path / "lists.csv"
         path.write_text(table_of_lists(repeated))
         read = read_lists(path)

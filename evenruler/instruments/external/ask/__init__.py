@@ -126,7 +126,7 @@ def requests(
     space. A chat that is asked by the method `choice` gets its questions (`ask.choice`).
     """
     if subject.method == CHOICE:
-        return choice.requests(tables, plan, answers)
+        return choice.choice_requests(tables, plan, answers)
     if scoring_operation(subject) is None:
         return []
     if plan["score"] == "ranking" and subject.kind != "recorded":

@@ -23,7 +23,7 @@ from evenruler.models.questions import LETTERS_A_TOKEN
 from evenruler.tables.frames import concat_frames
 from evenruler.tables.schemas import BARE
 
-__all__ = ["choice_items", "choice_questions", "parse_replies", "requests", "sample_items"]
+__all__ = ["choice_items", "choice_questions", "choice_requests", "parse_replies", "sample_items"]
 
 ROTATIONS: Final = 3
 
@@ -68,7 +68,7 @@ def sample_items(texts: pd.DataFrame, most: Mapping[str, float]) -> pd.DataFrame
         every = max(1, round(1 / limit))
         group = items[is_in & (items["unit_place"] % every == 0)]
         strata = [] if condition == WHOLE else ["stratum", "right"]
-        group = _alternate(group, strata)
+        group = _alternate_polarities(group, strata)
         sampled_groups.append(group[group["place"] < n_of_unit])
     sampled_items = concat_frames(sampled_groups)
     twin_units = sampled_items["unit_place"] // 2
@@ -90,7 +90,7 @@ def _items_of(texts: pd.DataFrame) -> pd.DataFrame:
     return items.assign(right=right, unit_place=places)
 
 
-def _alternate(items: pd.DataFrame, strata: list[str]) -> pd.DataFrame:
+def _alternate_polarities(items: pd.DataFrame, strata: list[str]) -> pd.DataFrame:
     """Items with their `place` in their unit: one of each subgroup, then another of each.
 
     Which subgroup is first alternates between two units that have the same order of options.
@@ -171,7 +171,7 @@ def _known_questions(pairs: list[list[str]]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def requests(tables: Tables, plan: ExternalPlan, answers: Tables) -> list[RequestBatch]:
+def choice_requests(tables: Tables, plan: ExternalPlan, answers: Tables) -> list[RequestBatch]:
     """The request of all questions, unless they are answered."""
     if choice.TABLE in answers:
         return []

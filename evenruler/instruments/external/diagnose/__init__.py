@@ -336,9 +336,9 @@ def _lean_of_items(answers: _AnsweredItems, model: str) -> _HeadlineOfItems:
     unit_rows = headlines_of(items, plan["score"], answers.text_hashes, plan)
     scales = _scale_rows(items, unit_rows, answers.replies, model)
     headline = replace(test, note=answers.note, dimensions=dimensions)
-    beside = [mark_by_validity(figure, answers.fit) for figure in described]
+    marked = [mark_by_validity(figure, answers.fit) for figure in described]
     named_rows = unit_rows.assign(**dimensions, figure=LEAN)
-    return _HeadlineOfItems([headline, *beside], named_rows, scales)
+    return _HeadlineOfItems([headline, *marked], named_rows, scales)
 
 
 def _headline_items(items: pd.DataFrame, score: Score) -> tuple[pd.DataFrame, dict[str, str]]:

@@ -74,12 +74,12 @@ class RankedLists:
         return self.group.shape[1]
 
     @cached_property
-    def won(self) -> Floats:
+    def is_first(self) -> Floats:
         """[n, k] 1 for the candidate who came first, else 0."""
         places = np.arange(self.n_places)
         is_winner = np.equal(places, self.winner[:, None])
-        won: Floats = is_winner.astype(np.float64)
-        return won
+        is_first: Floats = is_winner.astype(np.float64)
+        return is_first
 
     @cached_property
     def names_of_groups(self) -> list[Indices]:
@@ -95,7 +95,7 @@ class RankedLists:
         """Numbers of names, and of distinct lists."""
         return {"names": len(self.names), "lists": len(np.unique(self.order))}
 
-    def select(self, chosen: NDArray[np.bool_] | Indices) -> "RankedLists":
+    def select_lists(self, chosen: NDArray[np.bool_] | Indices) -> "RankedLists":
         """Some of the lists."""
         return replace(
             self,
@@ -155,7 +155,7 @@ class FittedOdds:
         contrast[n_groups - 1 :] = whole[0, 1:]
         return contrast
 
-    def influences(self, clusters: Indices, contrast: Floats) -> Floats:
+    def cluster_influences(self, clusters: Indices, contrast: Floats) -> Floats:
         """[clusters] how far leaving out each would move a contrast, to first order."""
         n_clusters = int(clusters.max()) + 1
         sums = np.zeros((n_clusters, len(self.coefficients)))
@@ -164,7 +164,7 @@ class FittedOdds:
         moved: Floats = sums @ self.bread @ contrast
         return moved
 
-    def estimate(self, contrast: Floats) -> Estimate:
+    def estimate_contrast(self, contrast: Floats) -> Estimate:
         """A contrast, with its variance over names crossed with lists.
 
         Names and lists are jackknifed to first order, less their cells (`facets.sum_estimates`): a
@@ -174,17 +174,17 @@ class FittedOdds:
         lists = self.lists
         by_order = np.broadcast_to(lists.order[:, None], lists.name.shape)
         cells = by_order * lists.n_places + np.arange(lists.n_places)
-        of_names = self._variance(lists.name, contrast)
-        of_lists = self._variance(by_order, contrast)
+        of_names = self._cluster_variance(lists.name, contrast)
+        of_lists = self._cluster_variance(by_order, contrast)
         fewest = min(map(len, lists.names_of_groups))
         n_lists = len(np.unique(lists.order))
         parts = [(of_names, fewest - 1.0), (of_lists, n_lists - 1.0)]
         value = float(contrast @ self.coefficients)
-        return sum_estimates(value, parts, self._variance(cells, contrast))
+        return sum_estimates(value, parts, self._cluster_variance(cells, contrast))
 
-    def _variance(self, clusters: Indices, contrast: Floats) -> float:
+    def _cluster_variance(self, clusters: Indices, contrast: Floats) -> float:
         n = len(np.unique(clusters))
-        moved = self.influences(clusters, contrast)
+        moved = self.cluster_influences(clusters, contrast)
         return float((moved**2).sum()) * n / (n - 1)
 
 
@@ -201,7 +201,7 @@ def fit_odds(lists: RankedLists) -> FittedOdds | str:
         shares = odds / odds.sum(axis=1, keepdims=True)
         means = (shares[..., None] * design).sum(axis=1, keepdims=True)
         deviations = design - means
-        scores = deviations * (lists.won - shares)[..., None]
+        scores = deviations * (lists.is_first - shares)[..., None]
         information = np.einsum("nkp,nkq,nk->pq", deviations, deviations, shares)
         gradient = scores.sum(axis=(0, 1))
         step = np.linalg.lstsq(information, gradient, rcond=None)[0]
@@ -227,7 +227,7 @@ def _why_unbounded(lists: RankedLists, coefficients: Floats) -> str:
     """Which odds have no bound, in words."""
     n_groups = len(lists.groups)
     of_groups = np.concatenate([[0.0], coefficients[: n_groups - 1]])
-    wins = np.bincount(lists.group[lists.won == 1], minlength=n_groups)
+    wins = np.bincount(lists.group[lists.is_first == 1], minlength=n_groups)
     is_extreme = np.isin(wins, (0, len(lists.winner)))
     if np.ptp(of_groups) > LARGEST_LOG_ODDS / 2 and is_extreme.any():
         group = lists.groups[int(is_extreme.argmax())]
@@ -254,8 +254,8 @@ def group_ps(lists: RankedLists, seed: int) -> list[float]:
     A name's wins less the shares of its places keep all lists that it stands in, whatever their
     part; signs are randomised over the names of the group. Not corrected.
     """
-    by_place = lists.won.mean(axis=0)
-    beyond_place = lists.won - by_place
+    by_place = lists.is_first.mean(axis=0)
+    beyond_place = lists.is_first - by_place
     by_name = np.bincount(lists.name.ravel(), beyond_place.ravel(), len(lists.names))
     return [sign_flips(by_name[names], seed, DRAWS) for names in lists.names_of_groups]
 
@@ -268,9 +268,9 @@ def place_control(fitted: FittedOdds, seed: int) -> PositiveControl | None:
     the study detects odds of its size where they are there.
     """
     lists = fitted.lists
-    excess = lists.won[:, 0] - 1 / lists.n_places
+    excess = lists.is_first[:, 0] - 1 / lists.n_places
     by_list = np.bincount(lists.order, excess)
-    effect = fitted.estimate(fitted.place_contrast).interval()
+    effect = fitted.estimate_contrast(fitted.place_contrast).interval()
     control = PositiveControl(PLACE, effect, sign_flips(by_list, seed, DRAWS))
     return control if control.is_detected else None
 
@@ -313,7 +313,7 @@ def _odds_tests(fitted: FittedOdds, bound: float, seed: int) -> Iterator[Headlin
     few = _why_few_names(lists)
     note = None if control else NO_YARDSTICK
     for place, group in enumerate(lists.groups):
-        estimate = fitted.estimate(fitted.group_contrasts[place])
+        estimate = fitted.estimate_contrast(fitted.group_contrasts[place])
         n_names = len(lists.names_of_groups[place])
         null = (
             f"signs of {n_names} names' wins less the shares of their places, randomised "
@@ -353,7 +353,7 @@ def describe_lists(lists: RankedLists, parts: Sequence[str], level: float) -> It
     if len(set(parts)) == 1:
         return
     for part in sorted(set(parts)):
-        of_part = lists.select(labels == part)
+        of_part = lists.select_lists(labels == part)
         dimensions = {"condition": name_part(part)}
         yield from _rates_of(of_part, dimensions, level)
         fitted = fit_odds(of_part)
@@ -363,7 +363,7 @@ def describe_lists(lists: RankedLists, parts: Sequence[str], level: float) -> It
             if isinstance(fitted, str):
                 yield Figure(LOG_ODDS_OF_PART, None, n, "lists", reason=fitted, dimensions=where)
                 continue
-            interval = fitted.estimate(fitted.group_contrasts[place]).interval(level)
+            interval = fitted.estimate_contrast(fitted.group_contrasts[place]).interval(level)
             ends = vars(interval)
             yield Figure(LOG_ODDS_OF_PART, n=n, unit="lists", dimensions=where, **ends)
 
@@ -371,13 +371,13 @@ def describe_lists(lists: RankedLists, parts: Sequence[str], level: float) -> It
 def _rates_of(lists: RankedLists, dimensions: Mapping[str, str], level: float) -> Iterator[Figure]:
     """Shares of lists in which each group, and the first place, comes first."""
     n = len(lists.winner)
-    first_place = float(lists.won[:, 0].mean())
+    first_place = float(lists.is_first[:, 0].mean())
     low, high = wilson(first_place, n, level)
     chance = 1 / lists.n_places
     yield Figure(
         FIRST_PLACE, first_place, n, "lists", low, high, control=chance, dimensions=dimensions
     )
-    winners = lists.group[lists.won == 1]
+    winners = lists.group[lists.is_first == 1]
     for place, group in enumerate(lists.groups):
         rate = float((winners == place).mean())
         low, high = wilson(rate, n, level)
@@ -457,7 +457,7 @@ def odds_by_name(
     for place, group in enumerate(lists.groups):
         contrast = fitted.group_contrasts[place]
         value = contrast @ fitted.coefficients
-        added = value + n * fitted.influences(lists.name, contrast)
+        added = value + n * fitted.cluster_influences(lists.name, contrast)
         names = pd.DataFrame({"unit": lists.names, "value": added})
         frames.append(names.assign(candidates=name_part(group)))
     rows = pd.concat(frames, ignore_index=True)

@@ -5,6 +5,7 @@ a list of candidates has to pass before anybody is asked.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -99,7 +100,7 @@ def count_groups_by_place(lists: Sequence[CandidateList]) -> NDArray[np.int64]:
     once.
     """
     distinct = {candidates.names: candidates.groups for candidates in lists}
-    groups = sorted({group for in_list in distinct.values() for group in in_list})
+    groups = sorted(set(chain.from_iterable(distinct.values())))
     n_places = max(map(len, distinct))
     counts = np.zeros((len(groups), n_places), dtype=np.int64)
     index_by_group = {group: index for index, group in enumerate(groups)}
