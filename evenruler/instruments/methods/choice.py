@@ -120,9 +120,8 @@ def question_with_options(question: str, texts: Sequence[str]) -> str:
     letters = OPTION_LETTERS[: len(texts)]
     lettered = zip(letters, texts, strict=True)
     lines = [f"{letter}. {text}" for letter, text in lettered]
-    *first_letters, last = letters
-    listed = ", ".join(first_letters)
-    return QUESTION.format(question, "\n".join(lines), f"{listed} or {last}")
+    listed = ", ".join(letters[:-1])
+    return QUESTION.format(question, "\n".join(lines), f"{listed} or {letters[-1]}")
 
 
 def request_prompts(questions: pd.DataFrame) -> RequestBatch:
