@@ -273,7 +273,7 @@ def test_a_source_that_says_too_little_or_too_much(
 def test_warnings() -> None:
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
     lacking = {"passed_on": False, "frequencies": None, "contrast": None, "in_english": True}
-    bare = type("Bare", (), lacking)()
+    bare = type("Bare", (), {**lacking, "layout": "pairs"})()
     assert [line.split(":")[0] for line in settings.warnings(bare)] == [
         "its text may not be redistributed",
         "no corpus",
