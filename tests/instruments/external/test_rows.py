@@ -272,7 +272,8 @@ def test_a_source_that_says_too_little_or_too_much(
 
 def test_warnings() -> None:
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
-    bare = type("Bare", (), {"passed_on": False, "frequencies": None, "in_english": True})()
+    fields = {"passed_on": False, "frequencies": None, "in_english": True, "layout": "pairs"}
+    bare = type("Bare", (), fields)()
     assert [line.split(":")[0] for line in settings.warnings(bare)] == [
         "its text may not be redistributed",
         "no corpus",

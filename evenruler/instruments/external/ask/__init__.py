@@ -10,6 +10,7 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.instruments import prefixes
 from evenruler.instruments.external import schemas
+from evenruler.instruments.external.ask.ranking import score_lists
 from evenruler.instruments.external.declare import ExternalPlan
 from evenruler.instruments.external.schemas import FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import (
@@ -103,6 +104,8 @@ def requests(
     """
     if not subject.can("loglikelihood"):
         return []
+    if plan["score"] == "ranking" and subject.kind != "recorded":
+        return []  # the likelihood of a name is no ranking
     alone = [] if "likelihoods" in answers else _as_they_are(tables, plan, subject)
     return [*alone, *_after_other_start(tables, plan, answers, subject)]
 
@@ -165,6 +168,8 @@ def scores(
     `schemas.REPLIES`. UserError if no item is left.
     """
     likelihoods = answers["likelihoods"]
+    if plan["score"] == "ranking":
+        return _list_scores(tables["texts"], plan, likelihoods, subject)
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
     items_by_framing = {
         name: _score_items(tables["texts"], plan, likelihoods[likelihoods["framing"] == name])
@@ -185,6 +190,22 @@ def scores(
         "placed": placed_items,
         "started": started_items,
         "replies": replies,
+    }
+
+
+def _list_scores(
+    texts: pd.DataFrame, plan: ExternalPlan, likelihoods: pd.DataFrame, subject: ModelMeta
+) -> dict[str, pd.DataFrame]:
+    """The tables of `scores` for a benchmark of rankings."""
+    items = score_lists(texts, likelihoods)
+    if items.empty and len(likelihoods):
+        what = f"{subject.name} has no answer to any list of {plan['name']}"
+        raise UserError(what, remedy="look at its answers")
+    return {
+        "items": items,
+        "placed": items[:0].assign(framing=BARE),
+        "started": items[:0],
+        "replies": _recorded_replies(texts, likelihoods),
     }
 
 
@@ -266,4 +287,5 @@ def _score_choices(items: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) 
 
 def limited(tables: Tables, plan: ExternalPlan, n: int) -> tuple[Tables, ExternalPlan]:
     """Tables cut down to n units, evenly spread."""
-    return limit_tables(tables, ("texts",), "unit", n), plan
+    unit = "item" if plan["score"] == "ranking" else "unit"  # a list is asked whole
+    return limit_tables(tables, ("texts",), unit, n), plan

@@ -19,6 +19,7 @@ from evenruler.instruments.external.declare import (
     GAIN_OF_PART,
     LEADING,
     LEAN,
+    LOG_ODDS,
     ExternalPlan,
     Score,
     name_part,
@@ -38,6 +39,11 @@ from evenruler.instruments.external.diagnose.lean import (
     lean_headline,
     lean_weights,
     positive_control,
+)
+from evenruler.instruments.external.diagnose.ranking import (
+    contrast_odds,
+    odds_by_name,
+    ranking_figures,
 )
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
@@ -136,6 +142,7 @@ PUBLISHED: Final[Mapping[Score, Mapping[str, FigureFunction]]] = {
         "lms": lambda x: _by_target(x, "related"),
         "icat": _icat,
     },
+    "ranking": {},  # `diagnose.ranking`
     "bbq": {
         "s_amb": _ambiguous_bias,
         "s_dis": lambda x: _of_condition(x, 1)[1],
@@ -169,6 +176,8 @@ def figures(
     if items.empty:
         return {}
     rows = sample_texts(tables, plan)
+    if score == "ranking":
+        return _ranking_tables(name, rows, plan, items, subject, resampling)
     asked_items = rows["item"].nunique()
     published: list[Figure] = []
     for dimensions, group in ({}, items), *split_by_dimension(items, plan):
@@ -220,6 +229,26 @@ def figures(
         "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
         "headlines": concat_frames(made_of).reindex(columns=schemas.HEADLINES.names),
         "concepts": concepts,
+    }
+
+
+def _ranking_tables(
+    name: str,
+    rows: pd.DataFrame,
+    plan: ExternalPlan,
+    items: pd.DataFrame,
+    subject: ModelMeta,
+    resampling: Resampling,
+) -> Found:
+    """The tables of `figures` for a benchmark of rankings."""
+    figures = ranking_figures(rows, plan, items, resampling.level, resampling.seed)
+    rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
+    made_of = odds_by_name(rows, items, rested_on).assign(model=subject.name)
+    figure_rows = list(as_rows(figures, name, subject.name))
+    return {
+        "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
+        "headlines": made_of.reindex(columns=schemas.HEADLINES.names),
+        "concepts": pd.DataFrame(columns=CONCEPTS.names),
     }
 
 
@@ -509,6 +538,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     Source: docs/results.md ("Compare").
     """
     figure = str(first["group"].iloc[0])
+    if figure == LOG_ODDS:
+        return contrast_odds(first, second, bound)
     both = first.merge(second, on="unit", suffixes=("_first", "_second"), validate="one_to_one")
     g = len(both)
     facets = {"units": g}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.external.declare import GAIN, LEAN, Settings, Source
+from evenruler.instruments.external.declare import GAIN, LEAN, LOG_ODDS, Settings, Source
 from evenruler.instruments.instrument import ReportInput
 from evenruler.measurement.figures import Row, dimensions_of, rows_by_benchmark
 from evenruler.report.formats import format_figure
@@ -35,7 +35,7 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     for benchmark, figures_of_benchmark in rows_by_benchmark(all_figures).items():
         title = shown.sources[benchmark].title
         for figure in figures_of_benchmark:
-            if figure["figure"] in (LEAN, GAIN):
+            if figure["figure"] in (LEAN, GAIN, LOG_ODDS):
                 rows.append(_headline_cells(title, figure, figures_of_benchmark))
     heads = ("benchmark", "model", "headline", "value", *DESCRIBED, "verdict", "why")
     columns = [head.replace("_", " ") for head in heads]

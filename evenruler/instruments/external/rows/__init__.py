@@ -25,6 +25,7 @@ from evenruler.instruments.external.declare import (
     Source,
     table_in,
 )
+from evenruler.instruments.external.rows.ranking import build_rankings
 from evenruler.instruments.external.schemas import (
     AMBIGUOUS,
     DISAMBIGUATED,
@@ -107,10 +108,11 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
     """
     source: Source = declaration.source
     where = f"{declaration.name}: files"
-    files = {
-        name: verified_file(file.source, file.sha256, f"{where}.{name}")
-        for name, file in source.files.items()
-    }
+    files = _verified_files(source, where)
+    if source.layout == "ranking":
+        return build_rankings(
+            declaration, files, lambda settings: _build_plan(declaration.name, source, settings)
+        )
     items = read_items(files, source)
     counts = Counter(item.name for item in items)
     twice = [name for name, n in counts.items() if n > 1]
@@ -123,11 +125,7 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
     require_language(source, texts, f"{declaration.name}: language")
     if not says_language(source):  # its texts are English
         source = source.model_copy(update={"language": source.language})
-    faults: dict[str, str] = {}
-    for item in items:
-        fault = _item_fault(item, source)
-        if fault:
-            faults[item.name] = fault
+    faults = _faults_by_item(items, source)
     usable_items = [item for item in items if item.name not in faults]
     if not usable_items:
         why = f", the first since {next(iter(faults.values()))}" if faults else ""
@@ -168,6 +166,14 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
     return BuiltInstrument(tables, plan, [summary])
 
 
+def _verified_files(source: Source, where: str) -> dict[str, Path]:
+    """The files of a source by name; UserError where one is missing, or not as declared."""
+    files: dict[str, Path] = {}
+    for name, file in source.files.items():
+        files[name] = verified_file(file.source, file.sha256, f"{where}.{name}")
+    return files
+
+
 def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
     placebos = source.placebos[: settings.most_placebos]
     return {
@@ -184,11 +190,28 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
         "most": settings.most,
         "prefixed": settings.prefixed,
         "prefixes": {f"placebo-{n}": text for n, text in enumerate(placebos, 1)},
-        "bound": settings.bound_of_gain if source.gain else settings.bound,
+        "bound": _bound_of(source, settings),
         "gain": source.gain.planned(source.texts) if source.gain else None,
         "corpus": source.frequencies is not None,
         "agreement": source.agreement.as_planned if source.agreement else None,
     }
+
+
+def _bound_of(source: Source, settings: Settings) -> float:
+    """X of `below X`, in the unit of the headline."""
+    if source.layout == "ranking":
+        return settings.bound_of_odds
+    return settings.bound_of_gain if source.gain else settings.bound
+
+
+def _faults_by_item(items: Iterable[BenchmarkItem], source: Source) -> dict[str, str]:
+    """Why items are left out, by the names of those that are."""
+    faults: dict[str, str] = {}
+    for item in items:
+        fault = _item_fault(item, source)
+        if fault:
+            faults[item.name] = fault
+    return faults
 
 
 def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
@@ -499,7 +522,7 @@ def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
 
 _LayoutReader = Callable[[Files, Source], Iterator[BenchmarkItem]]
 
-LAYOUTS: Final[Mapping[Layout, _LayoutReader]] = {
+LAYOUTS: Final[Mapping[Layout, _LayoutReader]] = {  # but `ranking`, whose items are no texts
     "pairs": read_pairs,
     "winogender": read_winogender,
     "winobias": read_winobias,
