@@ -26,7 +26,8 @@ from scipy.stats import binomtest
 from studies.planted import choices, external, framing, probes, questionnaires, saged
 from studies.planted.cases import OUTCOMES, Case, Outcome
 
-FAMILIES = (probes, framing, questionnaires, saged, external, choices)
+FAMILIES = (questionnaires, framing, probes, saged, external, choices)
+"""What takes least first."""
 
 ALPHA, LIMIT = 0.05, 0.06
 
