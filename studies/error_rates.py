@@ -82,6 +82,11 @@ class Tally:
         """The share of draws with an outcome; None where its question never applies."""
         return self.counts[name] / self.stated[name] if self.stated[name] else None
 
+    def lowest(self, name: str) -> float:
+        """The lower end of Wilson's 95% interval of a rate that has one."""
+        test = binomtest(self.counts[name], self.stated[name])
+        return float(test.proportion_ci(method="wilson").low)
+
     def half_width(self, rate: float = ALPHA) -> float:
         """Half the 95% interval of a rate over so many draws."""
         spread = (rate * (1 - rate) / max(self.draws, 1)) ** 0.5
@@ -164,14 +169,16 @@ def seconds_left(cases: Sequence[Case], draws: int, tallies: Tallies) -> float:
     return total
 
 
-def describe_rate(rate: float | None, name: str) -> str:
-    """A rate, bold where it is a false one above the limit."""
+def describe_rate(tally: Tally, name: str) -> str:
+    """A rate, bold where it is a false one above the limit, and surely above .05."""
+    rate = tally.rate(name)
     if rate is None:
         return ""
     text = f"{rate:.3f}".removeprefix("0")
     if rate in (0, 1):
         text = f"{rate:.0f}"
-    return f"**{text}**" if name in FALSE and rate > LIMIT else text
+    is_high = name in FALSE and rate > LIMIT and tally.lowest(name) > ALPHA
+    return f"**{text}**" if is_high else text
 
 
 COLUMNS = {
@@ -202,7 +209,7 @@ def table_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
         of_models = [tallies[key_of(case)] for case in group]
         cells = [planted]
         for name in COLUMNS:
-            rates = [describe_rate(tally.rate(name), name) for tally in of_models]
+            rates = [describe_rate(tally, name) for tally in of_models]
             cells.append("; ".join(filter(None, rates)))
         fewest = min(of_models, key=lambda tally: tally.draws)
         cells += [f"{fewest.draws:,}", f"{fewest.half_width():.3f}".removeprefix("0")]
@@ -240,11 +247,10 @@ def list_failures(cases: Iterable[Case], tallies: Tallies) -> list[str]:
     for case in cases:
         tally = tallies[key_of(case)]
         for name in FALSE:
-            n = tally.stated[name]
-            if not n or any(words in case.planted for words in DONE):
+            is_explained = any(words in case.planted for words in DONE)
+            if tally.rate(name) is None or is_explained:
                 continue
-            test = binomtest(tally.counts[name], n)
-            if test.proportion_ci(method="wilson").low > LIMIT:
+            if tally.lowest(name) > LIMIT:
                 failures.append(case.name)
     return failures
 

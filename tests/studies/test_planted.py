@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from evenruler.instruments.probes.diagnose import gain
 from evenruler.instruments.probes.diagnose.gain import Scores, gain_headline
 from evenruler.measurement.randomisation import randomise_criterion
 from evenruler.measurement.slopes import logit_positions
@@ -28,13 +27,6 @@ from studies.planted.probes import (
 DRAWS, LIMIT = 200, 0.09
 
 PLAIN = ProbeStudy()
-
-
-@pytest.fixture
-def few_randomisations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """499 randomisations, and not 9,999."""
-    monkeypatch.setattr(gain, "RANDOMISATIONS", 499)
-    monkeypatch.setattr(gain, "randomise_axis", partial(gain.randomise_axis, n=499))
 
 
 def rate(draw: Callable[[Random], Outcome], outcome: str = "false_detected") -> float:
@@ -61,7 +53,6 @@ def test_gains_in_closed_form_are_the_crossed_jackknife(has_covariate: bool) -> 
         assert quick.df == pytest.approx(slow.df)
 
 
-@pytest.mark.usefixtures("few_randomisations")
 def test_slopes_that_scatter_are_detected_by_a_randomisation_alone() -> None:
     """Test 1: what the interval is for."""
     study = ProbeStudy(independent, MODELS["S"])
@@ -75,7 +66,6 @@ def test_slopes_that_scatter_are_detected_by_a_randomisation_alone() -> None:
     assert share_detected(study, is_small) > 0.15
 
 
-@pytest.mark.usefixtures("few_randomisations")
 def test_alike_units_are_detected_by_a_free_permutation() -> None:
     """Test 1b: what the spectral randomisation is for."""
 
@@ -87,7 +77,6 @@ def test_alike_units_are_detected_by_a_free_permutation() -> None:
     assert share_detected(PLAIN, is_small) > 0.15
 
 
-@pytest.mark.usefixtures("few_randomisations")
 def test_a_gain_of_1_34_nats_is_detected_and_never_below() -> None:
     """Test 2."""
     study = replace(PLAIN, gain=1.34)
@@ -97,7 +86,6 @@ def test_a_gain_of_1_34_nats_is_detected_and_never_below() -> None:
     assert share_of(outcomes, "covers") >= 0.91
 
 
-@pytest.mark.usefixtures("few_randomisations")
 def test_what_frequency_moves_is_detected_without_its_covariate() -> None:
     """Test 4."""
     study = ProbeStudy(partial(smooth, rough_frequency=False), NEXT_WORD["G"])
@@ -106,13 +94,11 @@ def test_what_frequency_moves_is_detected_without_its_covariate() -> None:
     assert rate(replace(follows, has_covariate=False).draw) > 0.1
 
 
-@pytest.mark.usefixtures("few_randomisations")
 @pytest.mark.parametrize("hostile", ["half of the likeness hidden", "one occupation 6 SD off"])
 def test_hostile_occupations_are_rarely_detected(hostile: str) -> None:
     assert rate(probes.studies_of(NEXT_WORD["G"])[hostile].draw) <= LIMIT
 
 
-@pytest.mark.usefixtures("few_randomisations")
 def test_a_dull_model_is_never_below() -> None:
     """Its positive control does not reach the bound."""
     study = replace(PLAIN, scale=0.01)

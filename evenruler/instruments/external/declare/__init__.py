@@ -213,7 +213,7 @@ class Source(instrument.Source):
     """Makes the gain along a criterion the headline, and not the lean."""
     detects: dict[Slug, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """By condition, the lean, or the gain in nats, that is detected in 8 of 10 studies of all items
-    (`studies.hostile.external_words --detects`)."""
+    (`studies.error_rates --only crows-pairs`)."""
     agreement: SharedTrait | None = None
     """The concept of units, if other instruments measure them too."""
     prefixes: PlaceboPrefixes | None = None
