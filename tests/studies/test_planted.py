@@ -94,7 +94,7 @@ def test_what_frequency_moves_is_detected_without_its_covariate() -> None:
     assert rate(replace(follows, has_covariate=False).draw) > 0.1
 
 
-@pytest.mark.parametrize("hostile", ["half of the likeness hidden", "one occupation 6 SD off"])
+@pytest.mark.parametrize("hostile", ["six skewed sectors", "one occupation 6 SD off"])
 def test_hostile_occupations_are_rarely_detected(hostile: str) -> None:
     assert rate(probes.studies_of(NEXT_WORD["G"])[hostile].draw) <= LIMIT
 
