@@ -97,8 +97,8 @@ def swap_cue(points: pd.DataFrame, number: int) -> pd.DataFrame:
 def halve_stimuli(points: pd.DataFrame) -> list[float]:
     """The change by the cue less that by the others, of half of the stimuli."""
     random = np.random.default_rng(0)
-    others = points[alternative_numbers(points)].mean(axis=1)
-    beyond = (points[0] - others).to_numpy()
+    by_sentences = points[alternative_numbers(points)].mean(axis=1)
+    beyond = (points[0] - by_sentences).to_numpy()
     n = len(beyond) // 2
     return [float(random.choice(beyond, n, replace=False).mean()) for _ in range(HALVES)]
 
@@ -143,8 +143,8 @@ def split_subjects(points: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Answers about I, [items, wordings], and about others, [items, subjects], means over fits."""
     is_about_i = points["subject"] == "I"
     about_i = points[is_about_i].pivot_table(index="item", columns="wording", values="answer")
-    others = points[~is_about_i].pivot_table(index="item", columns="subject", values="answer")
-    return about_i, others.loc[about_i.index]
+    about_rest = points[~is_about_i].pivot_table(index="item", columns="subject", values="answer")
+    return about_i, about_rest.loc[about_i.index]
 
 
 def describe_difference(about_i: pd.DataFrame, about_others: pd.DataFrame) -> str:

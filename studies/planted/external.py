@@ -3,8 +3,8 @@
 
 A scripted model gives every word a random constant log-probability, drawn anew in each draw, as
 variable as SmolLM2's (`OF_WORDS`, fitted to its answers to CrowS-Pairs), whatever stands around it.
-Nothing that a text says changes it, so `detected` is false. Kinds differ in what else it does: noise
-of items (`OF_ITEMS`, likewise fitted), none, a dislike of length (every word costs `COST` more),
+Nothing that a text says changes it, so `detected` is false. Kinds differ in what else it does:
+noise of items (`OF_ITEMS`, likewise fitted), none, a dislike of length (every word costs `COST` more),
 words with heavy tails, frequent words alone, units that differ (`OF_UNITS`).
 
 The gain along a criterion cancels what words are worth. Its scripted model scores occupations by

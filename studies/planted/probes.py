@@ -3,8 +3,8 @@
 
 43 occupations, 16 sentences, 16 pairs of words, in nats. Where occupations are alike, 318 reference
 nouns and the pairs' scores load on the same components of likeness, with loadings at random. The
-components are a random rotation. Their variances fall as those of SmolLM2's scores of 43 occupations
-with 318 nouns do (`SPECTRUM`); the randomisation sees the nouns alone. A smooth criterion lies by
+components are a random rotation. Their variances fall as those of SmolLM2's scores of 43
+occupations with 318 nouns do (`SPECTRUM`); the randomisation sees the nouns alone. A smooth criterion lies by
 two thirds of its variance in the first eight components.
 """
 
@@ -209,8 +209,8 @@ def wide_ends(random: Random, numbers: Numbers, in_middle: float = 1.0) -> Occup
     """As `smooth`, but scores scatter more the further an occupation is from the middle: by
     `in_middle` + .3 times the distance in SD.
 
-    A reviewer's choice: signs keep sizes, but sizes go along with the criterion. They correlate with
-    the distance by .16; on SmolLM2 by .12, on Gemma by .19; with nothing in the middle by .59.
+    A reviewer's choice: signs keep sizes, but sizes go along with the criterion. They correlate
+    with the distance by .16; on SmolLM2 by .12, on Gemma by .19; with nothing in the middle by .59.
     """
     alike = smooth(random, numbers)
     factors = in_middle + 0.3 * np.abs(alike.criterion)

@@ -126,7 +126,7 @@ class Names:
 
 @contextmanager
 def fewer_randomisations() -> Iterator[None]:
-    """Randomise labels 399 times, and not 1,999 times as shipped: p is as exact, in coarser steps."""
+    """Randomise labels 399 times, and not 1,999 as shipped: p is as exact, in coarser steps."""
     max_test = partial(deviation_tests.max_deviation_test, **FEWER)
     step_down = partial(deviation_tests.step_down_max_t, **FEWER)
     with (
