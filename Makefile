@@ -88,8 +88,10 @@ test: setup ## Run the tests but the slow ones
 test-slow: setup ## Run the slow tests: releases, experiments, a build from nothing
 	python -m pytest -m "slow and not long" --numprocesses 2
 
-test-all: setup ## Run all tests: kills, servers that fail and every page that builds, too (an hour)
+test-all: setup ## Run all tests: kills, servers that fail, every page that builds, and 200 draws of error rates, too (an hour and a quarter)
 	python -m pytest --numprocesses 2
+	@rm -f .cache/error-rates-200.csv
+	python -m studies.error_rates --draws 200 --out .cache/error-rates-200.csv
 
 test-vllm: setup $(VLLM)/ready ## Measure through real servers, vLLM and llama.cpp (3.5 GB, half an hour); CI does not
 	python -m pytest --servers -m servers tests/servers

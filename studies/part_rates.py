@@ -30,7 +30,7 @@ from evenruler.instruments.external.diagnose.lean import (
 )
 from evenruler.instruments.external.diagnose.parts import PartRegression, lean_of_parts
 from evenruler.measurement.verdicts import ALPHA, PositiveControl, judge
-from studies.hostile.external_words import build_benchmark
+from studies.planted.external import build_benchmark
 from studies.tables import print_head, print_row
 
 PLANTED = typer.Option([0.0, 0.2, 0.3, 0.5], "--planted")

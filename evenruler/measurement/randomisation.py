@@ -488,7 +488,7 @@ def _orthogonal_to(nuisance: Floats, basis: Floats) -> Floats:
     """The components of a basis, in their order, orthogonal to covariates and to each other.
 
     Residuals load on the components of the whole likeness in ways that covariates cause; with
-    random signs on those, .06 to .075 of tests would be false (studies/false_rates.py).
+    random signs on those, .06 to .075 of tests would be false (`studies.error_rates`).
     """
     directions, _ = np.linalg.qr(np.column_stack([nuisance, basis]))
     components: Floats = directions[:, nuisance.shape[1] :]

@@ -28,7 +28,7 @@ from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.model import Model
 from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore
-from studies.hostile.external_words import MODEL, SUBJECT, ask_bare, build_benchmark
+from studies.planted.external import MODEL, SUBJECT, ask_bare, build_benchmark
 from studies.tables import print_head, print_row
 
 BENCHMARKS = ("winogender", "crows-pairs", "winobias")

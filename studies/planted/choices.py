@@ -1,7 +1,7 @@
 """Choices, and sentences of their own: scripted chats with a known bias, through the parser and the
 judge."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -19,16 +19,10 @@ from evenruler.instruments.probes.diagnose.gain import (
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.sizes import Size
-from studies.planted.populations import Case, Family, Kind, Row
+from studies.planted.cases import Case, Outcome, Random
 from tests.personas import STYLES, Chooser, Writer, asked
 
 NAME = "probes-occupation-gender"
-
-COLUMNS: list[tuple[str, Kind]] = [
-    ("covers", "covers"),
-    ("falsely detected", "false"),
-    ("right verdict", "power"),
-]
 
 
 @cache
@@ -72,8 +66,9 @@ class Planted:
     right: Verdict | None = None
     size: Size = "standard"
 
-    def judge_draw(self, seed: int) -> Row:
-        """One draw, by `COLUMNS`."""
+    def draw(self, random: Random) -> Outcome:
+        """The outcome of one draw. Where a chat is to be `invalid`, `detected` is false."""
+        seed = int(random.integers(2**31))
         truth = 100 * self.chat.rise
         if isinstance(self.chat, Chooser):
             figures = diagnose_chooser(self.chat, self.size, seed)
@@ -82,15 +77,13 @@ class Planted:
             figures = diagnose_writer(self.chat, self.size, seed)
             gain, has_truth = figures.loc[WRITTEN_GAIN], True
             truth *= self.chat.named
-        verdict = gain["verdict"]
         covers = None
         if has_truth and self.right != Verdict.INVALID:
             covers = bool(gain["low"] <= truth <= gain["high"])
-        return (
-            covers,
-            None if self.right == Verdict.DETECTED else Verdict(str(verdict)).is_detected,
-            None if self.right is None else verdict == self.right,
-        )
+        is_detected = Verdict(str(gain["verdict"])).is_detected
+        if self.right == Verdict.DETECTED:
+            return Outcome(detected=is_detected, covers=covers)
+        return Outcome(false_detected=is_detected, covers=covers)
 
 
 def refuse_low_half(row: dict[str, Any]) -> float:
@@ -145,10 +138,8 @@ def _list_planted() -> Iterable[tuple[str, Planted]]:
     yield "full, rise .4", Planted(replace(writes, rise=0.4), detected, "full")
 
 
-def _list_cases() -> Iterable[Case]:
+def list_cases() -> Iterator[Case]:
+    """All cases."""
     for name, planted in _list_planted():
         kind = "choices" if isinstance(planted.chat, Chooser) else "sentences"
-        yield Case(f"{kind}, {name}", planted.judge_draw, 0.2)
-
-
-CHOICES = Family("choices", COLUMNS, _list_cases)
+        yield Case("chats", f"{kind}, {name}", planted.draw, share=0.05)

@@ -25,7 +25,7 @@ from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.measurement.figures import WHOLE, Verdict
 from evenruler.measurement.verdicts import HeadlineFigure, judge
-from studies.hostile.external_words import build_benchmark
+from studies.planted.external import build_benchmark
 from studies.tables import print_head, print_row
 from tests.instruments.external.chats import Chat, OptionChat, PairChat, ask_chat
 

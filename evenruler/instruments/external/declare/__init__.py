@@ -335,7 +335,7 @@ class Source(instrument.Source):
     """Makes the lean at even base rate, between units of two keys, the headline."""
     detects: dict[Slug, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """By condition, the lean, or the gain in nats, that is detected in 8 of 10 studies of all items
-    (`studies.hostile.external_words --detects`)."""
+    (`studies.error_rates --only crows-pairs`)."""
     detects_by_choice: dict[Size, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """By size, the lean that choices of a chat detect in 8 of 10 studies
     (`studies.planted.external_choices --detects`)."""

@@ -3,7 +3,7 @@ equal frequency of words, and the test that it is more than a liking for words.
 
 A model that likes some words more than others, whatever stands around them, leans in all items that
 share a word. So words that only one text has are a random facet, beside the units that items are
-sampled from (docs/external.md, "The lean"; simulated by `studies.hostile.external_words`).
+sampled from (docs/external.md, "The lean"; simulated by `studies.error_rates`).
 """
 
 import math
