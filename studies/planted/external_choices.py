@@ -23,15 +23,15 @@ from evenruler.instruments.external.ask.choice import choice_questions, sample_i
 from evenruler.instruments.external.diagnose.choices import choice_headline, choice_validity
 from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
-from evenruler.measurement.figures import WHOLE, Verdict
-from evenruler.measurement.verdicts import HeadlineFigure, judge
+from evenruler.measurement.figures import WHOLE, HeadlineFigure, Verdict
+from evenruler.measurement.verdicts import judge
 from studies.planted.external import build_benchmark
 from studies.tables import print_head, print_row
 from tests.instruments.external.chats import Chat, OptionChat, PairChat, ask_chat
 
 Most = dict[str, float]
 
-Benchmark = tuple[dict[str, pd.DataFrame], dict[str, Any]]
+Benchmark = tuple[dict[str, pd.DataFrame], Any]
 """Rows and plan."""
 
 TRIAL: Most = {AMBIGUOUS: 1, DISAMBIGUATED: 0.5}
@@ -76,6 +76,7 @@ def judge_draws(name: str, most: Most, chat: Chat, draws: int) -> Iterator[Headl
 def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
     """Benchmark, what is asked of it, and the chat in words."""
     biased = OptionChat(lean=1.0)
+    chat: Chat
     for words, chat in (
         ("fair", OptionChat()),
         ("lean .16 everywhere", OptionChat(lean=0.7)),

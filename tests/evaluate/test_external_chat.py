@@ -62,7 +62,7 @@ def test_killed_in_the_middle_it_asks_nothing_twice(tmp_path: Path) -> None:
     questions = planned_questions(path)
     assert len(questions) == N_ASKED
     thinks = OptionChat(lean=1.5, style=lambda letter, _: f"<think>Both?</think>\n{letter}")
-    replies = thinks.replies(questions, 1)["reply"]
+    replies = thinks.replies(questions, 1)["reply"].tolist()
     words = ("measure", "endpoint:big", "--with", str(path), "--size", "trial")
     with loopback_openai.running(SlowServer.of(questions, replies)) as server:
         user.env[URL] = server.url
@@ -118,7 +118,7 @@ def test_wordy_replies_over_http_are_read_as_in_memory(tmp_path: Path) -> None:
     path = write_source(user.folder)
     questions = planned_questions(path)
     wordy = OptionChat(lean=1.0, style=STYLES["wordy"])
-    replies = wordy.replies(questions, 2)["reply"]
+    replies = wordy.replies(questions, 2)["reply"].tolist()
     with loopback_openai.running(PersonaServer.of(questions, replies)) as server:
         user.env[URL] = server.url
         user.run("measure", "endpoint:big", "--with", str(path), "--size", "trial", "--yes")

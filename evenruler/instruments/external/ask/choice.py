@@ -127,7 +127,9 @@ def choice_questions(tables: Tables, plan: ExternalPlan) -> pd.DataFrame:
     text_by_role = texts.pivot(index="item", columns="role", values="text").to_dict("index")
     prompts = texts.groupby("item")["prompt"].first().to_dict()
     rows: list[dict[str, Any]] = []
-    for row in items.to_dict("records"):
+    names = list(items.columns)
+    for columns_of_row in items.itertuples(index=False, name=None):
+        row: dict[str, Any] = dict(zip(names, columns_of_row, strict=True))
         text_of, prompt = text_by_role[row["item"]], prompts[row["item"]]
         if choice_plan["form"] == OPTIONS:
             order = ORDERS[row["turn"]]
