@@ -116,7 +116,10 @@ def read_tallies(out: Path) -> Tallies:
     if out.exists():
         with out.open(newline="") as file:
             for row in csv.DictReader(file):
-                tallies[row["family"], row["model"], row["planted"]].add_row(row)
+                tally = tallies[row["family"], row["model"], row["planted"]]
+                # Two runs at once may have drawn the same studies.
+                if int(row["first"]) == tally.draws:
+                    tally.add_row(row)
     return tallies
 
 
