@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from published_answers import CONVERTERS
 from pydantic import Field
 
 from evenruler import measure
@@ -78,7 +79,9 @@ class Claim(StrictModel):
     benchmark: Text
     model: Text
     answers: Text
-    """A file in the mirror; with `#COLUMN` for one that holds several models."""
+    """A file or folder in the mirror; with `#COLUMN` for one that holds several models."""
+    converter: Text | None = None
+    """Of `published_answers.CONVERTERS`; by default answers are read as they are."""
     headline: dict[str, Text] = Field(default_factory=lambda: {"figure": "lean"})
     """Which figure decides, by its column `figure` and its dimensions."""
     beside: list[dict[str, Text]] = Field(default_factory=list)
@@ -114,13 +117,13 @@ def measure_known(mirror: Path) -> pd.DataFrame:
 def _measure_claim(claim: Claim, known: KnownModels, mirror: Path, out: Path) -> dict[str, Any]:
     """The row of a claim; answers are measured once for all claims about them."""
     source = known.sources[claim.source]
-    result = _measure_answers(claim.benchmark, claim.model, mirror / claim.answers, out)
+    result = _measure_answers(claim, claim.model, mirror / claim.answers, out)
     figures = list(result.figures)
     shown = _find_figure(figures, claim.headline)
     sentence = _first_sentence(result, shown)
     if claim.compared_with and claim.compared_answers:
         answers = mirror / claim.compared_answers
-        _measure_answers(claim.benchmark, claim.compared_with, answers, out)
+        _measure_answers(claim, claim.compared_with, answers, out)
         shown = _compare_models(claim, out)
         sentence = str(shown["says"])
     beside = [_describe_figure(_find_figure(figures, named)) for named in claim.beside]
@@ -144,14 +147,22 @@ def _measure_claim(claim: Claim, known: KnownModels, mirror: Path, out: Path) ->
     }
 
 
-def _measure_answers(benchmark: str, model: str, answers: Path, out: Path) -> Result:
+def _measure_answers(claim: Claim, model: str, answers: Path, out: Path) -> Result:
     """What the answers of a model say, measured once: the result stays in a folder."""
-    folder = out / f"{benchmark}-{model}"
+    folder = out / f"{claim.benchmark}-{model}"
     if folder.exists():
         (path,) = find_results(folder)
         return read_result(path)
-    built = ROOT / f"benchmarks/external-{benchmark}"
-    return measure(f"recorded:{answers}", built, name=model, size="full", out=folder)
+    benchmark = str(ROOT / f"benchmarks/external-{claim.benchmark}")
+    if claim.converter:
+        converted = out / f"{claim.benchmark}-{model}-answers"
+        converted.mkdir()
+        benchmark, answers = CONVERTERS[claim.converter](answers, model, converted)
+    if benchmark.startswith("external-"):
+        benchmark = str(ROOT / "benchmarks" / benchmark)
+    options = {"partial": True} if claim.converter else {}
+    recorded = f"recorded:{answers}"
+    return measure(recorded, benchmark, name=model, size="full", out=folder, options=options)
 
 
 def _compare_models(claim: Claim, out: Path) -> dict[str, Any]:

@@ -35,7 +35,8 @@ NOT_PASSED_ON: Final = "figures only"
 
 def known_section(rows: pd.DataFrame) -> Section:
     """The table of claims, in their order; `rows`: of `known.csv`, texts where cells are empty."""
-    cells = [_claim_cells(row) for row in rows.to_dict("records")]
+    claims = (row.to_dict() for _, row in rows.iterrows())
+    cells = [_claim_cells({str(name): cell for name, cell in claim.items()}) for claim in claims]
     return Section(TITLE, TEXT, [Table(HEAD, cells)], first=True)
 
 

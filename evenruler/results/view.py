@@ -305,7 +305,7 @@ def _difference_sections(
         *cells, verdict = difference_row(row)
         mark = Verdict(row["verdict"]).mark
         table_rows.append([*cells, Cell(verdict, mark)])
-        table_rows += scale_rows(row)
+        table_rows += [[*cells_of_scale] for cells_of_scale in scale_rows(row)]
     notes = sorted({row["note"] for row in rows if row["note"]})
     lead = " ".join([DIFFERENCES, *(f"{note}." for note in notes)])
     return [Section("Differences", lead, [Table(HEAD, table_rows)])]

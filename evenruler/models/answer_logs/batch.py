@@ -194,8 +194,7 @@ def _request_rows(path: Path) -> Iterator[Row]:
         return
     content = json_of_others(text, str(path), REMEDY)
     requests = content.get("requests") if isinstance(content, dict) else content
-    is_list = isinstance(requests, list) and all(isinstance(row, dict) for row in requests)
-    if not is_list:
+    if not isinstance(requests, list) or not all(isinstance(row, dict) for row in requests):
         what = "no requests of a batch"
         raise UserError(what, where=str(path), remedy="name the file that was sent as --asked")
     for number, row in enumerate(requests, 1):

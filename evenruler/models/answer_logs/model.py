@@ -97,11 +97,11 @@ class LoggedModel(Model):
         """Whether the file has an answer to one of the texts of a benchmark, or to another version
         of one.
         """
-        columns = [texts[name].tolist() for name in ("text", "prompt", "key")]
+        written, prompts, keys = (texts[name].tolist() for name in ("text", "prompt", "key"))
         try:
             if self._log.unjoined is not None:
                 return self._log.unjoined.has_answers(benchmark)
-            scores = self._recorded_scores(self._log, *columns, between)
+            scores = self._recorded_scores(self._log, written, prompts, keys, between)
         except UserError:
             return True
         return any(score is not None for score in scores)

@@ -10,7 +10,8 @@ from itertools import chain, combinations
 from typing import Any, Literal
 
 from evenruler.errors import UserError
-from evenruler.models.backends import prompt_logprobs, server
+from evenruler.models.backends import prompt_logprobs
+from evenruler.models.backends.concurrency import AT_ONCE
 from evenruler.models.backends.prompt_logprobs import Echo, EchoDialect
 from evenruler.models.backends.server import (
     LIMIT,
@@ -141,7 +142,7 @@ class OpenAI:
                     held.append((i, reply))
                     if _is_accepted(reply):
                         self._answered.add(sampling)
-                    elif len(held) == server.AT_ONCE:
+                    elif len(held) == AT_ONCE:
                         self._greet(prompts[i])
                     if sampling in self._answered:
                         yield refused.pop(sampling)

@@ -62,7 +62,7 @@ def score_lists(texts: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.DataFrame:
     items = items.assign(unit=items["item"], value=np.array(places, dtype=np.float64))
     is_read = items["value"] != UNREAD
     items = items.assign(known=is_read, won=is_read, lean=0.0)
-    return items.assign(
+    scored_items: pd.DataFrame = items.assign(
         right=None,
         related=float("nan"),
         length=0.0,
@@ -70,3 +70,4 @@ def score_lists(texts: pd.DataFrame, likelihoods: pd.DataFrame) -> pd.DataFrame:
         frequency=0.0,
         criterion=float("nan"),
     )[schemas.ITEMS.names]
+    return scored_items

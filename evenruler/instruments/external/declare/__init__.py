@@ -302,8 +302,13 @@ class Contrast(StrictModel):
             if layout == "keyed":
                 sentence = f"it agrees with these statements of {high} more than of {low}"
             says.append(sentence)
-        words = {"first": self.first, "second": self.second}
-        return {**words, "plus": self.plus, "minus": self.minus, "says": says}
+        return {
+            "first": self.first,
+            "second": self.second,
+            "plus": self.plus,
+            "minus": self.minus,
+            "says": says,
+        }
 
 
 class Source(instrument.Source):

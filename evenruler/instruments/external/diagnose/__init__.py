@@ -384,7 +384,8 @@ def _scale_rows(
     by_unit.columns = pd.Index(["value", "sd", "n"])
     weights = unit_rows.set_index("unit")["axis_position"]
     rows = by_unit.assign(weight=weights.reindex(by_unit.index), figure=LEAN, model=model)
-    return rows.reset_index()[SCALES.names]
+    scales: pd.DataFrame = rows.reset_index()[SCALES.names]
+    return scales
 
 
 def _choice_figures(

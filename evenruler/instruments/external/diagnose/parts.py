@@ -105,13 +105,15 @@ class PartRegression(LeanRegression):
     @property
     def unit_weights(self) -> Floats:
         """[g] weight of each unit."""
-        return self.part_weights.sum(axis=1)
+        weights: Floats = self.part_weights.sum(axis=1)
+        return weights
 
     @property
     def part_shares(self) -> Floats:
         """[k] share of all weight."""
         by_part = self.part_weights.sum(axis=0)
-        return by_part / by_part.sum()
+        shares: Floats = by_part / by_part.sum()
+        return shares
 
     def jackknife_means(self) -> Floats:
         """[1 + g] the mean lean of all units, then leaving out each unit."""

@@ -71,7 +71,7 @@ class RankedLists:
     @property
     def n_places(self) -> int:
         """Number of candidates of a list."""
-        return self.group.shape[1]
+        return int(self.group.shape[1])
 
     @cached_property
     def is_first(self) -> Floats:
