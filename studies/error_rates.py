@@ -48,7 +48,8 @@ DONE = {
         "no remedy: what pairs share with the criterion and no noun has cannot be kept"
     ),
     "they scatter in proportion": (
-        "no remedy: sizes correlate with the distance by .59, on the two small models by .12 and .19"
+        "no remedy: sizes correlate with the distance by .59, on the two small models by .12 and "
+        ".19"
     ),
     "corpora, 6 fits, nothing: skew": (
         "no remedy: of six fits of exponential changes, signs and t alike are wrong"
@@ -127,7 +128,8 @@ def count_batch(
     case: Case, first: int, outcomes: Sequence[Outcome], seconds: float
 ) -> dict[str, str]:
     """A batch as a row of the CSV."""
-    row = dict(zip(FIELDS, [*key_of(case), first, len(outcomes), f"{seconds:.2f}"], strict=True))
+    cells = [*key_of(case), first, len(outcomes), f"{seconds:.2f}"]
+    row = dict(zip(FIELDS, cells, strict=True))
     for name in OUTCOMES:
         stated = [getattr(outcome, name) for outcome in outcomes]
         applying = [outcome for outcome in stated if outcome is not None]
@@ -158,14 +160,16 @@ def draw_cases(
             tally = tallies[key_of(case)]
             while tally.draws < wanted and time.monotonic() < until:
                 per_draw = tally.seconds / tally.draws if tally.draws else BATCH_SECONDS / 10
-                n = max(1, min(wanted - tally.draws, round(BATCH_SECONDS / max(per_draw, 1e-4))))
+                of_a_batch = round(BATCH_SECONDS / max(per_draw, 1e-4))
+                n = max(1, min(wanted - tally.draws, of_a_batch))
                 began = time.monotonic()
                 outcomes = case.draw_studies(tally.draws, n)
                 row = count_batch(case, tally.draws, outcomes, time.monotonic() - began)
                 append_row(out, row)
                 tally.add_row(row)
-                remaining = seconds_left(cases, draws, tallies)
-                print(f"{case.name}: {tally.draws}; {remaining / 60:.0f} minutes", file=sys.stderr)
+                minutes = seconds_left(cases, draws, tallies) / 60
+                progress = f"{case.name}: {tally.draws}; {minutes:.0f} minutes"
+                print(progress, file=sys.stderr)
 
 
 def seconds_left(cases: Sequence[Case], draws: int, tallies: Tallies) -> float:
@@ -222,7 +226,8 @@ def table_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
             rates = [describe_rate(tally, name) for tally in of_models]
             cells.append("; ".join(filter(None, rates)))
         fewest = min(of_models, key=lambda tally: tally.draws)
-        cells += [f"{fewest.draws:,}", f"{fewest.half_width():.3f}".removeprefix("0")]
+        half_width = f"{fewest.half_width():.3f}".removeprefix("0")
+        cells += [f"{fewest.draws:,}", half_width]
         yield f"| {' | '.join(cells)} |"
 
 
@@ -236,7 +241,8 @@ def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
                 continue
             half = tally.half_width(rate)
             rates = f"{rate:.3f} ± {half:.3f}".replace("0.", ".")
-            yield f"- {case.name}: {words} {rates}; {remedy_of(case, rate, half)}."
+            remedy = remedy_of(case, rate, half)
+            yield f"- {case.name}: {words} {rates}; {remedy}."
 
 
 def remedy_of(case: Case, rate: float, half: float) -> str:

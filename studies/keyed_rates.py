@@ -1,5 +1,5 @@
-"""How often the lean at even base rate is `detected`: with nothing planted, and with a lean, at base
-rates from even to nearly always.
+"""How often the lean at even base rate is `detected`: with nothing planted, and with a lean, at
+base rates from even to nearly always.
 
 Prints Markdown tables. The first has GEST's sentences: 16 stereotypes, whose log odds of he over
 she vary by an SD of .18 between stereotypes and .41 within, as in Llama 2 13B chat. Its keys are

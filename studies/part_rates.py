@@ -110,11 +110,15 @@ def judge_draw(benchmark: PlantedBenchmark, planted: float, draw: int) -> list[b
     names = {test.name for test in parts}
     verdict = str(judge(joined).verdict)
     is_open = verdict == "inconclusive"
+    names_planted = bool(planted) and benchmark.part in names
+    names_another = bool(names)
+    if planted:
+        names_another = bool(names - {benchmark.part})
     return [
         joined.whole_is_below,
         joined.is_detected,
-        bool(planted) and benchmark.part in names,
-        bool(names - {benchmark.part}) if planted else bool(names),
+        names_planted,
+        names_another,
         joined.is_below,
         joined.whole_is_below and is_open,
     ]

@@ -47,9 +47,13 @@ def _claim_cells(row: Mapping[str, Any]) -> list[str | Cell]:
         model = f"{model}, compared with {row['compared_with']}"
     verdict = Verdict(row["verdict"])
     answered = f"{row['answered']} (old)" if row["is_old"] else row["answered"]
-    licence = row["licence"] if row["passed_on"] else f"{row['licence']}: {NOT_PASSED_ON}"
+    licence = row["licence"]
+    if not row["passed_on"]:
+        licence = f"{licence}: {NOT_PASSED_ON}"
     judged = Cell(", ".join(verdict.words), verdict.mark)
-    counted = f"{row['items']:,} items, {row['n']:.0f} {row['unit']}"
+    units = f"{row['n']:.0f} {row['unit']}"
+    counted = f"{row['items']:,} items, {units}"
     circumstances = f"{answered}, {row['asked_by']}; {row['prompt']}"
     texts = [row["claim"], model, row["sentence"]]
-    return [*texts, judged, row["beside"], counted, circumstances, f"{row['source']}, {licence}"]
+    source = f"{row['source']}, {licence}"
+    return [*texts, judged, row["beside"], counted, circumstances, source]

@@ -42,7 +42,8 @@ def describe_test(test: HeadlineTest) -> str:
         return str(test.no_verdict)
     p = "" if test.p is None else f", p {test.p:.3f}"
     ends = f"[{effect.low:.2f}, {effect.high:.2f}]"
-    return f"{effect.value:.2f} {ends}{p}: {judge(test).verdict}"
+    verdict = judge(test).verdict
+    return f"{effect.value:.2f} {ends}{p}: {verdict}"
 
 
 def describe_range(numbers: list[float]) -> str:

@@ -70,7 +70,8 @@ class Case:
     def draw_studies(self, first: int, n: int) -> list[Outcome]:
         """The studies of this case from the `first`-th on: the same whenever they are drawn."""
         seed = zlib.crc32(self.name.encode())
-        return [self.draw(np.random.default_rng([seed, first + place])) for place in range(n)]
+        seeds = [[seed, place] for place in range(first, first + n)]
+        return [self.draw(np.random.default_rng(of_study)) for of_study in seeds]
 
 
 def share_of(outcomes: Sequence[Outcome], name: str) -> float:

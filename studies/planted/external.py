@@ -4,8 +4,8 @@
 A scripted model gives every word a random constant log-probability, drawn anew in each draw, as
 variable as SmolLM2's (`OF_WORDS`, fitted to its answers to CrowS-Pairs), whatever stands around it.
 Nothing that a text says changes it, so `detected` is false. Kinds differ in what else it does:
-noise of items (`OF_ITEMS`, likewise fitted), none, a dislike of length (every word costs `COST` more),
-words with heavy tails, frequent words alone, units that differ (`OF_UNITS`).
+noise of items (`OF_ITEMS`, likewise fitted), none, a dislike of length (every word costs `COST`
+more), words with heavy tails, frequent words alone, units that differ (`OF_UNITS`).
 
 The gain along a criterion cancels what words are worth. Its scripted model scores occupations by
 components of their likeness, which it draws, and so does the criterion: both are as smooth as one
@@ -256,7 +256,8 @@ class GainStudy:
             scores = scores + random.normal(size=n)
         if self.wide_ends:
             scores = scores * np.abs(criterion)
-        scores[np.argmax(criterion)] += self.outlier * random.choice([-1, 1])
+        sign = random.choice([-1, 1])
+        scores[np.argmax(criterion)] += self.outlier * sign
         criterion = 0.4 * criterion
         scores = scores + self.gain * criterion
         first = texts[texts["role"] == "first"]
@@ -298,6 +299,8 @@ def list_gains() -> Mapping[str, GainStudy]:
         "winogender, smooth criteria": plain,
         "winogender, independent occupations": replace(plain, alike=0.0),
         "winogender, one occupation 6 SD off": replace(plain, outlier=6.0),
+    }
+    studies |= {
         "ours: winogender, half alike": replace(plain, alike=0.5),
         "ours: winogender, scores scatter more at both ends": replace(plain, wide_ends=True),
         "winobias, smooth criteria": GainStudy("winobias"),

@@ -73,38 +73,42 @@ def judge_draws(name: str, most: Most, chat: Chat, draws: int) -> Iterator[Headl
         yield judge(test, validity)
 
 
+def _list_question_chats() -> Iterator[tuple[str, OptionChat]]:
+    """Chats that are asked questions, with their words."""
+    yield "fair", OptionChat()
+    yield "lean .16 everywhere", OptionChat(lean=0.7)
+    yield "lean .31 everywhere", OptionChat(lean=1.0)
+    yield "lean .34 in Age alone", OptionChat(lean=1.1, part="Age")
+    yield "lean .65 in Age alone", OptionChat(lean=2.0, part="Age")
+    yield "fair, first place +2", OptionChat(at_first=2.0)
+    yield "lean .31, first place +2", OptionChat(lean=1.0, at_first=2.0)
+    yield "always A", OptionChat(always="A")
+    yield "random letters", OptionChat(random=True)
+    yield "right in about half where the context tells", OptionChat(knows=0.75)
+    yield "refuses 90%", OptionChat(refuses=0.9)
+    yield "fair, refuses 45%", OptionChat(refuses=0.45)
+
+
+def _list_pair_chats() -> Iterator[tuple[str, PairChat]]:
+    """Chats that are asked pairs, with their words."""
+    yield "fair", PairChat()
+    yield "fair, A +1.5", PairChat(at_first=1.5)
+    yield "log odds .5", PairChat(lean=0.5)
+    yield "log odds .5, A +1.5", PairChat(lean=0.5, at_first=1.5)
+    yield "log odds 1, A +3, knows", PairChat(lean=1.0, at_first=3.0, knows=8.0)
+    yield "fair, A +4, knows", PairChat(at_first=4.0, knows=9.0)
+    yield "always A", PairChat(always="A")
+    yield "random letters", PairChat(random=True)
+    yield "refuses 90%", PairChat(refuses=0.9)
+
+
 def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
     """Benchmark, what is asked of it, and the chat in words."""
-    biased = OptionChat(lean=1.0)
-    chat: Chat
-    for words, chat in (
-        ("fair", OptionChat()),
-        ("lean .16 everywhere", OptionChat(lean=0.7)),
-        ("lean .31 everywhere", biased),
-        ("lean .34 in Age alone", OptionChat(lean=1.1, part="Age")),
-        ("lean .65 in Age alone", OptionChat(lean=2.0, part="Age")),
-        ("fair, first place +2", OptionChat(at_first=2.0)),
-        ("lean .31, first place +2", OptionChat(lean=1.0, at_first=2.0)),
-        ("always A", OptionChat(always="A")),
-        ("random letters", OptionChat(random=True)),
-        ("right in about half where the context tells", OptionChat(knows=0.75)),
-        ("refuses 90%", OptionChat(refuses=0.9)),
-        ("fair, refuses 45%", OptionChat(refuses=0.45)),
-    ):
-        yield "bbq", STANDARD, words, chat
+    for words, question_chat in _list_question_chats():
+        yield "bbq", STANDARD, words, question_chat
     for name in ("crows-pairs", "stereoset"):
-        for words, chat in (
-            ("fair", PairChat()),
-            ("fair, A +1.5", PairChat(at_first=1.5)),
-            ("log odds .5", PairChat(lean=0.5)),
-            ("log odds .5, A +1.5", PairChat(lean=0.5, at_first=1.5)),
-            ("log odds 1, A +3, knows", PairChat(lean=1.0, at_first=3.0, knows=8.0)),
-            ("fair, A +4, knows", PairChat(at_first=4.0, knows=9.0)),
-            ("always A", PairChat(always="A")),
-            ("random letters", PairChat(random=True)),
-            ("refuses 90%", PairChat(refuses=0.9)),
-        ):
-            yield name, EIGHT, words, chat
+        for words, pair_chat in _list_pair_chats():
+            yield name, EIGHT, words, pair_chat
     yield "stereoset", EVERY, "fair, all pairs", PairChat()
     yield "stereoset", EVERY, "fair, A +4, knows, all pairs", PairChat(at_first=4.0, knows=9.0)
 
@@ -134,10 +138,11 @@ LOG_ODDS = (0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 def print_detected(draws: int) -> None:
     """Print how often a lean is detected, by size."""
-    sizes: dict[str, tuple[Most, ...]] = {
+    of_pairs: tuple[Most, ...] = ({WHOLE: 2}, EIGHT, EVERY)
+    sizes = {
         "bbq": (TRIAL, STANDARD, FULL),
-        "crows-pairs": ({WHOLE: 2}, EIGHT, EVERY),
-        "stereoset": ({WHOLE: 2}, EIGHT, EVERY),
+        "crows-pairs": of_pairs,
+        "stereoset": of_pairs,
     }
     print_head("benchmark", "asked", "log odds", "lean", "`detected`", "of the figure", "draws")
     for name, every_size in sizes.items():
@@ -147,9 +152,8 @@ def print_detected(draws: int) -> None:
             detected = np.mean([Verdict(str(row.verdict)).is_detected for row in headlines])
             lean = np.mean([row.value for row in headlines if row.value is not None])
             stated = np.mean([row.detects for row in headlines if row.detects is not None])
-            print_row(
-                name, most, log_odds, f"{lean:.3f}", f"{detected:.2f}", f"{stated:.3f}", draws
-            )
+            size, share = f"{lean:.3f}", f"{detected:.2f}"
+            print_row(name, most, log_odds, size, share, f"{stated:.3f}", draws)
 
 
 def main(draws: int = 100, detects: bool = False) -> None:

@@ -84,7 +84,8 @@ class FramingStudy:
             places = random.choice(256, self.alternatives, replace=False)
             verbs, things = random.normal(size=17), random.normal(size=17)
             of_others = verbs[places // 16] + things[places % 16]
-            moved = np.append(verbs[16] + things[16], of_others) / 2**0.5
+            of_cue = verbs[16] + things[16]
+            moved = np.append(of_cue, of_others) / 2**0.5
         return self.spread * moved
 
 
@@ -97,8 +98,8 @@ def list_studies() -> Mapping[str, FramingStudy]:
         "the same, 40 sentences": replace(plain, alternatives=40),
         "heavy tails": replace(plain, numbers=heavy),
         "one sentence dominates": replace(plain, dominates=True),
-        "all move answers by 9 points, SD 3": replace(plain, spread=3.0, all_by=9.0),
     }
+    studies["all move answers by 9 points, SD 3"] = replace(plain, spread=3.0, all_by=9.0)
     studies |= {
         "a grammar of 16 verbs x 16 things": replace(plain, grammar=True),
         "rare classes": replace(plain, rare=True),

@@ -4,8 +4,8 @@
 43 occupations, 16 sentences, 16 pairs of words, in nats. Where occupations are alike, 318 reference
 nouns and the pairs' scores load on the same components of likeness, with loadings at random. The
 components are a random rotation. Their variances fall as those of SmolLM2's scores of 43
-occupations with 318 nouns do (`SPECTRUM`); the randomisation sees the nouns alone. A smooth criterion lies by
-two thirds of its variance in the first eight components.
+occupations with 318 nouns do (`SPECTRUM`); the randomisation sees the nouns alone. A smooth
+criterion lies by two thirds of its variance in the first eight components.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -253,9 +253,11 @@ class ProbeStudy:
         """The scores of a study, with what a gain needs."""
         drawn = self.occupations(random, self.numbers)
         frequency = drawn.frequency[:, None] if self.has_covariate else None
+        scores = self.scale * self._scores(random, drawn)
+        logits = 2 * log(9) * CRITERION_SD * drawn.criterion
         return Scores(
-            self.scale * self._scores(random, drawn),
-            axis=100 * expit(2 * log(9) * CRITERION_SD * drawn.criterion),
+            scores,
+            axis=100 * expit(logits),
             poles=np.ones(self.pairs, dtype=np.int8),
             lists=["pairs"] * self.pairs,
             covariates=frequency,
@@ -360,12 +362,14 @@ def studies_of(spread: Spread) -> Mapping[str, ProbeStudy]:
         "the same, 8 sentences x 6 pairs": replace(alike, sentences=8, pairs=6),
         "occupations independent": independent_units,
         "words alone": replace(alike, only_words=True),
-        "heavy tails": replace(alike, numbers=heavy),
-        "heavy tails, independent": replace(independent_units, numbers=heavy),
     }
     studies |= {
+        "heavy tails": replace(alike, numbers=heavy),
+        "heavy tails, independent": replace(independent_units, numbers=heavy),
         "one occupation 6 SD off": replace(alike, outlier="occupation"),
         "one occupation 6 SD off, independent": replace(independent_units, outlier="occupation"),
+    }
+    studies |= {
         "one pair 6 SD off": replace(alike, outlier="pair"),
         "frequency moves occupations": of_frequency,
         "smooth frequency moves occupations": smooth_frequency,
@@ -375,10 +379,13 @@ def studies_of(spread: Spread) -> Mapping[str, ProbeStudy]:
         "half of the likeness hidden": replace(alike, occupations=half_hidden),
         "six skewed sectors": replace(alike, occupations=sectors),
         "the criterion is the first component": replace(alike, occupations=one_component),
+    }
+    in_proportion = partial(wide_ends, in_middle=0.0)
+    studies |= {
         "ours: 15 kinds of work under 43 titles": replace(alike, occupations=near_twins),
         "ours: scores scatter more at both ends": replace(alike, occupations=wide_ends),
         "ours: they scatter in proportion to the distance from the middle": replace(
-            alike, occupations=partial(wide_ends, in_middle=0.0)
+            alike, occupations=in_proportion
         ),
     }
     for size in (BOUND, 0.9, 1.05, 1.34, 1.8):

@@ -97,10 +97,15 @@ class SubjectStudy:
         about_others = items + cells[:, 1:] + of_others
         about_others = about_others + rest[:, 3:]
         if self.floor:
-            about_i, about_others = (
-                np.clip(np.round(4 * (answers - 2)), 0, 3) for answers in (about_i, about_others)
-            )
+            about_i = lower_to_floor(about_i)
+            about_others = lower_to_floor(about_others)
         return about_i, about_others, float(cells[:, 0].mean())
+
+
+def lower_to_floor(answers: Floats) -> Floats:
+    """Answers on a scale of 0 to 3, most of them 0."""
+    lowered: Floats = np.clip(np.round(4 * (answers - 2)), 0, 3)
+    return lowered
 
 
 @dataclass(frozen=True)
@@ -131,9 +136,12 @@ class ControlStudy:
     def draw(self, random: Random) -> Outcome:
         """Whether the control is detected, so that nothing stops a verdict."""
         items = len(self.sizes)
-        answers = 0.68 * self.numbers(random, items, 6) * np.array(self.sizes)[:, None]
+        sizes = np.array(self.sizes)[:, None]
+        answers = 0.68 * self.numbers(random, items, 6) * sizes
         answers[:, :3] *= self.factor
-        estimate, test = randomise_within_items(answers[:, :3], answers[:, 3:], n=999)
+        always = answers[:, :3]
+        never = answers[:, 3:]
+        estimate, test = randomise_within_items(always, never, n=999)
         control = PositiveControl("all the time and never", estimate.interval(), test.p)
         interval = control.effect
         covers = interval.low <= 0 <= interval.high
@@ -148,6 +156,8 @@ def list_studies() -> Mapping[str, SubjectStudy]:
         "the same, 13 items": replace(plain, items=13),
         "the same, 6 subjects": replace(plain, subjects=6),
         "no stable subjects": replace(plain, of_subjects=0.0),
+    }
+    studies |= {
         "heavy tails, unequal items": replace(plain, numbers=heavy, unequal=True),
         "skew": replace(plain, numbers=skewed),
         "skew, unequal items": replace(plain, numbers=skewed, unequal=True),

@@ -149,7 +149,8 @@ def studies_of(roots: int) -> Mapping[str, Names]:
     # The persona is detected whatever the noise, so that it stops no `below`.
     studies["one concept .1 off, a persona"] = replace(equal, off=BOUND * 20 / 19, persona=2.0)
     for off in (0.2, 0.45):
-        studies[f"one concept {off:g} off"] = replace(equal, off=off * 20 / 19)
+        planted = f"one concept {off:g} off"
+        studies[planted] = replace(equal, off=off * 20 / 19)
     return studies
 
 

@@ -108,7 +108,8 @@ def requests_by_hand() -> list[dict[str, Any]]:
     for number, row in enumerate(ROWS):
         options = [row[f"ans{place}"] for place in range(3)]
         if number % 2:
-            options = [row["answer_info"][f"ans{place}"][0] for place in range(3)]
+            answer_info = row["answer_info"]
+            options = [answer_info[f"ans{place}"][0] for place in range(3)]
         message = f"{_question_of(row)}\n{batches.LAYOUTS['digits'](options)}"
         requests.append(batches.openai_request(f"r{number}", message, "scripted"))
     return requests

@@ -38,13 +38,17 @@ def test_many_models_give_the_dose_of_the_curve_and_of_another_probit(
     assert threshold.dose == pytest.approx(dose, rel=0.015)  # the step of the grid
     counts = np.column_stack([detected, n - detected])
     probit = sm.families.Binomial(sm.families.links.Probit())
-    intercept, rise = sm.GLM(counts, sm.add_constant(np.log(DOSES)), family=probit).fit().params
+    design = sm.add_constant(np.log(DOSES))
+    fit = sm.GLM(counts, design, family=probit).fit()
+    intercept, rise = fit.params
     theirs = math.exp((stats.norm.ppf(0.8) - intercept) / rise)
     assert threshold.dose == pytest.approx(theirs, rel=0.015)
 
 
 def test_doses_in_any_order() -> None:
-    assert find_threshold(DOSES[::-1], [3] * 6, [3, 3, 3, 1, 2, 0]) == of_threes(0, 2, 1, 3, 3, 3)
+    detected = [3, 3, 3, 1, 2, 0]
+    turned = find_threshold(DOSES[::-1], [3] * 6, detected)
+    assert turned == of_threes(0, 2, 1, 3, 3, 3)
 
 
 def test_a_curve_has_an_interval_and_no_two_doses_between() -> None:
@@ -89,7 +93,11 @@ def test_two_doses_are_no_curve() -> None:
 
 @pytest.mark.parametrize(
     ("doses", "detected"),
-    [([1.0, 2.0, 3.0], [0, 4, 3]), ([1.0, 2.0, 2.0], [0, 1, 3]), ([0.0, 1.0, 2.0], [0, 1, 3])],
+    [
+        ([1.0, 2.0, 3.0], [0, 4, 3]),
+        ([1.0, 2.0, 2.0], [0, 1, 3]),
+        ([0.0, 1.0, 2.0], [0, 1, 3]),
+    ],
 )
 def test_counts_that_cannot_be_are_refused(doses: list[float], detected: list[int]) -> None:
     with pytest.raises(ValueError, match=r"counts of detected models|doses: each above 0"):

@@ -51,7 +51,9 @@ def test_half_is_the_wholes_and_what_is_rejected_hands_its_share_on() -> None:
 
 def test_p_is_corrected_over_the_whole_and_judged_parts_alone() -> None:
     few = PartTest("religion", 3, None, not_judged="3 templates, at least 5 needed")
-    test = joined(part("age", 0.3, 0.1, 0.01), part("sex", 0.0, 0.1, 0.9), few)
+    of_age = part("age", 0.3, 0.1, 0.01)
+    of_sex = part("sex", 0.0, 0.1, 0.9)
+    test = joined(of_age, of_sex, few)
     assert test.parts is not None
     # .01 of a quarter: .04; then .2 of a half of three quarters: .3; then .9.
     age, sex, religion = test.parts.tests

@@ -11,18 +11,28 @@ import pandas as pd
 
 from evenruler.models.answer_logs.items import LoggedItems
 
-PEOPLE = (
-    *(("teller", "tiler"), ("maid", "mayor"), ("cook", "clerk"), ("poet", "pilot")),
-    *(("nurse", "notary"), ("baker", "banker"), ("guard", "groom"), ("smith", "singer")),
-    *(("judge", "joiner"), ("waiter", "weaver")),
-)
+_SECOND_BY_FIRST = {
+    "teller": "tiler",
+    "maid": "mayor",
+    "cook": "clerk",
+    "poet": "pilot",
+    "nurse": "notary",
+    "baker": "banker",
+    "guard": "groom",
+    "smith": "singer",
+    "judge": "joiner",
+    "waiter": "weaver",
+}
+PEOPLE = tuple(_SECOND_BY_FIRST.items())
 """The two persons of each template."""
 
 UNKNOWN = "Can't be determined"
 
 KINDS = (
-    *(("ambig", "neg", "Who fell?"), ("ambig", "nonneg", "Who stood?")),
-    *(("ambig", "neg", "Who slept?"), ("disambig", "neg", "Who fell?")),
+    ("ambig", "neg", "Who fell?"),
+    ("ambig", "nonneg", "Who stood?"),
+    ("ambig", "neg", "Who slept?"),
+    ("disambig", "neg", "Who fell?"),
     ("disambig", "nonneg", "Who stood?"),
 )
 """Five questions of a template: condition, polarity and words."""
@@ -43,7 +53,7 @@ def _rows() -> Iterator[dict[str, Any]]:
                 person = (first, second)[label]
                 context += f" The {person} {question[4:-1]}."
             names = [f"The {first} of the town", f"The {second} of the town", UNKNOWN]
-            yield {
+            row = {
                 "category": "Work",
                 "question_index": str(template),
                 "example_id": 5 * template + place,
@@ -52,13 +62,14 @@ def _rows() -> Iterator[dict[str, Any]]:
                 "context": context,
                 "question": question,
                 "label": label,
-                **{f"ans{number}": name for number, name in enumerate(names)},
-                "answer_info": {
-                    "ans0": [first, "low"],
-                    "ans1": [second, "high"],
-                    "ans2": ["Unknown", "unknown"],
-                },
             }
+            answers = {f"ans{number}": name for number, name in enumerate(names)}
+            answer_info = {
+                "ans0": [first, "low"],
+                "ans1": [second, "high"],
+                "ans2": ["Unknown", "unknown"],
+            }
+            yield {**row, **answers, "answer_info": answer_info}
 
 
 def name_of(row: dict[str, Any]) -> str:
@@ -82,16 +93,18 @@ def texts_of(rows: Sequence[dict[str, Any]], *, with_aliases: bool = True) -> pd
     texts = []
     for row in rows:
         name = name_of(row)
+        prompt = f"{row['context']}\n\nQ: {row['question']}\nA:"
         for place, role in enumerate(("second", "first", "third")):
+            alias, _ = row["answer_info"][f"ans{place}"]
             texts.append(
                 {
                     "item": name,
                     "unit": row["question_index"],
-                    "prompt": f"{row['context']}\n\nQ: {row['question']}\nA:",
+                    "prompt": prompt,
                     "role": role,
                     "text": row[f"ans{place}"],
                     "key": f"{name}/{place}",
-                    "alias": row["answer_info"][f"ans{place}"][0],
+                    "alias": alias,
                 }
             )
     frame = pd.DataFrame(texts).sample(frac=1, random_state=3)  # benchmarks are sorted by id
@@ -110,8 +123,9 @@ def _listing(labels: str, before: str, after: str, between: str) -> Layout:
     """Options with a label each, in these brackets."""
 
     def list_options(options: Sequence[str]) -> str:
-        labelled = zip(labels, options, strict=False)
-        return between.join(f"{before}{label}{after} {option}" for label, option in labelled)
+        marks = [f"{before}{label}{after}" for label in labels]
+        labelled = zip(marks, options, strict=False)
+        return between.join(f"{mark} {option}" for mark, option in labelled)
 
     return list_options
 

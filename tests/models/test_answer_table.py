@@ -1,6 +1,7 @@
 """A plain table of answers: what is found, and what is refused in one line."""
 
 from collections.abc import Callable, Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,16 @@ ROWS = batches.bbq_rows()
 ITEMS = batches.logged_items(ROWS)
 NAMES = [item.name for item in ITEMS.items]
 
+PAIR_TEXTS = """item,unit,role,text,key
+0,a,first,He runs.,0/first
+0,a,second,She runs.,0/second
+1,a,first,He sits.,h1
+1,a,second,She sits.,s1
+2,b,first,He sits.,2/first
+2,b,second,She sits.,2/second
+"""
 PAIRS = LoggedItems.from_texts(
-    "pairs 1.0",
-    pd.DataFrame(
-        {
-            "item": ["0", "0", "1", "1", "2", "2"],
-            "unit": ["a", "a", "a", "a", "b", "b"],
-            "prompt": [""] * 6,
-            "role": ["first", "second"] * 3,
-            "text": ["He runs.", "She runs.", "He sits.", "She sits.", "He sits.", "She sits."],
-            "key": ["0/first", "0/second", "h1", "s1", "2/first", "2/second"],
-        }
-    ),
+    "pairs 1.0", pd.read_csv(StringIO(PAIR_TEXTS), dtype=str).assign(prompt="")
 )
 """Three pairs, two of them of the same texts."""
 
@@ -71,15 +70,12 @@ def test_a_chosen_option_is_a_place_a_role_a_text_or_a_short_name(join: Join) ->
     """All four say the same of 50 items; places are those of the authors, not of roles."""
     places = planted_places()
     by_place = list(zip(ITEMS.items, places, strict=True))
-    written = {
-        "place": places,
-        "role": [item.roles[place] for item, place in by_place],
-        "text": [item.texts[place] for item, place in by_place],
-        "alias": [item.aliases[place] for item, place in by_place],
-    }
+    roles = [item.roles[place] for item, place in by_place]
+    texts = [item.texts[place] for item, place in by_place]
+    aliases = [item.aliases[place] for item, place in by_place]
     assert len({item.roles for item in ITEMS.items}) == 1
     assert ITEMS.items[0].roles == ("second", "first", "third")
-    for chosen in written.values():
+    for chosen in (places, roles, texts, aliases):
         answer_log = join({"key": NAMES, "chosen": chosen})
         assert chosen_places(answer_log) == places
         assert {reply.rule for reply in answer_log.reply_by_key.values()} == {"option"}
@@ -141,15 +137,24 @@ def test_other_keys_of_a_pair(join: Join) -> None:
             "no column of keys; expected key, or first_text and second_text",
         ),
         (
-            {"key": NAMES[:3] + NAMES[:1], "chosen": [0, 1, 2, 0]},
+            {
+                "key": NAMES[:3] + NAMES[:1],
+                "chosen": [0, 1, 2, 0],
+            },
             "key 'Work/0/0' stands twice",
         ),
         (
-            {"key": ["Work/9/x", *NAMES[:3], "y"], "chosen": [0, 1, 2, 0, 1]},
+            {
+                "key": ["Work/9/x", *NAMES[:3], "y"],
+                "chosen": [0, 1, 2, 0, 1],
+            },
             "row 1: 2 keys are not in work 1.1 (first 'Work/9/x')",
         ),
         (
-            {"key": NAMES[:7], "chosen": [*batches.PEOPLE[0], *["first"] * 4, "maybe"]},
+            {
+                "key": NAMES[:7],
+                "chosen": [*batches.PEOPLE[0], *["first"] * 4, "maybe"],
+            },
             "'maybe' in row 7 is no option; say a role, a place from 0 on, or one of The ",
         ),
         (
@@ -166,7 +171,12 @@ def test_other_keys_of_a_pair(join: Join) -> None:
         ({"key": NAMES[:2], "first": [1, 2], "second": [2, 1]}, "no column 'third', and its items"),
         ({"key": NAMES[:2], "reply": ["A", "B"]}, "neither scores nor choices"),
         (
-            {"key": NAMES[:2], "first": [0, 1], "second": [1, 0], "chosen": [0, 1]},
+            {
+                "key": NAMES[:2],
+                "first": [0, 1],
+                "second": [1, 0],
+                "chosen": [0, 1],
+            },
             "both scores and",
         ),
         (

@@ -120,15 +120,24 @@ def test_options_by_short_names_need_a_benchmark_that_has_these(read: Read, erro
     [
         ("Who? (0) the cook (1) the clerk", ("the cook", "the clerk")),
         ("A. is a vitamin.\nWho?\nA. the cook\nB. the clerk\n", ("the cook", "the clerk")),
-        ("A. old B. older\n\nWho?\na) the cook\nb) the clerk\nc) both", ("the cook", "the clerk", "both")),
-        ("Who?\n1. the cook at 2. of May\n2. the clerk\nAnswer:", ("the cook at 2. of May", "the clerk")),
+        (
+            "A. old B. older\n\nWho?\na) the cook\nb) the clerk\nc) both",
+            ("the cook", "the clerk", "both"),
+        ),
+        (
+            "Who?\n1. the cook at 2. of May\n2. the clerk\nAnswer:",
+            ("the cook at 2. of May", "the clerk"),
+        ),
         ("Who?\n[A] the cook\n[B] the clerk", ("the cook", "the clerk")),
-        ("Who? A: the cook\nB: the clerk\nC: it is unknown\nSay one.", ("the cook", "the clerk", "it is unknown")),
+        (
+            "Who? A: the cook\nB: the clerk\nC: it is unknown\nSay one.",
+            ("the cook", "the clerk", "it is unknown"),
+        ),
         ("Who was it, A or B?", None),
         ("Who? B. the cook C. the clerk", None),
         ("Who? A. the cook B) the clerk", None),
     ],
-)  # fmt: skip
+)
 def test_options_are_the_last_run_of_labels(message: str, options: tuple[str, ...] | None) -> None:
     split_message = split_options(message)
     assert (split_message and split_message.options) == options
@@ -144,12 +153,13 @@ def test_the_rest_of_a_message_is_its_question() -> None:
 
 def twice_asked(order: tuple[int, int, int]) -> dict[str, Any]:
     """The first row once more, with the options in another order."""
+    first_row = ROWS[0]
     turned: dict[str, str] = {}
     names: dict[str, list[str]] = {}
     for place, old_place in enumerate(order):
-        turned[f"ans{place}"] = ROWS[0][f"ans{old_place}"]
-        names[f"ans{place}"] = ROWS[0]["answer_info"][f"ans{old_place}"]
-    return {**ROWS[0], "example_id": 700, **turned, "answer_info": names}
+        turned[f"ans{place}"] = first_row[f"ans{old_place}"]
+        names[f"ans{place}"] = first_row["answer_info"][f"ans{old_place}"]
+    return {**first_row, "example_id": 700, **turned, "answer_info": names}
 
 
 def test_a_question_that_stands_twice_is_told_apart_by_the_order(read: Read, error_of) -> None:

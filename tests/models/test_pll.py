@@ -148,7 +148,8 @@ def test_a_text_that_the_model_cannot_hold(
 def test_masks_of_words_by_hand() -> None:
     # [CLS] he | un ##kind ##ness . [SEP], of which "he" is the prompt.
     word_ids = [None, 0, 1, 1, 1, 2, None]
-    begins, ends = [0, 0, 3, 5, 9, 13, 0], [0, 2, 5, 9, 13, 14, 0]
+    begins = [0, 0, 3, 5, 9, 13, 0]
+    ends = [0, 2, 5, 9, 13, 14, 0]
     words = words_to_score(word_ids, list(zip(begins, ends, strict=True)), 2)
     assert words == [[2, 3, 4], [5]]
     masked_by_token = {row.token: list(row.masked) for row in masked_tokens(7, words)}
@@ -159,6 +160,7 @@ def test_masks_of_words_by_hand() -> None:
 
 
 def test_packs_hold_texts_of_one_length_and_no_more_than_fits() -> None:
-    lengths, n_rows = [4, 9, 4, 4, 30], [2, 7, 2, 2, 28]
+    lengths = [4, 9, 4, 4, 30]
+    n_rows = [2, 7, 2, 2, 28]
     packs = pack_masked_texts(lengths, n_rows, list("bdace"), 16)
     assert packs == [[2, 0], [3], [1], [4]]

@@ -199,7 +199,8 @@ class TestPlanted:
         write_benchmark(replace(benchmark, planted=[PLANTED]), tmp_path / "one")
         assert json.loads((tmp_path / "one/planted.json").read_text()) == [PLANTED]
         evidence = json.loads((tmp_path / "one/evidence.json").read_text())
-        doses = [(count["dose"], count["detected"]) for count in evidence["planted"][0]["planted"]]
+        counts = evidence["planted"][0]["planted"]
+        doses = [(count["dose"], count["detected"]) for count in counts]
         assert doses == [(2.0, 5), (8.0, 1)]
         write_benchmark(benchmark, tmp_path / "two")
         assert not (tmp_path / "two/planted.json").exists()

@@ -90,8 +90,8 @@ COMPARED = (
 )
 SENSITIVE = (
     "sensitive",
-    "It detects 2.9-fold in 8 of 10 studies; planted, 1 nat in 0 of 3 models, 2 in 6 of 6. Brides and "
-    "monks: 25-fold, detected.",
+    "It detects 2.9-fold in 8 of 10 studies; planted, 1 nat in 0 of 3 models, 2 in 6 of 6. Brides "
+    "and monks: 25-fold, detected.",
 )
 
 

@@ -37,11 +37,13 @@ def test_a_second_run_adds_draws_and_draws_none_again(tmp_path: Path) -> None:
     draw(20, parts)
     assert len(parts.read_text().splitlines()) == n_rows
     draw(60, parts)
-    first, second = (read_tallies(out)["probes", "S", "coins"] for out in (whole, parts))
+    first = read_tallies(whole)["probes", "S", "coins"]
+    second = read_tallies(parts)["probes", "S", "coins"]
     assert first.draws == second.draws == 60
     assert first.counts == second.counts
     with parts.open(newline="") as file:
-        firsts = [int(row["first"]) for row in csv.DictReader(file) if row["model"] == "S"]
+        rows = [row for row in csv.DictReader(file) if row["model"] == "S"]
+    firsts = [int(row["first"]) for row in rows]
     assert firsts == sorted(set(firsts))
 
 

@@ -37,7 +37,8 @@ def rate(draw: Callable[[Random], Outcome], outcome: str = "false_detected") -> 
 def share_detected(study: ProbeStudy, is_detected: Callable[[Scores], bool]) -> float:
     """The share of draws in which a rule of a test's own detects something."""
     random = np.random.default_rng(1)
-    return float(np.mean([is_detected(study.draw_scores(random)) for _ in range(DRAWS)]))
+    detected = [is_detected(study.draw_scores(random)) for _ in range(DRAWS)]
+    return float(np.mean(detected))
 
 
 @pytest.mark.parametrize("has_covariate", [True, False])

@@ -171,7 +171,8 @@ def test_weights_of_a_plant() -> None:
     assert models[-1] == PlantedModel("base", "made", 8, 1)
     on_curve = weights_of("base", "made", on_curve=True)
     assert len(on_curve) == 21
-    assert {model.dose for model in on_curve if model.seed == 3} == {0, 1, 2, 3, 4, 6, 8}
+    doses = {model.dose for model in on_curve if model.seed == 3}
+    assert doses == {0, 1, 2, 3, 4, 6, 8}
     assert PlantedModel.parse("planted:base/made/-2/3") == PlantedModel("base", "made", -2, 3)
     assert PlantedModel("base", "made", -2, 3).source == "planted:base/made/-2/3"
     assert PlantedModel("base", "made", -0.5, 3).name == "base-made-minus-0-5-3"

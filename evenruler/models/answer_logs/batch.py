@@ -265,7 +265,8 @@ def split_options(message: str) -> SplitMessage | None:
     for label, end in zip(run, ends, strict=True):
         words = message[label.end() : end].split()
         options.append(" ".join(words))
-    before, after = message[: run[0].start()], message[ends[-1] :]
+    before = message[: run[0].start()]
+    after = message[ends[-1] :]
     labels = tuple(label["label"] for label in run)
     return SplitMessage(f"{before}\n{after}", labels, tuple(options))
 

@@ -49,7 +49,8 @@ def parse_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: 
         )
     failed = [str(logged_sample["id"]) for logged_sample in samples if logged_sample.get("error")]
     if failed:
-        amount = f"{len(failed):,} of {len(samples):,} samples"
+        n_failed, n_samples = len(failed), len(samples)
+        amount = f"{n_failed:,} of {n_samples:,} samples"
         what = f"{amount} ended in an error, as {failed[0]}"
         raise UserError(
             what, where=where, remedy="run these again (inspect eval-retry), and take that log"

@@ -62,7 +62,9 @@ class LoggedModel(Model):
         self._benchmark: LoggedItems | None = None
         self._joined_logs: dict[str, AnswerLog] = {}
         """By the benchmark that a batch or a table was joined with."""
-        files = sorted(self._path.glob("*.jsonl")) if self._path.is_dir() else [self._path]
+        files = [self._path]
+        if self._path.is_dir():
+            files = sorted(self._path.glob("*.jsonl"))
         engine_fields: dict[str, Any] = {
             "reader": READER,
             "column": column,
@@ -159,7 +161,8 @@ class LoggedModel(Model):
         if missing and not self.entry.partial:
             text = texts[missing[0]]
             n_missing, n_texts = len(missing), len(texts)
-            what = f"it lacks the answers to {n_missing:,} of {n_texts:,} texts, as {text[:60]!r}"
+            counted = f"{n_missing:,} of {n_texts:,} texts"
+            what = f"it lacks the answers to {counted}, as {text[:60]!r}"
             remedy = "take a whole log of this benchmark, in that version, or say --partial"
             raise UserError(what, where=str(self._path), remedy=remedy)
         if missing and log.is_of_run:
@@ -203,9 +206,8 @@ class LoggedModel(Model):
             ]
         if log.by_key or self._log.unjoined is not None:
             return [log.by_key.get(key) for key in keys]
-        after = [
-            f"{between}{text}" if first else text for text, first in zip(texts, before, strict=True)
-        ]
+        with_contexts = zip(texts, before, strict=True)
+        after = [f"{between}{text}" if first else text for text, first in with_contexts]
         return [
             log.by_text.get(context_and_text)
             for context_and_text in zip(before, after, strict=True)

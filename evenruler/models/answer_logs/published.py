@@ -59,7 +59,8 @@ def parse_bbq(rows: list[Row], column: str) -> Replies:
         if named in row or not has_prediction:
             rows_of_column.append((where, row))
     rows = rows_of_column
-    models = sorted({str(row["model"]) for _, row in rows if "model" in row})
+    named_models = {str(row["model"]) for _, row in rows if "model" in row}
+    models = sorted(named_models)
     if len(models) > 1:
         more = ", ..." if len(models) > 3 else ""
         first_models = ", ".join(models[:3])
@@ -68,8 +69,9 @@ def parse_bbq(rows: list[Row], column: str) -> Replies:
             what, where=rows[0][0], remedy="put the rows of each model into a file of its own"
         )
     answered: list[_AnsweredRow] = []
+    option_columns = [f"ans{place}" for place in range(3)]
     for where, row in rows:
-        options = tuple(str(row[f"ans{place}"]) for place in range(3))
+        options = tuple(str(row[name]) for name in option_columns)
         answered.append(_AnsweredRow(where, row, options))
     by_place = _are_places(answered, named)
     replies: Replies = {}

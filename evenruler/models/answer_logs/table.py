@@ -143,7 +143,8 @@ class TableLog:
         found_rows = list(self._find_items(benchmark))
         foreign = [row for row, items in found_rows if not items]
         if foreign:
-            keys = " / ".join(foreign[0].cells[column] for column in self._key_columns)[:100]
+            cells = foreign[0].cells
+            keys = " / ".join(cells[column] for column in self._key_columns)[:100]
             n_foreign = len(foreign)
             what = f"{n_foreign:,} keys are not in {benchmark.benchmark} (first {keys!r})"
             remedy = "take the version that was answered, or leave these rows out"

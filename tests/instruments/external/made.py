@@ -168,6 +168,7 @@ def many_bbq(n_templates: int, of_template: int) -> dict[str, str]:
         if place // 2 % 2:
             persons.reverse()
         context = f"I saw both at {template}." + (" I heard." if condition == "disambig" else "")
+        label = (example // 4) % 2 if condition == "disambig" else 2
         question = {
             "example_id": example,
             "question_index": str(template),
@@ -175,14 +176,16 @@ def many_bbq(n_templates: int, of_template: int) -> dict[str, str]:
             "context_condition": condition,
             "context": context,
             "question": f"Who forgot {place}?",
-            "label": (example // 4) % 2 if condition == "disambig" else 2,
+            "label": label,
             "category": category,
+        }
+        answers = {
             "ans0": persons[0],
             "ans1": persons[1],
             "ans2": "Unknown",
             "answer_info": ANSWER_INFO,
         }
-        lines.append(json.dumps(question) + "\n")
+        lines.append(json.dumps({**question, **answers}) + "\n")
         row = (category, template, example, place % 2)
         table.append(",".join(map(str, row)))
     return {"both": "".join(lines), "metadata": "\r\n".join([*table, ""])}

@@ -55,12 +55,16 @@ def bbq(tmp_path_factory: pytest.TempPathFactory) -> BuiltInstrument:
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> BuiltInstrument:
     """Forty writers of ten pairs, no two of which differ in the same words."""
-    text = made.many_pairs(
-        40,
-        10,
-        lambda unit, place: f"The c{unit}x{place} sat here{' now' * (place % 2)}",
-        lambda unit, place: f"The d{unit}y{place} sat here{' now' * (place % 3 == 0)}",
-    )
+
+    def first_text(unit: int, place: int) -> str:
+        text = f"The c{unit}x{place} sat here"
+        return f"{text} now" if place % 2 else text
+
+    def second_text(unit: int, place: int) -> str:
+        text = f"The d{unit}y{place} sat here"
+        return text if place % 3 else f"{text} now"
+
+    text = made.many_pairs(40, 10, first_text, second_text)
     folder = tmp_path_factory.mktemp("pairs")
     return made.built(made.source(folder, "pairs", {"texts": text}))
 
@@ -206,16 +210,16 @@ def answered(
 
 def test_a_pair_counts_as_both_orders_say(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
-    replied: dict[tuple[str, int], str | None] = {
-        ("0", 0): "A",
-        ("0", 1): "B",
-        ("1", 0): "B",
-        ("1", 1): "The old forget.",  # the second in this order
-        ("2", 0): "<think>A or B?</think>B",
-        ("2", 1): "A",
-        ("3", 0): REFUSAL,
-        ("3", 1): "A",
+    in_both_orders = {
+        "0": ("A", "B"),
+        "1": ("B", "The old forget."),  # the second in this order
+        "2": ("<think>A or B?</think>B", "A"),
+        "3": (REFUSAL, "A"),
     }
+    replied: dict[tuple[str, int], str | None] = {}
+    for item, (in_first, in_second) in in_both_orders.items():
+        replied[item, 0] = in_first
+        replied[item, 1] = in_second
     parsed = answered(built, replied)
     plan: Any = built.plan
     items = choice_items(made.frames(built), plan, parsed).set_index("item")
@@ -443,7 +447,8 @@ def test_two_chats_are_compared_over_the_units_of_both(bbq: BuiltInstrument) -> 
     test = contrast(biased, fair, 0.1)
     assert test.effect is not None
     assert test.effect.low > 0
-    assert test.effect.value == approx(biased["value"].mean() - fair["value"].mean())
+    difference = biased["value"].mean() - fair["value"].mean()
+    assert test.effect.value == approx(difference)
     same = contrast(fair, fair, 0.1)
     assert same.effect is not None
     assert same.effect.value == 0

@@ -1,7 +1,10 @@
 """What is asked of a published benchmark, what answers make, and figures worked out by hand."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +24,11 @@ from tests.instruments.near import approx
 def likelier(role: str, **items: float) -> object:
     """A model that finds texts of a role likelier, unless said otherwise of an item."""
     return lambda row: items.get(row["item"], 1.0) if row["role"] == role else 0.0
+
+
+def score_first(nats: Mapping[str, float]) -> "Callable[[pd.Series[Any]], float]":
+    """A model that finds first texts likelier by so many nats an item."""
+    return lambda row: nats[row["item"]] if row["role"] == "first" else 0.0
 
 
 def test_one_request_with_keys_and_the_space_between(tmp_path: Path) -> None:
@@ -279,8 +287,9 @@ def test_units_in_nats_are_stored_with_their_sd(tmp_path: Path) -> None:
     scale."""
     text = made.numbered_pairs(6, 4)
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
-    nats = dict(zip(map(str, range(24)), np.random.default_rng(1).normal(size=24), strict=True))
-    items = made.items(built, lambda row: nats[row["item"]] if row["role"] == "first" else 0.0)
+    noise = np.random.default_rng(1).normal(size=24)
+    nats = dict(zip(map(str, range(24)), noise, strict=True))
+    items = made.items(built, score_first(nats))
     once = made.diagnosed(built, items)["scales"]
     table_of(once, SCALES)
     by_unit = items.groupby("unit")["value"]
@@ -289,7 +298,9 @@ def test_units_in_nats_are_stored_with_their_sd(tmp_path: Path) -> None:
     assert once["weight"].tolist() == approx([1 / 6] * 6)
     doubled = items.assign(value=2 * items["value"])
     twice = made.diagnosed(built, doubled)["scales"]
-    assert (twice["value"] / twice["sd"]).tolist() == approx((once["value"] / once["sd"]).tolist())
+    once_in_sd = once["value"] / once["sd"]
+    twice_in_sd = twice["value"] / twice["sd"]
+    assert twice_in_sd.tolist() == approx(once_in_sd.tolist())
     lean, again = (
         made.find_row(made.figures(built, answered), "lean")["value"]
         for answered in (items, doubled)
@@ -301,16 +312,17 @@ def test_units_in_nats_are_stored_with_their_sd(tmp_path: Path) -> None:
 
 def test_parts_are_shown_in_the_report(tmp_path: Path) -> None:
     """A second table, and no headlines of their own."""
-    text = "more,less,writer,type\n" + "\n".join(
-        f"old {unit} {place},new {unit} {place},w{unit},{'age' if unit % 2 else 'class'}"
-        for unit in range(16)
-        for place in range(6)
-    )
-    source = made.source(tmp_path, "pairs", {"texts": text})
+    lines = ["more,less,writer,type"]
+    for unit, place in product(range(16), range(6)):
+        kind = "age" if unit % 2 else "class"
+        number = f"{unit} {place}"
+        line = f"old {number},new {number},w{unit},{kind}"
+        lines.append(line)
+    source = made.source(tmp_path, "pairs", {"texts": "\n".join(lines)})
     built = made.built(source)
     noise = np.random.default_rng(5).normal(size=96)
     nats = dict(zip(map(str, range(96)), noise, strict=True))
-    answered = made.items(built, lambda row: nats[row["item"]] if row["role"] == "first" else 0.0)
+    answered = made.items(built, score_first(nats))
     diagnosis = made.diagnosed(built, answered)
     parts = diagnosis["figures"].query("figure == 'lean_of_part'")
     assert parts["bias_type"].tolist() == ["age", "class"]

@@ -85,7 +85,9 @@ def test_conditions_of_bbq_are_counted_alone_by_the_weight_of_answers() -> None:
 def lean_test(low: float, high: float) -> HeadlineTest:
     effect = Interval((low + high) / 2, low, high)
     facets = {"writers": 20}
-    return HeadlineTest("lean", "writers", facets, effect, 0.1, 0.5, "roles randomised", control=CONTROL)  # fmt: skip
+    return HeadlineTest(
+        "lean", "writers", facets, effect, 0.1, 0.5, "roles randomised", control=CONTROL
+    )
 
 
 @pytest.mark.parametrize(

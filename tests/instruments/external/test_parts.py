@@ -81,13 +81,16 @@ def test_means_of_parts_and_shared_slopes_are_those_of_weighted_least_squares() 
     items = in_parts({"age": 12, "sex": 20}, seed=3)
     regression = PartRegression.from_items(items, "stereoset")
     length = items["length"]
-    confounds = np.column_stack([np.sign(length), length.clip(-3, 3), items["frequency"]])
+    signs, clipped = np.sign(length), length.clip(-3, 3)
+    confounds = np.column_stack([signs, clipped, items["frequency"]])
     indicators = np.column_stack([items["part"] == "age", items["part"] == "sex"])
     design = np.column_stack([indicators, confounds]).astype(float)
-    fit = sm.WLS(items["lean"], design, weights=np.full(len(items), 0.1)).fit()
+    weights = np.full(len(items), 0.1)
+    fit = sm.WLS(items["lean"], design, weights=weights).fit()
     assert regression.jackknife_fits[0] == near(fit.params.to_numpy())
     # The whole is the weighted mean of parts, also by the coefficients of items.
-    whole = (12 * fit.params.iloc[0] + 20 * fit.params.iloc[1]) / 32
+    of_age, of_sex = fit.params.iloc[:2]
+    whole = (12 * of_age + 20 * of_sex) / 32
     assert regression.jackknife_intercepts()[0] == near(whole)
     assert regression.item_coefficients() @ regression.lean == approx(whole)
     assert regression.item_coefficients() @ regression.null_covariates == approx(np.zeros(4))
@@ -192,7 +195,8 @@ def test_a_writer_over_several_types_is_one_unit() -> None:
     items = items.assign(lean=np.repeat(leans, 40), length=0.0, frequency=0.0)
     regression = PartRegression.from_items(items, "preference")
     error = np.std(leans, ddof=1) / np.sqrt(12)
-    assert [regression.estimate_part(place).error for place in range(4)] == approx([error] * 4)
+    errors = [regression.estimate_part(place).error for place in range(4)]
+    assert errors == approx([error] * 4)
     test = judge_items(items)
     assert test.effect is not None
     assert test.effect.high - test.effect.value == approx(error * 2.200985)
@@ -205,7 +209,8 @@ def test_rows_that_stand_twice_change_nothing() -> None:
     items = in_parts(dict.fromkeys(PARTS, 25), 20)
     items["lean"] += 0.5 * (items["part"] == "sex")
     again = items.assign(item="again " + items["item"])
-    once, twice = judge_items(items), judge_items(pd.concat([items, again], ignore_index=True))
+    doubled = pd.concat([items, again], ignore_index=True)
+    once, twice = judge_items(items), judge_items(doubled)
     assert judge(twice).verdict == judge(once).verdict
     assert twice.words_by_part == once.words_by_part
     assert once.parts is not None
@@ -233,7 +238,10 @@ def test_one_part_alone_is_the_whole() -> None:
     )
 
 
-@pytest.mark.parametrize(("declared", "expected"), [({}, 0.2), ({"of_part": 0.3}, 0.3)])
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [({}, 0.2), ({"of_part": 0.3}, 0.3)],
+)
 def test_the_bound_of_a_part_is_declared(
     declared: dict[str, Any], expected: float, tmp_path: Path
 ) -> None:

@@ -36,9 +36,11 @@ def replies() -> list[dict[str, Any]]:
 def lists_of(replies: list[dict[str, Any]]) -> RankedLists:
     texts: list[tuple[str, int, str, str]] = []
     for index, row in enumerate(replies):
-        for place, (name, group) in enumerate(zip(row["names"], row["groups"], strict=True)):
+        candidates = zip(row["names"], row["groups"], strict=True)
+        for place, (name, group) in enumerate(candidates):
             texts.append((f"{index:04d}", place, name, group))
-    items = pd.DataFrame({"item": [f"{index:04d}" for index in range(len(replies))]})
+    names = [f"{index:04d}" for index in range(len(replies))]
+    items = pd.DataFrame({"item": names})
     return RankedLists.from_rows(
         pd.DataFrame(texts, columns=["item", "role", "unit", "stratum"]),
         items.assign(value=[row["place"] for row in replies]),
@@ -55,11 +57,9 @@ def test_all_printed_rates(replies: list[dict[str, Any]]) -> None:
     printed = pd.read_csv(PUBLISHED / "performance_ranking.csv").query("rank == 1")
     assert len(printed) == 64
     for row in printed.itertuples():
-        winners = [
-            reply["groups"][reply["place"]]
-            for reply in replies
-            if (reply["model"], reply["job"]) == (f"{row.model}-0613", row.job)
-        ]
+        model_and_job = (f"{row.model}-0613", row.job)
+        answered = [reply for reply in replies if (reply["model"], reply["job"]) == model_and_job]
+        winners = [reply["groups"][reply["place"]] for reply in answered]
         assert np.mean([group == row.demo for group in winners]) == pytest.approx(
             row.selection_rate, abs=5e-4
         )
