@@ -4,7 +4,7 @@ Its rows are those of `known.csv`, which `docs/known.py` makes out of answers th
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pandas as pd
 
@@ -35,8 +35,8 @@ NOT_PASSED_ON: Final = "figures only"
 
 def known_section(rows: pd.DataFrame) -> Section:
     """The table of claims, in their order; `rows`: of `known.csv`, texts where cells are empty."""
-    claims = (row.to_dict() for _, row in rows.iterrows())
-    cells = [_claim_cells({str(name): cell for name, cell in claim.items()}) for claim in claims]
+    claims = rows.rename(columns=str).to_dict("records")
+    cells = [_claim_cells(cast("Mapping[str, Any]", claim)) for claim in claims]
     return Section(TITLE, TEXT, [Table(HEAD, cells)], first=True)
 
 
