@@ -235,7 +235,8 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     if row.get("value") is None:
         return f"No number: {row.get('reason') or 'no reason is given'}."
     if row.get("in_parts"):
-        return " ".join(filter(None, (row["in_parts"], row.get("note"))))
+        sentences = [row["in_parts"], row.get("note"), coverage_text(row)]
+        return " ".join(filter(None, sentences))
     heading = words.heading if words else str(row["figure"]).replace("_", " ")
     amount = amount_text(row, words)
     if verdict.is_detected:
