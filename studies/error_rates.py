@@ -58,11 +58,18 @@ DONE = {
         "no remedy: sentences share verbs and things, and lie nearer to one another than to a cue "
         "that shares neither"
     ),
+    "scores scatter more at both ends": (
+        "no remedy: the slope takes all occupations for equally scattered; on the two small models "
+        "sizes correlate with the distance from the middle by .12 and .19, as here"
+    ),
     "stimuli scatter threefold under the cue": (
         "a cue that stimuli take so differently is no sentence like the others"
     ),
 }
 """What is done about a rate above .05, by words of what is planted."""
+
+FEWEST_SHOWN = 100
+"""Fewest draws of a case that is shown."""
 
 FIELDS = ["family", "model", "planted", "first", "draws", "seconds"]
 
@@ -211,7 +218,7 @@ def table_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
     yield f"|{' --- |' * len(headings)}"
     groups: dict[tuple[str, str], list[Case]] = defaultdict(list)
     for case in cases:
-        if tallies[key_of(case)].draws:
+        if tallies[key_of(case)].draws >= FEWEST_SHOWN:
             groups[case.family, case.planted].append(case)
     family_before = ""
     for (family, planted), group in groups.items():
@@ -237,7 +244,7 @@ def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
         tally = tallies[key_of(case)]
         for name, words in FALSE.items():
             rate = tally.rate(name)
-            if rate is None or rate <= ALPHA:
+            if rate is None or rate <= ALPHA or tally.draws < FEWEST_SHOWN:
                 continue
             half = tally.half_width(rate)
             rates = f"{rate:.3f} ± {half:.3f}".replace("0.", ".")

@@ -50,12 +50,15 @@ def test_a_second_run_adds_draws_and_draws_none_again(tmp_path: Path) -> None:
 def test_models_stand_beside_one_another_and_what_is_false_too_often_is_bold(
     tmp_path: Path,
 ) -> None:
-    tallies = draw(60, tmp_path / "rates.csv")
+    few = draw(60, tmp_path / "few.csv")
+    assert len(list(table_lines(CASES, few))) == 2, "only the head"
+    assert list(high_lines(CASES, few)) == []
+    tallies = draw(100, tmp_path / "rates.csv")
     share = tallies["probes", "S", "coins"].rate("false_detected")
     assert share is not None
     of_coins = f"{share:.3f}"[1:]
     *_, line = table_lines(CASES, tallies)
-    assert line == f"| coins | **{of_coins}** | 0 |  | 1 | 1 | 60 | .055 |"
+    assert line == f"| coins | **{of_coins}** | 0 |  | 1 | 1 | 100 | .043 |"
     (high,) = high_lines(CASES, tallies)
     assert high.startswith(f"- probes S coins: `detected` {of_coins} ± .")
     assert high.endswith("above the promise of .06.")
