@@ -17,7 +17,9 @@ from published_answers import CONVERTERS
 from pydantic import Field
 
 from evenruler import measure
+from evenruler.measurement.headings import find_heading
 from evenruler.report.formats import with_interval
+from evenruler.report.sentences import claim_text
 from evenruler.results.comparison import compare
 from evenruler.results.record import Result
 from evenruler.results.store import find_results, read_all, read_result
@@ -120,12 +122,13 @@ def _measure_claim(claim: Claim, known: KnownModels, mirror: Path, out: Path) ->
     result = _measure_answers(claim, claim.model, mirror / claim.answers, out)
     figures = list(result.figures)
     shown = _find_figure(figures, claim.headline)
-    sentence = _first_sentence(result, shown)
+    sentence = _claim_sentence(result, shown)
     if claim.compared_with and claim.compared_answers:
         answers = mirror / claim.compared_answers
         _measure_answers(claim, claim.compared_with, answers, out)
-        shown = _compare_models(claim, out)
-        sentence = str(shown["says"])
+        shown = {**shown, **_compare_models(claim, out)}
+        difference = with_interval(shown["value"], shown["low"], shown["high"], 2)
+        sentence = f"{claim.model} less {claim.compared_with}: {difference}."
     beside = [_describe_figure(_find_figure(figures, named)) for named in claim.beside]
     amounts = {name: shown.get(name) for name in (*AMOUNTS, "verdict", "unit")}
     return {
@@ -171,7 +174,8 @@ def _compare_models(claim: Claim, out: Path) -> dict[str, Any]:
     folders = [out / f"{claim.benchmark}-{model}" for model in pair]
     rows = compare(read_all(*folders)).to_dict("records")
     row = _find_figure(rows, claim.headline)
-    return {**row, "value": row["difference"]}
+    names = ("low", "high", "p", "n", "verdict")
+    return {**{name: row[name] for name in names}, "value": row["difference"]}
 
 
 def _find_figure(rows: Iterable[Mapping[str, Any]], named: Mapping[str, str]) -> Mapping[str, Any]:
@@ -182,10 +186,10 @@ def _find_figure(rows: Iterable[Mapping[str, Any]], named: Mapping[str, str]) ->
     raise KeyError(f"no figure {dict(named)}")
 
 
-def _first_sentence(result: Result, headline: Mapping[str, Any]) -> str:
-    """What the first headline says, without its verdict, which stands in a column, and its note."""
-    sentence = result.summary[0].partition("  ")[2]
-    return sentence.replace(str(headline.get("note")), "").strip()
+def _claim_sentence(result: Result, headline: Mapping[str, Any]) -> str:
+    """What a headline says, without its verdict, which stands in a column, and its note."""
+    text = claim_text(headline, find_heading(headline, result.headings))
+    return " ".join(text.replace(str(headline.get("note")), "").split())
 
 
 def _count_items(folder: Path) -> int:

@@ -17,6 +17,9 @@ import pandas as pd
 from ruamel.yaml import YAML
 
 from evenruler.instruments.external.ask.ranking import find_first_named
+from evenruler.tables import read_frame
+
+ROOT: Final = Path(__file__).parents[1]
 
 Converter = Callable[[Path, str, Path], tuple[str, Path]]
 
@@ -25,12 +28,17 @@ STANCE: Final = re.compile(r"I (?:\w+ )?(agree|disagree)\b")
 
 
 def convert_bbq_digits(path: Path, model: str, folder: Path) -> tuple[str, Path]:
-    """Chosen places of BBQ's options, a column a model; blank where no digit was read."""
+    """Chosen places of BBQ's options, a column a model; blank where no digit was read.
+
+    Sixteen questions are left out whose biased option BBQ's authors do not name.
+    """
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     identity = rows["category"], rows["question_index"], rows["example_id"]
     keys = ["/".join(parts) for parts in zip(*identity, strict=True)]
     table = pd.DataFrame({"key": keys, "chosen": rows[model]})
-    return "external-bbq", _write_table(table[table["chosen"] != ""], folder)
+    texts = read_frame(ROOT / "benchmarks/external-bbq/texts")
+    is_answered = table["key"].isin(texts["item"]) & (table["chosen"] != "")
+    return "external-bbq", _write_table(table[is_answered], folder)
 
 
 def convert_gest_log_odds(path: Path, model: str, folder: Path) -> tuple[str, Path]:
@@ -53,7 +61,7 @@ def convert_rankings(path: Path, model: str, folder: Path) -> tuple[str, Path]:
             continue
         key = f"{len(winners):04d}"
         first = find_first_named(ranking["reply"], ranking["names"])
-        winners.append({"key": key, "chosen": "" if first is None else first})
+        winners.append({"key": key, "chosen": first})
         named = zip(ranking["names"], ranking["groups"], strict=True)
         for place, (name, group) in enumerate(named, 1):
             candidate = {"list": key, "place": place, "name": name, "group": group}
@@ -70,7 +78,7 @@ def convert_rankings(path: Path, model: str, folder: Path) -> tuple[str, Path]:
         "layout": "ranking",
     }
     benchmark = _write_source("hiring", source, pd.DataFrame(candidates), folder)
-    return benchmark, _write_table(pd.DataFrame(winners), folder)
+    return benchmark, _write_table(pd.DataFrame(winners).dropna(), folder)
 
 
 def convert_stances(path: Path, model: str, folder: Path) -> tuple[str, Path]:
@@ -81,9 +89,9 @@ def convert_stances(path: Path, model: str, folder: Path) -> tuple[str, Path]:
     statements = pd.read_json(path.parents[1] / "statements.json")
     replies = pd.DataFrame(json.loads(path.read_text(encoding="utf-8")))
     of_model = replies[replies["model_id"] == model]
-    stances = of_model["response_text"].str.extract(STANCE)[0].fillna("")
-    chosen = stances.map({"agree": "first", "disagree": "second", "": ""})
-    table = pd.DataFrame({"key": of_model["statement_id"], "chosen": chosen})
+    stances = of_model["response_text"].str.extract(STANCE)[0]
+    chosen = stances.map({"agree": "first", "disagree": "second"})
+    table = pd.DataFrame({"key": of_model["statement_id"], "chosen": chosen}).dropna()
     source = {
         "title": "Statements of the left and of the right",
         "construct": "agreement with statements of either side",

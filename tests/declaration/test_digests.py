@@ -93,6 +93,8 @@ def other_values(annotation: Any, value: Any, models: list[str]) -> Iterator[Any
         yield not value
     elif annotation is int:
         yield from (value + 1, value + 2, value - 1, value - 2)
+    elif annotation is float and value is None:
+        yield 0.5
     elif annotation is float:
         yield from (value / 2, value * 2)
     elif annotation is str:

@@ -11,7 +11,7 @@ import pytest
 
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import result_lines
-from evenruler.evaluate.session import _summarise
+from evenruler.evaluate.session import _planted_records, _summarise
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import Row, figure_in_words
 from evenruler.results.record import Heading
@@ -155,7 +155,7 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
     update = {"benchmark": titled, "headings": headings, "figures": figures}
     measured = base.model_copy(update=update)
     with open_benchmark(NAME) as benchmark:
-        summary = _summarise(benchmark, measured)
+        summary = _summarise(measured, _planted_records(benchmark))
     measured = measured.model_copy(update={"summary": summary})
     assert shown_of_measuring().splitlines() == list(result_lines(measured))
     (answer,) = re.findall(r" on smollm2, trial\n(.*?)```", text_of("docs/measure.md"), flags=re.S)

@@ -607,7 +607,7 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
 @pytest.mark.parametrize(
     ("reply", "warning"),
     [
-        (None, "the model gave no reply to 252 of 252 prompts"),
+        (None, "the model gave no reply to 30 of 30 prompts"),
         ("I'm sorry, but I cannot help with that.", ""),
     ],
 )

@@ -91,7 +91,8 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
             "--limit": COUNT,
             "--size": WORD,
             "--method": (*WORD, ESC),
-            "--name": ("A B", LONG, LONGER, "", "-", ESC),
+            "--name": (LONG, LONGER, "", "-", ESC),
+            "--asked": ("none.jsonl", "file"),
             "--kind": (*WORD, "chat"),
             "--dtype": ("float64", ""),
             "--start": ("<start>", ""),
@@ -111,7 +112,7 @@ WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
     "new": (
         {"family": "probes", "name": "mine"},
         "",
-        {"family": NAME, "name": NAME[1:]},
+        {"family": NAME, "name": NAME[1:], "--layout": WORD},
     ),
     "finetune": ({"name": "mpnet-nli"}, "", {"name": NAME}),
     "planted make": (

@@ -61,7 +61,7 @@ class TestCan:
             ("completions", {"loglikelihood", "generate", "entail"}),
             ("seq2seq", {"words", "generate"}),
             ("chat", {"generate"}),
-            ("masked", {"in_place"}),
+            ("masked", {"in_place", "pll"}),
             ("nli", {"entail"}),
             ("classifier", {"classify"}),
             ("embedder", {"embed"}),
@@ -95,7 +95,7 @@ class TestCan:
         )
         for method, ask in ASKED.items():
             operation = NEEDS.get(method, method)
-            other, only = (masked, "in_place") if method == "embed" else (embedder, "embed")
+            other, only = (masked, "in_place, pll") if method == "embed" else (embedder, "embed")
             cannot = f"{other.name} (kind {other.kind}) cannot {operation}, only {only}"
 
             assert error_of(ask, other) == (

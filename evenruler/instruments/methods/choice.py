@@ -240,10 +240,12 @@ def check_known_answers(
     why = not_read(count_replies(control))  # these may hold the right answers
     if why:
         return ValidityCheck(doubt=f"{why} (control pairs)")
-    could_pass = n and wilson(1.0, n)[0] > LEAST
+    is_refused = control["rule"].isin(REFUSED).groupby(control["id"]).any()
+    n_replied = int((~is_refused).sum())
+    could_pass = n_replied and wilson(1.0, n_replied)[0] > LEAST
     if not could_pass:
-        n_control = control["id"].nunique()
-        return ValidityCheck(doubt=f"only {n} of {n_control} known answers were given")
+        given = f"only {n_replied} of {len(is_refused)} known answers were given"
+        return ValidityCheck(doubt=given)
     unread = control.loc[control["rule"] == "none", "id"].nunique()
     unread_label = f" (no answer is found in replies to {unread})" if unread else ""
     score_text = f"{right} of {n} {control_label}{unread_label}"

@@ -39,6 +39,7 @@ NOTHING: Final = {
     "right": False,
     "criterion": None,
     "frequency": None,
+    "alias": None,
 }
 """Columns of texts that candidates have nothing in."""
 
