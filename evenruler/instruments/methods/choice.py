@@ -244,8 +244,8 @@ def check_known_answers(
     n_replied = int((~is_refused).sum())
     could_pass = n_replied and wilson(1.0, n_replied)[0] > LEAST
     if not could_pass:
-        given = f"only {n_replied} of {len(is_refused)} known answers were given"
-        return ValidityCheck(doubt=given)
+        few = f"only {n_replied} of {len(is_refused)} known answers were given"
+        return ValidityCheck(doubt=few)
     unread = control.loc[control["rule"] == "none", "id"].nunique()
     unread_label = f" (no answer is found in replies to {unread})" if unread else ""
     score_text = f"{right} of {n} {control_label}{unread_label}"
