@@ -56,4 +56,4 @@ def _claim_cells(row: Mapping[str, Any]) -> list[str | Cell]:
     circumstances = f"{answered}, {row['asked_by']}; {row['prompt']}"
     texts = [row["claim"], model, row["sentence"]]
     source = f"{row['source']}, {licence}"
-    return [*texts, judged, row["beside"], counted, circumstances, source]
+    return [*texts, judged, row["beside"], f"{counted}; {circumstances}; {source}"]
