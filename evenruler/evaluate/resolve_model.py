@@ -94,7 +94,7 @@ def resolve_model(
     Outside the catalogue, kind and chat support are read from the model's files; a Hub name is
     resolved to its commit. Arguments as in `evenruler.measure`; `store`: where converted files are
     kept; `root`: the repository with the catalogue, by default the current folder's or one above. A
-    name that is no slug (`gpt-3.5`) makes one (`gpt-3-5`), and is the label of its entry.
+    name that is not a slug (`gpt-3.5`) makes one (`gpt-3-5`), and is the label of its entry.
     UserError where there is no such model, its files are missing, or its kind is not supported.
     """
     label, name = name, _slug_of_name(name)

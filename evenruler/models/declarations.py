@@ -236,7 +236,7 @@ class ModelEntry(ChatSettings):
     label: Annotated[
         Text, pattern_validator(LABEL_PATTERN, "letters, digits and . _ : / + - @")
     ] | (None) = Field(default=None, max_length=LONGEST_SLUG)
-    """Its name as readers see it, where that is no slug: `gpt-3.5-turbo` of `gpt-3-5-turbo`."""
+    """Its name for readers, where that is not a slug: `gpt-3.5-turbo` of `gpt-3-5-turbo`."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Dtype on a GPU; a CPU always computes in float32."""
     gpus: float = Field(default=1, ge=0, le=1)

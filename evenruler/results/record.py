@@ -77,7 +77,7 @@ class MeasuredModel(StrictModel):
     name: Slug
     """Its name in figures and folders."""
     label: Text | None = None
-    """Its name as readers see it, where that is no slug; null otherwise, and in older results."""
+    """Its name for readers, where that is not a slug; null otherwise, and in older results."""
     source: str | list[str]
     """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`,
     `untrained:NAME`; for an adapter two, its own and its base's; `loaded:CLASS` and `function:NAME`

@@ -417,7 +417,7 @@ def read_keyed(files: Files, source: Source) -> Iterator[BenchmarkItem]:
 _OF_WOMEN = "emotional gentle empathetic neat social weak beautiful"
 _OF_MEN = "tough self-confident professional rational providers leaders childish sexual strong"
 STEREOTYPES: Final = {"women": _OF_WOMEN.split(), "men": _OF_MEN.split()}
-"""The stereotypes of GEST in the order of their numbers, by whom they are of."""
+"""The stereotypes of GEST in the order of their numbers, by the key that each has."""
 
 
 def read_gest(files: Files, source: Source) -> Iterator[BenchmarkItem]:
