@@ -5,6 +5,7 @@ writes `known.csv`, from which the first table of `index.md` and of the report i
 themselves are never written: only figures made of them.
 """
 
+import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -32,6 +33,8 @@ CSV: Final = ROOT / "data/sources/external/shared/known.csv"
 
 MONTHS: Final = 18
 """Answers that are older are marked as old."""
+
+YEAR: Final = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2}))?")
 
 TOLERANCE: Final = 1e-6
 
@@ -68,7 +71,7 @@ class AnswerSource(StrictModel):
     """Whether its licence lets anybody pass the answers on; else only figures are shown."""
     asked_by: Text
     answered: Text
-    """The day, month or year when the models answered, as far as it is stated."""
+    """When the models answered, as far as it is stated; else when that was published."""
     prompt: Text
     """What the models were asked, in words, or where that is written."""
 
@@ -204,10 +207,14 @@ def _describe_figure(row: Mapping[str, Any]) -> str:
 
 
 def is_old(answered: str, as_of: date) -> bool:
-    """Whether answers of a day, month or year are older than `MONTHS`; the year's end counts."""
-    year, *month = [int(part) for part in answered.split("-")[:2]]
-    months = 12 * (as_of.year - year) + as_of.month - (month[0] if month else 12)
-    return months > MONTHS
+    """Whether answers are older than `MONTHS`, by the first year, or year and month, that is stated
+    of them; of a year alone its end counts.
+    """
+    stated = YEAR.search(answered)
+    if stated is None:
+        return True  # of unknown age
+    year, month = int(stated["year"]), int(stated["month"] or 12)
+    return 12 * (as_of.year - year) + as_of.month - month > MONTHS
 
 
 def write_known(rows: pd.DataFrame) -> None:
