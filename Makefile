@@ -11,6 +11,8 @@ LOWEST := .cache/lowest
 export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
+# Some images set it; each of eighty stages would then compile all that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup repro fresh paper standard answers weights test test-slow test-all test-vllm test-lowest mutants hub-server lint style docs pictures
 help: ## List the targets
@@ -32,18 +34,20 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 # With more, DVC would wait for its own lock.
 AT_ONCE ?= 2
 THREADS := $(shell expr \( $(shell nproc) + $(AT_ONCE) - 1 \) / $(AT_ONCE))
-# Stages of some kinds that are out of date, several at once, $(2) to a process of DVC; the last line of `repro` tries
-# those again that fail.
-together = dvc status --json | grep -oE '"($(1))@[^"]+"' | tr -d '"' \
-	| OMP_NUM_THREADS=$(THREADS) xargs -r -n $(2) -P $(AT_ONCE) --process-slot-var=SLOT sh -c $(one_batch) sh || true
+# Stages of some kinds that are out of date, several at once, those of $(2) names to a process of DVC; the last line of
+# `repro` tries those again that fail.
+together = dvc status --json | grep -oE '"($(1))@[^"]+"' | tr -d '"' | $(by_name) \
+	| OMP_NUM_THREADS=$(THREADS) xargs -r -L $(2) -P $(AT_ONCE) --process-slot-var=SLOT sh -c $(one_batch) sh || true
+# A line for each name, as `scrape@fruit rows@fruit`: what is made of one source runs in one process, in order.
+by_name = awk -F@ '!($$2 in stages) {names[++n] = $$2} {stages[$$2] = stages[$$2] " " $$0} \
+	END {for (i = 1; i <= n; i++) print stages[names[i]]}'
 # DVC holds its lock while it begins; and xargs stops at once, and leaves what runs alone, where a command ends with 255.
 one_batch = 'sleep $$((2 * SLOT)); dvc repro --quiet --single-item "$$@" || exit 1'
 
 repro: setup ## Build whatever is out of date; on GPUs: `evenruler repro`
 	@evenruler check
 	@dvc repro --quiet declared
-	@$(call together,scrape|evolve,1)
-	@$(call together,rows,7)
+	@$(call together,scrape|evolve|rows,7)
 	@$(call together,ask,1)
 	@$(call together,diagnose,1)
 	@$(call together,card|card-third-party,7)

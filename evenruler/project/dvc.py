@@ -126,8 +126,10 @@ def _interrupt(processes: Iterable["subprocess.Popen[bytes]"]) -> None:
         process.wait()
 
 
-def outdated_stages(root: Path) -> set[str]:
-    """Stages of the pipeline in a folder that are out of date."""
+def outdated_stages(root: Path) -> list[str]:
+    """Stages of the pipeline in a folder that are out of date, each after those of `dvc.yaml` that
+    stand before it.
+    """
     status = subprocess.run(
         [sys.executable, "-m", "dvc", "status", "--json", "dvc.yaml"],
         cwd=root,
@@ -140,7 +142,7 @@ def outdated_stages(root: Path) -> set[str]:
         reason = " ".join(status.stderr.split()) or "no reason given"
         remedy = "fix it, or `git checkout dvc.lock`"
         raise UserError(f"`dvc status` failed ({reason})", where="dvc.yaml", remedy=remedy)
-    return set(json.loads(status.stdout))
+    return list(json.loads(status.stdout))
 
 
 def read_pipeline(root: Path) -> dict[str, dict[str, Any]]:

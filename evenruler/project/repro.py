@@ -5,6 +5,7 @@ builds the same.
 import os
 import signal
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from evenruler.declaration.profiles import PIPELINE, folder_of
@@ -15,14 +16,13 @@ from evenruler.project.dvc import outdated_stages, run_dvc, run_stages
 from evenruler.terminal import say, say_each
 
 TOGETHER = (
-    (("scrape", "evolve"), 1),
-    (("rows",), 7),
+    (("scrape", "evolve", "rows"), 7),
     (("ask",), 1),
     (("diagnose",), 1),
     (("card", "card-third-party"), 7),
 )
-"""Kinds of stages that run at once, each needing only kinds before it, and how many one process of
-DVC runs."""
+"""Kinds of stages that run at once, and the stages of how many names one process of DVC runs. Each
+needs only kinds before it, and those of its own name: `rows@fruit` needs `scrape@fruit`."""
 
 
 def repro(root: Path, words: Sequence[str], profile: str = PROFILES[0]) -> int:
@@ -71,16 +71,24 @@ def _build_together(root: Path) -> set[str]:
     if run_dvc(root, "repro", "--quiet", "declared"):
         return failed
     for kinds, size in TOGETHER:
-        stages = sorted(
-            stage for stage in outdated_stages(root) if stage.partition("@")[0] in kinds
-        )
-        starts = range(0, len(stages), size)
-        batches = [stages[start : start + size] for start in starts]
+        batches = batch_stages(outdated_stages(root), kinds, size)
         if len(batches) > 1:
             failed |= run_stages(
                 root, batches, _batch_environments(len(batches), asking="ask" in kinds)
             )
     return failed
+
+
+def batch_stages(stages: Sequence[str], kinds: Sequence[str], size: int) -> list[list[str]]:
+    """Stages of some kinds, in lists of `size` names; those of one name stay in one list."""
+    by_name: dict[str, list[str]] = {}
+    for stage in stages:
+        kind, _, name = stage.partition("@")
+        if kind in kinds:
+            by_name.setdefault(name, []).append(stage)
+    groups = list(by_name.values())
+    starts = range(0, len(groups), size)
+    return [list(chain.from_iterable(groups[start : start + size])) for start in starts]
 
 
 def _batch_environments(n_batches: int, *, asking: bool) -> list[dict[str, str]]:

@@ -245,12 +245,12 @@ def test_stages_run_one_a_slot_at_once_and_those_that_fail_are_returned(
 
 def test_outdated_stages(root: Path) -> None:
     """Those whose own inputs or outputs have changed, without those behind them."""
-    assert dvc.outdated_stages(root) == {"first", "second", "rows@a", "rows@b", "rows@c"}
+    assert dvc.outdated_stages(root) == ["first", "second", "rows@a", "rows@b", "rows@c"]
     assert dvc.run_dvc(root, "repro", "--quiet", "second") == 0
-    assert dvc.outdated_stages(root) == {"rows@a", "rows@b", "rows@c"}
+    assert dvc.outdated_stages(root) == ["rows@a", "rows@b", "rows@c"]
     with (root / "first.py").open("a") as file:
         file.write("# changed\n")
-    assert dvc.outdated_stages(root) == {"first", "rows@a", "rows@b", "rows@c"}
+    assert dvc.outdated_stages(root) == ["first", "rows@a", "rows@b", "rows@c"]
 
 
 def test_of_a_broken_pipeline_no_stages_are_told(root: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from evenruler.project.repro import name_gpus
+from evenruler.project.repro import batch_stages, name_gpus
 
 ROOT = Path(__file__).parents[2]
 
@@ -162,6 +162,13 @@ def test_where_one_of_several_fails_the_others_are_kept(root: Path) -> None:
         "repro`"
     )
     assert done.stdout.splitlines()[-1] == hint
+
+
+def test_stages_of_one_name_go_to_one_process_in_order() -> None:
+    stages = ["declared", "scrape@b", "evolve@c", "rows@a", "rows@b", "rows@c", "rows@d", "ask@a"]
+    kinds = ("scrape", "evolve", "rows")
+    batches = [["scrape@b", "rows@b", "evolve@c", "rows@c"], ["rows@a", "rows@d"]]
+    assert batch_stages(stages, kinds, 2) == batches
 
 
 @pytest.mark.parametrize(
