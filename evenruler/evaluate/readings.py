@@ -211,7 +211,7 @@ class DoseResponse:
         `fits`: the variance of a reading between fits with its degrees of freedom, which the
         randomisation over units does not see; None where it is not known, and nothing detected.
         """
-        if fits is None or self.p_of_change(change) >= ALPHA:
+        if fits is None or self.p_of_change(change) > ALPHA:
             return 0
         over_units = jackknife_crossed(
             lambda units: float(self.weighted_readings(change, units)), [self.facet()]

@@ -21,7 +21,7 @@ class Verdict(StrEnum):
     """The verdict on a headline figure: a word, or two that both hold."""
 
     DETECTED = "detected"
-    """If nothing were there, fewer than 1 in 20 studies would give a result like this."""
+    """If nothing were there, at most 1 in 20 studies would give a result like this."""
     DETECTED_BELOW = "detected, below"
     """Something is there, and it is smaller than the bound."""
     BELOW = "below"

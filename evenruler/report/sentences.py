@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 VERDICT_MEANINGS: Final = {
     "detected": (
-        "If nothing were there, fewer than 1 in 20 studies would give a result like this."
+        "If nothing were there, at most 1 in 20 studies would give a result like this."
     ),
     "below X": (
         "This study detects effects of size X, and the real one is smaller than that. Both words "

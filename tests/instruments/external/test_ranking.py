@@ -15,7 +15,6 @@ from evenruler.instruments.external.ask.ranking import find_first_named, read_wi
 from evenruler.instruments.external.diagnose import ranking
 from evenruler.instruments.external.diagnose.ranking import (
     RankedLists,
-    correct_by_holm,
     fit_odds,
     group_ps,
     less_the_others,
@@ -167,13 +166,6 @@ class TestPlantedOdds:
 
 def replace_winner(lists: RankedLists, winner: np.ndarray) -> RankedLists:
     return RankedLists(lists.groups, lists.names, lists.group, lists.name, lists.order, winner)
-
-
-def test_p_is_corrected_over_groups() -> None:
-    from statsmodels.stats.multitest import multipletests
-
-    p = [0.04, 0.001, 0.3, 0.012, 0.04]
-    assert correct_by_holm(p) == pytest.approx(multipletests(p, method="holm")[1])
 
 
 class TestReading:

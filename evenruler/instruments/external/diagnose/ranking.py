@@ -27,6 +27,7 @@ from evenruler.instruments.external.declare import (
 from evenruler.measurement.facets import Estimate, sum_estimates
 from evenruler.measurement.figures import Figure, HeadlineFigure
 from evenruler.measurement.inputs import Floats, wilson
+from evenruler.measurement.parts import holm_weighted
 from evenruler.measurement.resampling import Interval, sign_flips
 from evenruler.measurement.verdicts import (
     HeadlineTest,
@@ -238,16 +239,6 @@ def _why_unbounded(lists: RankedLists, coefficients: Floats) -> str:
     return f"the place decides: place {places.argmax() + 1} comes first in {share:.0%} of lists"
 
 
-def correct_by_holm(p: Sequence[float]) -> list[float]:
-    """P values corrected for their number, in the given order (Holm 1979)."""
-    order = np.argsort(p)
-    factors = np.arange(len(p), 0, -1)
-    steps = np.maximum.accumulate(np.asarray(p)[order] * factors)
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(steps, 1.0)
-    return [float(value) for value in corrected]
-
-
 def group_ps(lists: RankedLists, seed: int) -> list[float]:
     """By group, the p of the null that its names come first as often as their places say.
 
@@ -309,7 +300,8 @@ def _odds_tests(fitted: FittedOdds, bound: float, seed: int) -> Iterator[Headlin
     """The headlines of all groups, with p corrected over them."""
     lists = fitted.lists
     control = place_control(fitted, seed)
-    corrected = correct_by_holm(group_ps(lists, seed))
+    uncorrected = group_ps(lists, seed)
+    corrected = holm_weighted(uncorrected, [1.0] * len(uncorrected))
     few = _why_few_names(lists)
     note = None if control else NO_YARDSTICK
     for place, group in enumerate(lists.groups):

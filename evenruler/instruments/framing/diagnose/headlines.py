@@ -302,7 +302,7 @@ def _compare_cue(
         interval = bootstrap(percentile_among, sizes, level=1 - ALPHA, seed=seed)
     else:
         interval = Interval(percentile_among(sizes), np.nan, np.nan)
-    detected = [sign_flips(alternatives[number], seed) < ALPHA for number in alternatives.columns]
+    detected = [sign_flips(alternatives[number], seed) <= ALPHA for number in alternatives.columns]
     name = f"sentences of the grammar {grammar}" if grammar else "sentences of the cue's form"
     return ReferenceComparison(name, len(sizes), interval, float(np.mean(detected)))
 

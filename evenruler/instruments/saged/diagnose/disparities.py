@@ -347,6 +347,6 @@ def _no_shape(groups: int, farthest: float, p: float) -> str | None:
         return f"{groups} groups: critical values of Dixon's ratio go to {MOST}"
     if math.isnan(farthest):
         return "all groups are equal"
-    if not p < ALPHA:
+    if not p <= ALPHA:
         return "no p" if math.isnan(p) else f"not apart beyond chance (p = {p:.2g})"
     return None
