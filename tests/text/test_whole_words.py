@@ -21,13 +21,11 @@ def matched(text: str, *words: str) -> list[str]:
         ("aurelian", ["Aurelian"], []),
         ("Pears and pears, PEARS, no Pear.", ["pear"], ["Pears", "pears", "PEARS"]),
         ("Ask Mr. Baker on Baker Street for a baker.", ["baker"], ["baker"]),
-        ("Baker Street is long. Bakers bake.", ["baker"], ["Bakers"]),
         ("A turkey in Turkey, TURKEY.", ["Turkey"], ["Turkey", "TURKEY"]),
         ("Mexico, New Mexico, Gulf of Mexico, Mexico City, Mexico-Tax, Pan-Mexico", ["Mexico"], ["Mexico"]),
         ("New Mexico is dry. In Mexico I live. Young Mexico", ["Mexico"], ["Mexico", "Mexico"]),
         ("the Naval Order of the United States, the United States Navy, as the United States", ["the United States"],
          ["the United States"]),
-        ("Two Aurelians", ["Aurelian"], []),
         ("Aurelia's, AURELIA'S, Aurelia\u2019s", ["Aurelia"], ["Aurelia", "AURELIA", "Aurelia"]),
         ("She'll go; don't ask Don, nor O'Don.", ["she", "Don"], ["She", "Don"]),
         ("cafe\u0301, caf\u00e9, cafe", ["cafe"], ["cafe"]),
@@ -35,9 +33,7 @@ def matched(text: str, *words: str) -> list[str]:
         ("Tell us of the US, or USA.", ["US"], ["US"]),
         ("CEO, CEOs, ceos", ["CEO"], ["CEO", "CEOs"]),
         ("L\u2019Aquila, L'Aquila", ["L'Aquila"], ["L\u2019Aquila", "L'Aquila"]),
-        ("L'Aquila", ["L\u2019Aquila", "Aquila"], ["L'Aquila"]),
         ("He (JNJ) and (JNJ)x", ["(JNJ)"], ["(JNJ)"]),
-        ("A pear!!", [], []),
     ],
 )  # fmt: skip
 def test_whole_words_in_the_case_that_says_the_word(
