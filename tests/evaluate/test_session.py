@@ -284,17 +284,6 @@ def test_a_budget_of_requests(
     assert "requests" not in capsys.readouterr().err  # nothing is planned where nothing is asked
 
 
-def test_a_start_token_is_of_models_that_give_likelihoods(
-    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
-) -> None:
-    for model, kind in (("endpoint:big", None), (f"local:{tiny_folder}", "masked")):
-        line = error_of(measure, model, "probes-age-competence", kind=kind, start="<s>")
-        assert line == (
-            f"--start of {model}: a start token is of models that give log-probabilities of texts; "
-            "say --kind completions, or leave --start out"
-        )
-
-
 def test_results_never_go_among_published_benchmarks(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
@@ -337,19 +326,6 @@ def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path)
         False,
     )
     assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}+trial"
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"limit": 0}, "limit: limit is 0; take 1 or more, or leave it out"),
-        ({"size": "tiny"}, "size: no size 'tiny'; say trial or standard or full"),
-    ],
-)
-def test_a_limit_is_at_least_one_and_a_size_one_of_three(
-    error_of: Callable[..., str], elsewhere: Path, options: dict[str, Any], complaint: str
-) -> None:
-    assert error_of(measure, "local:none", "questionnaires-gad-7", **options) == complaint
 
 
 def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
@@ -401,12 +377,6 @@ def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() ->
     (of_file,) = nonresponse_warnings(answers, {"replies": unread.iloc[:19]})
     assert of_file == 'no answer is found in 1 of 19 replies (5%), such as "A"'
     assert nonresponse_warnings({}, {"choices": unread.iloc[:0]}) == []
-
-
-def test_replies_that_no_rule_reads_are_warned_of(elsewhere: Path) -> None:
-    result = measure(lambda messages, **_: "It depends.", "framing-age", size="trial", limit=2)
-    (warning,) = [line for line in result.warnings if line.startswith("no answer is found in ")]
-    assert '(100%), such as "It depends."; if they are cut off' in warning
 
 
 def test_an_example_without_a_reply_says_why_there_is_none() -> None:

@@ -63,10 +63,6 @@ class TestAgainstPlainLogits:
         nats = llama.next_words(PROMPTS, READ)
         assert nats == pytest.approx(llama.continuations(PROMPTS, options), abs=NATS)
 
-    def test_probabilities_are_shares_of_one_distribution(self, llama) -> None:
-        shares = np.exp(llama.next_words(PROMPTS, READ)).sum(axis=1)
-        assert ((shares > 0) & (shares < 1)).all()
-
     @pytest.mark.slow
     @pytest.mark.long
     @pytest.mark.parametrize("name", ["smollm2", "gemma"])

@@ -15,7 +15,6 @@ from evenruler.models.backends.pseudo_likelihood import (
     words_to_score,
 )
 from evenruler.models.model import Model
-from evenruler.models.store import RowStore
 from tests.tiny import LONGEST
 from tests.tiny_masked import save_tiny_bert, save_tiny_roberta
 
@@ -111,15 +110,6 @@ class TestPll:
         likelihoods = loaded.pll(["", "the"])
         assert (likelihoods.nats[0], likelihoods.tokens.tolist()[0]) == (0, 0)
         assert likelihoods.nats[1] < 0
-
-    def test_no_likelihood_has_its_key(self, loaded: Model) -> None:
-        loaded.pll(["the"])
-        assert loaded.can("pll")
-        assert not loaded.can("loglikelihood")
-        store = loaded._cache.store
-        assert isinstance(store, RowStore)
-        with pytest.raises(Exception, match=r"tiny \(kind masked\) cannot loglikelihood, only"):
-            loaded.loglikelihood(["the"])
 
 
 def test_a_word_that_wordpiece_does_not_know_leaves_its_text_out(

@@ -3,7 +3,7 @@ import pytest
 from transformers import AutoConfig
 
 from evenruler.models import LABELS, load, sources
-from evenruler.models.declarations import Catalogue, ModelEntry
+from evenruler.models.declarations import Catalogue
 from evenruler.models.store import RowStore
 from tests.models.conftest import change_json
 from tests.tiny import catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
@@ -103,12 +103,6 @@ class TestKinds:
         assert logits.shape == (2, 3)
         assert np.isfinite(logits).all()
         assert model.backend.labels == list(LABELS)
-
-    def test_no_other(self) -> None:
-        with pytest.raises(
-            ValueError, match="`untrained:` belongs to the kinds causal, masked, nli"
-        ):
-            ModelEntry(kind="classifier", source="untrained:x", licence="none", origin="ours")
 
 
 class TestRefused:

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from evenruler.models.backends.likelihood import LikelihoodScorer
-from evenruler.models.questions import WordRequest
 from tests.models.conftest import tiny_stands_alone, tiny_word_ends
 
 NATS = 1e-4
@@ -120,18 +119,6 @@ class TestRareWords:
         assert answers.nats == pytest.approx(full.nats, abs=NATS)
         for ours, certain in ((answers.ends, full.ends), (answers.alone, full.alone)):
             assert ours == pytest.approx(np.where(rare, 0, certain), abs=NATS)
-
-    def test_an_answer_does_not_depend_on_what_else_is_asked(self, llama) -> None:
-        """Also where none is likely, and where a likely one makes a second step."""
-        prompts, words = every_pair(PROMPTS[:1])
-        whole = table(llama.whole_words(prompts, words))
-        rare = whole[:, 0] < np.log(1e-5)
-        for chosen in (rare, ~rare):
-            some = np.flatnonzero(chosen)[:6]
-            requests = [WordRequest(words[place], prompts[0]) for place in some]
-            (answers,) = llama.backend.words(requests, frozenset(range(len(some))))
-            alone = np.array([answer for _, answer in sorted(answers)])
-            assert alone == pytest.approx(whole[some], abs=NATS)
 
     def test_last_tokens_that_fill_several_passes(self, tiny, monkeypatch) -> None:
         """Four at a time: each pass sees what was read first and nothing of the one before."""

@@ -56,11 +56,6 @@ def test_what_is_not_written_so_is_refused(text: str) -> None:
         build_schema(text)
 
 
-def test_a_name_may_stand_once_whatever_it_comes_with() -> None:
-    with pytest.raises(ValueError, match="'id' stands twice"):
-        build_schema(build_schema("id: str"), "n id: int")
-
-
 class TestDeclared:
     def test_names_stand_for_shared_tables_and_those_above(self, tmp_path: Path) -> None:
         path = tmp_path / "schemas.toml"

@@ -156,12 +156,6 @@ class TestWhatIsRefused:
         )
         assert refused_line() == refused
 
-    def test_the_same_weights_elsewhere_are_no_others(self, here, store) -> None:
-        Path("encoder").rename("moved")
-        logits = load("tiny", params(PAIRS, "moved"), store=store).entailment(SAID)
-        Path("moved").rename("encoder")
-        assert logits == pytest.approx(plain(SAID), abs=1e-5)
-
     @pytest.mark.parametrize(
         "tensor",
         ["classifier.weight", "bert.encoder.layer.1.output.dense.lora_B.weight"],
@@ -201,24 +195,6 @@ class TestWhatIsRefused:
             line = refused_line()
             assert line.startswith(f"{ADAPTER}: tiny does not load (")
             assert line.endswith("; run `evenruler finetune tiny --again`")
-
-    @pytest.mark.parametrize("content", [None, "{}"])
-    def test_a_configuration_that_cannot_be_read(self, content, refused_line) -> None:
-        path = ADAPTER / "adapter_config.json"
-        path.unlink()
-        if content is not None:
-            path.write_text(content)
-        line = refused_line()
-        assert line.startswith(f"{ADAPTER}: tiny does not load (")
-        assert line.endswith("; run `evenruler finetune tiny --again`")
-
-    def test_an_encoder_that_cannot_be_read_is_to_blame_itself(self, here, error_of) -> None:
-        Path("encoder/model.safetensors").write_bytes(b"nothing")
-        line = error_of(
-            load_adapted, "tiny", Path("encoder"), Adapter(ADAPTER, OWN_ORDER), torch.float32
-        )
-        assert line.startswith("encoder: tiny does not load (")
-        assert line.endswith("; see its `source`")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from evenruler.errors import UserError
 from evenruler.models import Sampling
 from evenruler.models.backends.batching import Batches, batched
 from evenruler.models.backends.likelihood import LikelihoodScorer
-from evenruler.models.questions import LikelihoodRequest, NextWordsRequest, Prompt
+from evenruler.models.questions import LikelihoodRequest, Prompt
 from tests.models.conftest import TEXTS
 
 NATS = 1e-4
@@ -67,19 +67,6 @@ class TestHalves:
             assert answer == pytest.approx(expected[index], abs=NATS)
         note = "the GPU ran out of memory: packs that do not fit are answered in"
         assert capsys.readouterr().err.count(note) == 1
-
-    def test_next_words_are_those_of_whole_packs_but_for_rounding(self, llama, memory) -> None:
-        requests = [NextWordsRequest(text, ("the", "a", "is")) for text in TEXTS]
-        packs, expected = answered(llama.backend.next_words, requests)
-        memory.tokens = 60
-
-        cut, answers = answered(llama.backend.next_words, requests)
-
-        assert memory.refused >= 1
-        assert cut == packs
-        assert sorted(answers) == list(range(len(TEXTS)))
-        for index, answer in answers.items():
-            assert answer == pytest.approx(expected[index], abs=NATS)
 
     def test_replies_are_the_same(self, llama, memory) -> None:
         prompts = [

@@ -563,15 +563,6 @@ def test_off_of_one_that_knows_no_such_setting(
     assert model.heard == [{"model": "big-one"}] * 2  # of sampling nothing was left out
 
 
-def test_a_cut_answer_after_a_thought_is_an_answer(
-    serve: Callable[..., ScriptedServer], store: RowStore
-) -> None:
-    body = chat_choice("<think>So.</think>The nurse", "length")
-    serve(ScriptedServer(faults=[(200, body)]))
-    (reply,) = hosted(store, thinking={"tokens": 9}).replies(["one"])
-    assert reply == Reply("The nurse", None, "length")
-
-
 def test_new_tokens_lift_what_an_instrument_allows(
     serve: Callable[..., ScriptedServer], store: RowStore
 ) -> None:

@@ -99,14 +99,6 @@ class TestLogits:
         assert line == f"{folder}: tiny lacks 2 tensors, as classifier.bias; see its `source`"
 
 
-class TestStore:
-    def test_what_is_missing_alone_is_put_in(self, folder, store, loaded) -> None:
-        before = loaded(folder, store=store).classify(TEXTS[:4])
-        logits = loaded(folder, store=store).classify(TEXTS)
-        assert (logits[:4] == before).all()
-        assert logits == pytest.approx(plain(folder, TEXTS), abs=1e-5)
-
-
 class TestPacks:
     """Batches of texts that are as many tokens long as they say."""
 

@@ -128,16 +128,6 @@ class TestKindsOfModel:
         if kind in ("llama", "gemma2"):  # whose logits are capped
             assert (scorer._head is None) == (kind == "gemma2")
 
-    def test_a_model_without_attention_falls_back_and_says_why(self, tiny, capsys) -> None:
-        backend = tiny("mamba").backend
-
-        assert backend._scorer.plain_because is not None
-        assert backend._scorer.plain_because == "layers of kind linear_attention take no tree mask"
-        assert (
-            "tiny: likelihoods in plain batches, prefixes not shared: layers of kind"
-            in capsys.readouterr().err
-        )
-
     def test_a_model_that_mistakes_the_mask_falls_back_and_says_by_how_much(
         self, tiny, plain_reference
     ) -> None:
@@ -279,14 +269,6 @@ class TestKindsOfToken:
         certain, never = _of_kinds(iter(slices), kinds).T
         assert torch.equal(certain, torch.zeros_like(certain))
         assert bool(((never < -80) & (never > -120)).all())
-
-    def test_a_slice_that_holds_nothing_counts_for_nothing(self) -> None:
-        logits, kinds = self.drawn()
-        empty = torch.full_like(logits[:, :8], -torch.inf)
-        both_kinds = torch.ones_like(kinds[:, :8])
-
-        kind_nats = _of_kinds(iter([empty, logits]), torch.cat([both_kinds, kinds], 1))
-        assert torch.allclose(kind_nats, _of_kinds(iter([logits]), kinds), rtol=0, atol=1e-9)
 
 
 @pytest.fixture(scope="module")

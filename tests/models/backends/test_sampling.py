@@ -250,15 +250,6 @@ class TestReplies:
 
         assert model.generate(PROMPTS, sampling=GREEDY) == llama.generate(PROMPTS, sampling=GREEDY)
 
-    def test_a_prompt_that_leaves_no_room_is_refused_in_one_line(self, tiny, error_of) -> None:
-        line = error_of(
-            tiny("gpt2").generate,
-            ["q" * 250],
-            sampling=Sampling(max_new_tokens=20),
-        )
-
-        assert "256" in line
-
 
 class TestPrompts:
     """The chat template of the tiny model: bos, then "[role] content" lines, then "[assistant]
@@ -312,8 +303,3 @@ class TestPrompts:
                 **named,
             )
             assert replies == llama.generate(["Who?"], sampling=self.SAMPLING, chat=chat)
-
-    def test_chat_without_a_template_is_refused_in_one_line(self, tiny, error_of) -> None:
-        line = error_of(tiny(entry={"chat": True}).generate, ["Who?"])
-
-        assert "chat" in line

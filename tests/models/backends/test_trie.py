@@ -99,14 +99,6 @@ def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
     assert last.seen_depths.tolist() == [0, 1, 2, 3, 1, 3, 4, 2]
 
 
-def test_given_tokens_have_nodes_but_no_edges() -> None:
-    tree = build_trie([TokenSequence((0, 1, 2, 3, 4), begin=3)])
-
-    assert tree.nodes.tokens.tolist() == [0, 1, 2, 3]
-    assert edges_of(tree) == [(2, 3), (3, 4)]
-    assert tree.paths[0].tolist() == [0, 1]
-
-
 def test_the_start_token_alone_needs_nothing_computed() -> None:
     tree = build_trie(sequences((0,)))
 
@@ -129,15 +121,6 @@ def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
     assert split_into_batches(many, 4) == [[2, 0, 1], [3]]
     # Three: C and A are full; B has four nodes of its own, a pack by itself; the last has three.
     assert split_into_batches(many, 3) == [[2, 0], [1], [3]]
-
-
-def test_a_sequence_longer_than_a_pack_is_a_pack_of_its_own() -> None:
-    many = sequences(
-        (0, 6, 2),
-        tuple(range(10)),
-        (0, 6, 3),
-    )
-    assert split_into_batches(many, 4) == [[1], [0, 2]]
 
 
 def test_a_pack_ends_at_a_new_beginning_once_it_is_a_quarter_full() -> None:

@@ -75,12 +75,6 @@ class TestUnknownWords:
                 "'mocha,', 'chai'",
             ),
             (["tea ☕ calm"], "☕", ["☕"], "'☕'"),
-            (
-                ["one two three four five six seven"],
-                "",
-                ["one", "two", "three", "four", "five", "six", "seven"],
-                "'one', 'two', 'three', 'four', 'five' and 2 more",
-            ),
         ],
     )
     def test_words_without_a_token_of_their_own_are_unknown(
