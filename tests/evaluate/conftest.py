@@ -1,12 +1,16 @@
 """A tiny model in a folder, and benchmarks as they are shipped."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from evenruler import repository
 from tests.tiny import save_tiny
+
+ErrorOf = Callable[..., str]
+"""What the fixture `error_of` is: the line of an error of the user."""
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -7,7 +6,7 @@ import pytest
 
 from evenruler import repository
 from evenruler.evaluate.benchmark import Benchmark, open_benchmark
-from tests.evaluate.conftest import copied
+from tests.evaluate.conftest import ErrorOf, copied
 
 NAME = "probes-age-competence"
 
@@ -42,7 +41,7 @@ def test_every_shipped_benchmark_is_what_its_manifest_says() -> None:
         assert read(name).name == name
 
 
-def test_an_altered_plan_is_refused(error_of: Callable[..., str], elsewhere: Path) -> None:
+def test_an_altered_plan_is_refused(error_of: ErrorOf, elsewhere: Path) -> None:
     folder = copied(NAME, elsewhere)
     path = folder / "plan.json"
     path.write_text(path.read_text().replace('"prefixed": 12', '"prefixed": 13'))
@@ -52,13 +51,7 @@ def test_an_altered_plan_is_refused(error_of: Callable[..., str], elsewhere: Pat
     )
 
 
-def test_without_a_card_the_folder_gives_the_title(elsewhere: Path) -> None:
-    folder = copied(NAME, elsewhere)
-    (folder / "README.md").unlink()
-    assert read(str(folder)).title == NAME
-
-
-def test_what_is_unknown_is_one_line(error_of: Callable[..., str], elsewhere: Path) -> None:
+def test_what_is_unknown_is_one_line(error_of: ErrorOf, elsewhere: Path) -> None:
     folder = copied(NAME, elsewhere)
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace(f'"name": "{NAME}"', '"name": "riddles-age"'))

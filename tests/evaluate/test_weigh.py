@@ -92,10 +92,7 @@ class TestReadings:
     def test_words_of_a_plant_within_each_unit(self) -> None:
         rows = [("root-1", "the United Kingdom", 1, 2.0, None), ("root-1", "canada", 1, 1.0, None)]
         rows += [("root-2", "the United Kingdom", 1, 5.0, None), ("root-2", "canada", 1, 1.0, None)]
-        rows += [
-            ("root-3", "canada", 1, 100.0, None),
-            ("root-1", "italy", 1, 50.0, None),
-        ]  # beside nothing, and of no pole
+        rows += [("root-1", "italy", 1, 50.0, None)]  # of no pole
         assert reading(headlines(*rows)) == ("made", pytest.approx(2.5))
 
     def test_else_the_mean_over_units_less_what_placebos_do(self) -> None:

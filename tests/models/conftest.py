@@ -32,6 +32,10 @@ TEXTS = [
 ]
 
 
+ErrorOf = Callable[..., str]
+"""What the fixture `error_of` is: the line of an error of the user."""
+
+
 @pytest.fixture
 def load_saved(tmp_path):
     """Loads the model of a folder; from a store that is empty unless one is given."""

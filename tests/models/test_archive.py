@@ -107,13 +107,6 @@ class TestParts:
         assert "they are made again" in capsys.readouterr().err
 
 
-def test_a_zip_file_outside_packages_is_unpacked_too(llama_folder, tmp_path, store) -> None:
-    path = tmp_path / "tiny.zip"
-    path.write_bytes(zipped(model_in(llama_folder).items()))
-    folder = sources.locate_model("tiny", model_entry(source=f"local:{path}"), store)
-    assert (folder / "config.json").read_bytes() == (llama_folder / "config.json").read_bytes()
-
-
 class TestHostileArchives:
     @pytest.mark.parametrize("name", ["../outside", "/outside", "..\\outside", "C:outside"])
     def test_a_file_that_does_not_belong_into_a_folder(

@@ -48,15 +48,6 @@ def break_after(model: Model, packs: int, monkeypatch) -> list[int]:
 
 
 class TestNeverPayTwice:
-    def test_a_call_with_new_texts_asks_only_packs_that_hold_new_ones(self, open_model) -> None:
-        model = open_model()
-        before = model.loglikelihood(TEXTS[:12]).nats  # The ..., A ...
-
-        after = model.loglikelihood(TEXTS).nats  # ..., No ..., One ...
-
-        assert after[:12].tolist() == before.tolist()
-        assert len(TEXTS) <= model.asked < 12 + len(TEXTS)
-
     def test_a_generation_is_told_apart_by_all_that_it_depends_on(self, open_model) -> None:
         model = open_model()
         settings = [
@@ -78,12 +69,6 @@ class TestNeverPayTwice:
                 **{"prompts": ["The man"], "sampling": Sampling(2), "seeds": [0]} | options
             )
             assert model.asked == n_asked, options
-
-    def test_equal_settings_are_the_same_question(self, open_model) -> None:
-        model = open_model()
-        for temperature in (0, 0.0):
-            model.generate(["The man"], sampling=Sampling(2, temperature=temperature))
-        assert model.asked == 1
 
 
 class TestInterruption:
@@ -157,13 +142,6 @@ class TestLimits:
         line = error_of(open_model().loglikelihood, ["fine", "q" * 256])
 
         assert line == f"'{'q' * 40}': a text of 256 tokens, the model takes 256; shorten it"
-
-    def test_one_token_less_is_answered(self, open_model, plain_reference) -> None:
-        model, text = open_model(), "q" * 255
-
-        assert model.loglikelihood([text]).nats == pytest.approx(
-            plain_reference(model, [text]), abs=1e-3
-        )
 
 
 class TestLease:

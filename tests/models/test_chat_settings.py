@@ -233,17 +233,6 @@ def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
     assert replies == [answer, Reply(None, reason, "stop"), answer]
 
 
-def test_a_text_that_is_continued_has_no_thoughts(model_with) -> None:
-    question = {
-        "prompts": ["The man", "x"],
-        "sampling": Sampling(6),
-        "chat": False,
-    }
-    thinking, plain = model_with(thinking={"tokens": 30}), model_with()
-    assert thinking.replies(**question) == plain.replies(**question)
-    assert thinking.asked == plain.asked == 2
-
-
 def test_likelihoods_in_a_chat_are_refused_while_it_thinks(model_with, error_of: Any) -> None:
     model = model_with(thinking={"tokens": 9})
     question = ["The man is"], [" a"], True
@@ -272,19 +261,6 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     tokenizer.chat_template = DATED
     assert read().startswith(f"Today is {NOW:%d %b %Y}.")
     assert read(now=datetime.date(2030, 5, 6)).startswith("Today is 06 May 2030.")
-
-
-@pytest.mark.parametrize(
-    ("template", "n_notes"),
-    [(CHAT, 1), (THINKS, 0)],
-    ids=range(2),
-)
-def test_options_that_change_nothing_are_said(
-    template, n_notes, model_with, capsys: pytest.CaptureFixture[str]
-) -> None:
-    idle = "tiny: its chat template writes the same without enable_thinking, thinking"
-    assert model_with(template, thinking="off").backend
-    assert capsys.readouterr().err.count(idle) == n_notes
 
 
 @pytest.mark.parametrize(

@@ -47,16 +47,6 @@ def test_a_trailing_space_of_the_prompt_joins_the_first_word_of_the_option(llama
     assert abs(bare - spaced) > 0.01
 
 
-def test_without_a_prompt_it_is_the_likelihood_and_is_paid_once(llama) -> None:
-    options = ["The man", " is"]
-
-    nats = llama.loglikelihood(options).nats
-    n_asked = llama.asked
-
-    assert llama.continuations([""], options).tolist() == [nats.tolist()]
-    assert llama.asked == n_asked
-
-
 def test_rows_are_prompts_and_columns_options(llama) -> None:
     prompts, options = ["a", "b", "c"], [" man", " girl"]
 

@@ -1,6 +1,5 @@
 """Pseudo-log-likelihoods of whole texts, against a loop over masks by plain transformers."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from evenruler.models.backends.pseudo_likelihood import (
     words_to_score,
 )
 from evenruler.models.model import Model
+from tests.models.conftest import ErrorOf
 from tests.tiny import LONGEST
 from tests.tiny_masked import save_tiny_bert, save_tiny_roberta
 
@@ -126,7 +126,7 @@ def test_a_word_that_wordpiece_does_not_know_leaves_its_text_out(
 
 
 def test_a_text_that_the_model_cannot_hold(
-    tmp_path: Path, load_saved: Any, error_of: Callable[..., str]
+    tmp_path: Path, load_saved: Any, error_of: ErrorOf
 ) -> None:
     model = load_saved(save_tiny_bert(tmp_path / "bert"), kind="masked")
     longest = "the " * (LONGEST - 2)

@@ -86,28 +86,6 @@ class TestWithAModel:
         assert (model.asked, replay.replayed, replay.again) == (1, 2, 1)
         assert replay.difference < 1e-4
 
-    def test_next_words_of_another_model_are_refused(
-        self, open_model, recorded, monkeypatch, error_of
-    ) -> None:
-        recorded(lambda: open_model("first").next_words(TEXTS, NEXT_WORDS))
-        monkeypatch.setattr(AnswerRelease, "again", lambda self, keys: list(keys)[:1])
-        model = open_model("second")
-        model.backend.model.base_model.norm.weight.data *= 2
-
-        line = error_of(model.next_words, TEXTS, NEXT_WORDS)
-
-        assert "tiny answers otherwise than the release holds" in line
-
-    def test_what_it_lacks_is_asked(self, open_model, recorded, monkeypatch) -> None:
-        recorded(lambda: open_model("first").loglikelihood(TEXTS[:2]))
-        monkeypatch.setenv(AGAIN, "0")
-        model = open_model("second")
-
-        nats = model.loglikelihood(TEXTS).nats
-
-        assert model.asked == 3  # packs are of all texts
-        assert nats.tolist() == open_model("first").loglikelihood(TEXTS).nats.tolist()
-
     def test_who_is_never_asked_finds_it_too(self, open_model, recorded, monkeypatch) -> None:
         recorded(lambda: open_model("first").loglikelihood(TEXTS))
         monkeypatch.setenv(AGAIN, "1")
@@ -311,11 +289,6 @@ class TestRefused:
         line = refusal(lambda: (release / file).write_text(content))
         assert f"{file}: {refused}" in line
         assert "git checkout" in line
-
-    @pytest.mark.parametrize("share", ["much", "1.5"])
-    def test_a_share_that_is_none(self, share, refusal, monkeypatch) -> None:
-        line = refusal(lambda: monkeypatch.setenv(AGAIN, share))
-        assert f"environment: EVENRULER_AGAIN: found {share!r}" in line
 
     def test_a_release_that_is_too_large_leaves_the_last_one(
         self, recorded, release, tmp_path, monkeypatch, error_of

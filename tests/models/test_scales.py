@@ -88,14 +88,6 @@ def test_scales_that_are_not_used_are_refused(suffix: str, folder, refusal) -> N
     assert f"tiny has scales of quantised weights, as {name}, that would not be" in refusal()
 
 
-def test_weights_of_eight_bits_in_a_pickle(folder, refusal) -> None:
-    path = folder / "model.safetensors"
-    weights = scaled(torch.int8, "weight_scale")(load_file(path))
-    path.unlink()
-    torch.save(weights, folder / "pytorch_model.bin")
-    assert "the weights of tiny are quantised" in refusal()
-
-
 def test_names_of_scales() -> None:
     scales = [
         "a.weight_scale",

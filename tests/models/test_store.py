@@ -1,6 +1,5 @@
 import hashlib
 import os
-import sqlite3
 import struct
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenruler.models import store as store_module
-from evenruler.models.store import RowStore, _as_text, _in_words, cache_root, keys_of
+from evenruler.models.store import RowStore, cache_root, keys_of
 
 
 def key_of(number: int) -> bytes:
@@ -40,11 +39,6 @@ class TestAnswers:
         store.put(answers.items())
 
         assert store.get([*answers, key_of(9999)]) == answers
-
-    def test_no_keys(self, store) -> None:
-        assert store.get([]) == {}
-        store.put([])
-        assert store.count() == 0
 
     def test_a_batch_is_written_whole_or_not_at_all(self, store) -> None:
         def breaks() -> Iterator[tuple[bytes, bytes]]:
@@ -237,9 +231,6 @@ class TestDamage:
         assert store.get([key_of(5)]) == {}
         assert capsys.readouterr().err.count("damaged on the disk") == 1
 
-    def test_an_error_that_sqlite_gives_no_code_is_told_as_damage(self) -> None:
-        assert _in_words(sqlite3.Error("odd"))[0] == "the store of answers is damaged (odd)"
-
     def test_an_answer_under_the_key_of_another_is_dropped(self, store) -> None:
         store.put([(key_of(1), b"one")])
         store._connection.execute("UPDATE kept SET key = ? WHERE key = ?", (key_of(2), key_of(1)))
@@ -260,9 +251,6 @@ class TestDamage:
         answers = RowStore(store.root).get(list(NUMBERS))
 
         assert answers == numbers_without(3)
-
-    def test_text_that_is_none_is_no_error(self) -> None:
-        assert _as_text(b"a\xff") == "a\ufffd"
 
 
 def as_another_user(call: Callable[[], None]) -> str:

@@ -5,7 +5,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from evenruler.models.engines import environment
 from evenruler.models.in_memory import WeightsHash, hash_content
 from evenruler.models.store import RowStore
 from evenruler.models.tracing import CARDS, CODE, require_hashed, traced_reads
-from tests.models.conftest import change_json, model_entry
+from tests.models.conftest import ErrorOf, change_json, model_entry
 from tests.tiny import MASKED, save_tiny, save_tiny_masked, tiny_params, tiny_tokenizer
 
 pytestmark = pytest.mark.filterwarnings(
@@ -233,7 +232,7 @@ def test_a_tensor_that_is_replaced_is_hashed_again(replace) -> None:
     assert weights.sha256(core, "tiny", is_keyed=False) not in (before, "")
 
 
-def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of: Callable[..., str]) -> None:
+def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of: ErrorOf) -> None:
     line = error_of(hash_content, {"a.state": object()}, "tiny")
     assert line.startswith("tiny: what it holds as a.state cannot be read (a object); ")
     assert line.endswith('give `cache_key="..."`, another one for other weights')
@@ -264,7 +263,7 @@ class TestOutside:
         folder: Path,
         tmp_path: Path,
         store: RowStore,
-        error_of: Callable[..., str],
+        error_of: ErrorOf,
     ) -> None:
         other = shutil.copytree(folder, tmp_path / "other")
         (other / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes() + b" ")
@@ -297,24 +296,10 @@ class TestOutside:
         is_read = any(Path(read).is_relative_to(other) for read in reads)
         assert line.startswith(f"{other}/") == is_read
 
-    def test_by_a_link(self, tmp_path: Path, store: RowStore) -> None:
-        """A link to a file elsewhere, as in the cache of the Hub, is hashed by its content."""
-        folder, other = save_tiny(tmp_path / "model"), tmp_path / "blobs"
-        other.mkdir()
-        for path in [*folder.iterdir()]:
-            shutil.move(path, other / path.name)
-            path.symlink_to(other / path.name)
-        model = load(
-            "tiny",
-            catalogue(folder, {}),
-            store=store,
-        )
-        assert model.loglikelihood(["x"]).tokens[0] == 1
-
 
 class TestRequire:
     def test_what_is_outside_and_what_is_no_file_of_a_model(
-        self, tmp_path: Path, error_of: Callable[..., str]
+        self, tmp_path: Path, error_of: ErrorOf
     ) -> None:
         folder, hashed = tmp_path / "model", {tmp_path / "model/config.json"}
         cases = {
@@ -332,7 +317,7 @@ class TestRequire:
         require_hashed("tiny", [*sound, "/nowhere/x.json"], hashed, [folder])
 
     def test_files_of_a_model_count_though_they_lie_among_libraries(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: ErrorOf
     ) -> None:
         monkeypatch.setattr("sys.prefix", str(tmp_path))
         (tmp_path / "other.py").write_text("")

@@ -2,7 +2,6 @@
 result."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from evenruler.models import load
 from evenruler.models.adapters import verify_base
 from evenruler.models.store import RowStore
-from tests.models.conftest import change_json, model_entry, raw_token_nats
+from tests.models.conftest import ErrorOf, change_json, model_entry, raw_token_nats
 from tests.tiny import save_tiny, tiny_params
 
 pytestmark = pytest.mark.filterwarnings(
@@ -41,7 +40,7 @@ def write_base(adapter: Path, base: str | None, revision: str | None = None) -> 
 
 
 def test_another_folder_with_other_weights_is_refused(
-    adapter: Path, tmp_path: Path, store: RowStore, error_of: Callable[..., str]
+    adapter: Path, tmp_path: Path, store: RowStore, error_of: ErrorOf
 ) -> None:
     """Shapes are equal, so that nothing else would tell."""
     other = save_tiny(tmp_path / "other", seed=1)
@@ -106,9 +105,7 @@ def test_what_cannot_be_compared_is_said(
     assert all(doubt.startswith("the model's files: the adapter ") for doubt in doubts)
 
 
-def test_an_adapter_with_new_tokens(
-    tmp_path: Path, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_an_adapter_with_new_tokens(tmp_path: Path, store: RowStore, error_of: ErrorOf) -> None:
     """Against PEFT itself; without its rows the new tokens would be random."""
     base, lora = save_tiny(tmp_path / "base", tie_word_embeddings=False), tmp_path / "lora"
     tokenizer = AutoTokenizer.from_pretrained(base)

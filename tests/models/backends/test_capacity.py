@@ -97,12 +97,6 @@ class TestFitting:
             assert values == sorted(values)
             assert values[0] < values[-1] == getattr(BEST, name)
 
-    def test_no_memory_at_all_still_asks_one_by_one(self) -> None:
-        capacity = fit_capacity(BEST, 0, LLAMA_8B)
-
-        assert (capacity.nodes, capacity.sequences, capacity.replies) == (64, 1, 1)
-        assert capacity.cache_bytes <= LLAMA_8B.token_bytes
-
 
 class TestDevice:
     def test_a_gpu_has_what_its_memory_holds_beside_the_weights(self, llama, monkeypatch) -> None:

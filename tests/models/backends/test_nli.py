@@ -139,13 +139,6 @@ class TestLogits:
         assert logits == pytest.approx(plain(folder, FIVE)[:, order], abs=1e-5)
 
 
-class TestStore:
-    def test_answers_under_other_labels_are_others(self, folder, store, loaded) -> None:
-        usual = loaded(folder, store=store).entailment(FIVE)
-        turned = loaded(folder, store=store, labels=TURNED).entailment(FIVE)
-        assert turned == pytest.approx(usual[:, [1, 2, 0]], abs=1e-12)
-
-
 class TestLabels:
     @pytest.mark.parametrize(
         ("names", "order"),

@@ -9,7 +9,6 @@ from transformers import GenerationConfig
 
 from evenruler.models import Sampling, load
 from evenruler.models.backends.sampling import (
-    RowSampler,
     generate_batch,
     random_numbers,
     sample_tokens,
@@ -158,20 +157,6 @@ class TestDraw:
         )
         assert random_numbers([7], 9)[0, :4].tolist() == rows[0].tolist()
 
-    def test_transformers_is_left_the_token_that_was_drawn(self) -> None:
-        scores = torch.randn(
-            3,
-            50,
-            generator=torch.Generator().manual_seed(0),
-        )
-        sampling = Sampling(max_new_tokens=2, temperature=3.0)
-        sampler = RowSampler([7, 8, 9], sampling)
-
-        for numbers in random_numbers([7, 8, 9], 2).T:
-            left = sampler(torch.zeros((3, 1)), scores)
-            assert torch.isneginf(left).sum() == 3 * 49
-            assert left.argmax(-1).tolist() == sample_tokens(scores, numbers, sampling)
-
 
 class TestDistribution:
     def test_the_first_token_follows_the_model(self, llama) -> None:
@@ -291,15 +276,3 @@ class TestPrompts:
         assert len(set(replies)) == 4
         with pytest.raises(ValueError, match="shorter"):
             llama.generate(questions, system=systems[:1])
-
-    def test_a_chat_model_chats_by_default(self, llama, llama_folder) -> None:
-        params = tiny_params({"tiny": llama_folder}, chat=True)
-        chats = load("tiny", params, store=llama._cache.store)
-
-        for named, chat in (({}, True), ({"chat": False}, False)):
-            replies = chats.generate(
-                ["Who?"],
-                sampling=self.SAMPLING,
-                **named,
-            )
-            assert replies == llama.generate(["Who?"], sampling=self.SAMPLING, chat=chat)

@@ -182,15 +182,6 @@ class TestReplies:
         assert together == load_t5().generate(prompts, **question)
         assert len(set(together)) > len(PROMPTS)
 
-    def test_a_system_prompt_is_a_paragraph_before(self, load_t5) -> None:
-        model, greedy = load_t5(), Sampling(max_new_tokens=5, temperature=0)
-        (with_it,) = model.generate(
-            ["He"],
-            system="women",
-            sampling=greedy,
-        )
-        assert with_it == model.generate(["women\n\nHe"], sampling=greedy)[0]
-
 
 class TestWhatItCannot:
     @pytest.fixture
