@@ -3,7 +3,6 @@ dots."""
 
 import json
 import re
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from itertools import compress
@@ -13,9 +12,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler import cli, repository
+from evenruler import repository
 from evenruler.models import load
-from tests.evaluate.test_logs import Command
+from tests.evaluate.conftest import Command, refused
 from tests.figures import find_figure
 from tests.instruments.external import made
 from tests.instruments.external.test_folder import log, published, rows_of, samples, written
@@ -37,32 +36,10 @@ def benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run_measure(
-    benchmarks: Path,
-    elsewhere: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Command:
+def run_measure(benchmarks: Path, run_command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """What `evenruler ...` ends with, prints and says meanwhile."""
     monkeypatch.setattr(repository, "shipped_benchmarks", lambda: benchmarks)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["evenruler", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
-
-
-def refused(run_measure: Command, *words: str) -> str:
-    """The one line of an error."""
-    status, out, err = run_measure(*words)
-    lines = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert (status, len(lines)) == (2, 1), err
-    assert not out
-    return lines[0]
+    return run_command
 
 
 def result_of(model: str) -> dict[str, Any]:

@@ -3,16 +3,16 @@ without one."""
 
 import json
 import shutil
-import sys
 import zipfile
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from evenruler import cli, repository
+from evenruler import repository
+from tests.evaluate.conftest import Command, refused
 from tests.figures import find_figure
 from tests.instruments.external import made
 from tests.instruments.external.test_folder import log, published, rows_of, samples, written
@@ -20,8 +20,6 @@ from tests.instruments.external.test_folder import log, published, rows_of, samp
 EVAL = Path(__file__).parents[1] / "models/inspect_bbq.eval"
 """Three questions of `made.bbq`, as inspect_ai 0.3.285 logs them: the grandfather, the grandson,
 and no option."""
-
-Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -35,31 +33,11 @@ def made_benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_measure(
-    made_benchmarks: Path,
-    elsewhere: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    made_benchmarks: Path, run_command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> Command:
     """What `evenruler measure ...` ends with, prints and says meanwhile."""
     monkeypatch.setattr(repository, "shipped_benchmarks", lambda: made_benchmarks)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["evenruler", "measure", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
-
-
-def refused(run_measure: Command, *words: str) -> str:
-    """The one line of an error."""
-    status, out, err = run_measure(*words)
-    lines = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert (status, len(lines)) == (2, 1), err
-    assert not out
-    return lines[0]
+    return partial(run_command, "measure")
 
 
 def result_of(benchmark: str) -> dict[str, Any]:

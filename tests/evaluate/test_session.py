@@ -189,19 +189,6 @@ def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) 
     assert totals.to_numpy() == pytest.approx(1, abs=1e-3)
 
 
-def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: Path) -> None:
-    session = Session(
-        resolve_model(f"local:{tiny_folder}", RowStore()),
-        RowStore(),
-        "it",
-    )
-    chat = Session(resolve_model(lambda messages, **_: "A", RowStore()), RowStore(), "it")
-    with open_benchmark("questionnaires-gad-7") as benchmark:
-        assert "8 of 10 such studies detect " in session.planned(benchmark).in_words
-        assert "8 of 10" not in session.planned(benchmark, limit=FEW).in_words
-        assert chat.planned(benchmark).in_words.endswith(" replies; no verdict is possible")
-
-
 def test_the_third_line_says_what_was_planted_of_the_same_headline(tmp_path: Path) -> None:
     here = SimpleNamespace(folder=tmp_path)
     row = figure_row("gain", 1.5, **CONFIRMED)

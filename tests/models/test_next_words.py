@@ -108,26 +108,6 @@ MANY = [f"{beginning} {text}" for beginning in BEGINNINGS for text in TEXTS]
 
 
 class TestStore:
-    @pytest.mark.parametrize("plain", [None, "so the test wants it"])
-    def test_order_does_not_change_a_bit_and_nothing_is_asked_twice(
-        self, plain, open_model, set_capacity, monkeypatch
-    ) -> None:
-        set_capacity(nodes=64)
-        order = [*np.random.default_rng(0).permutation(len(MANY)), 2, 2]
-        shuffled = [MANY[place] for place in order]
-        first, fresh = open_model("first"), open_model("fresh")
-        for model in (first, fresh):
-            model.backend._scorer.plain_because = plain
-
-        nats = first.next_words(MANY, WORDS)
-        again = open_model("first")
-        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
-
-        assert first.asked == len(MANY)
-        for model, n_asked in ((fresh, len(MANY)), (again, 0)):
-            np.testing.assert_array_equal(model.next_words(shuffled, WORDS), nats[order])
-            assert model.asked == n_asked
-
     def test_an_answer_does_not_depend_on_what_else_is_asked(self, open_model) -> None:
         whole = open_model("whole").next_words(MANY, READ)
         alone = []

@@ -20,10 +20,8 @@ CALLS = {
     "loglikelihood": lambda model: model.loglikelihood(["The man is"]),
     "words": lambda model: model.whole_words(["The man"], [" is"]),
     "next_words": lambda model: model.next_words(["The man"], ["is", "man"]),
-    "slor": lambda model: model.slor(["The man is"]),
     "drawn": lambda model: model.generate(["The man"], sampling=Sampling(4)),
     "likeliest": lambda model: model.generate(["The man"], sampling=Sampling(4, temperature=0)),
-    "top_k": lambda model: model.generate(["The man"], sampling=Sampling(4, top_k=5)),
 }
 
 

@@ -5,11 +5,9 @@ import os
 import shutil
 from pathlib import Path
 
-import httpx2 as httpx  # the client of huggingface_hub
 import huggingface_hub
 import pytest
 import torch
-from huggingface_hub import errors
 from pydantic import ValidationError
 from safetensors.torch import load_file
 
@@ -311,35 +309,6 @@ class TestHub:
         line = error_of(locate, entry(**HUB | {"revision": "to be given"}))
         assert line.endswith("the commit of org/tiny is to be given; run `evenruler check`")
         assert "repo" not in hub
-
-    @pytest.mark.parametrize(
-        ("error", "status", "reason"),
-        [
-            (
-                errors.GatedRepoError,
-                403,
-                "org/tiny is gated; accept its terms on its page, then log in with `hf auth login` "
-                "or set HF_TOKEN",
-            ),
-            (
-                errors.RevisionNotFoundError,
-                404,
-                f"org/tiny has no revision {COMMIT}; fix the revision",
-            ),
-            (
-                errors.HfHubHTTPError,
-                503,
-                "the Hub has a fault of its own (503); run it again later",
-            ),
-        ],
-    )
-    def test_what_the_hub_refuses_is_said_in_one_line(
-        self, error, status, reason, hub, locate, error_of
-    ) -> None:
-        request = httpx.Request("GET", "https://huggingface.co/org/tiny")
-        hub["error"] = error("no", response=httpx.Response(status, request=request))
-
-        assert error_of(locate, entry(**HUB)) == f"params.yaml: models.tiny: {reason}"
 
     def test_without_a_network_it_says_so(self, locate, error_of) -> None:
         """Through huggingface_hub itself, which the tests run offline."""

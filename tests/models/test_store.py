@@ -59,15 +59,6 @@ class TestAnswers:
 
         assert other.get([*ONE_AND_TWO]) == ONE_AND_TWO
 
-    def test_it_writes_ahead_and_waits_for_the_disk_when_it_moves_the_log(self, store) -> None:
-        """Readers are not held up, and a power cut loses the last batches at most, never the
-        file."""
-        ask = store._connection.execute
-        settings = {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 120_000}
-
-        for name, expected in settings.items():
-            assert ask(f"PRAGMA {name}").fetchone() == (expected,)
-
     def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(
         self, store, monkeypatch
     ) -> None:

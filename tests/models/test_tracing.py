@@ -180,7 +180,7 @@ def test_each_file_that_a_loader_opens_is_part_of_the_key(
     ("where", "names"),
     [
         ("model", ("spiece.model", "vocab.txt", "added_tokens.json", "vocab.bpe")),
-        ("adapter", ("adapter_model.bin", "chat_template.jinja", "tokenizer.model", "merges.txt")),
+        ("adapter", ("adapter_model.bin", "chat_template.jinja", "tokenizer.model")),
     ],
 )
 def test_files_of_tokenizers_and_adapters_that_need_other_libraries_count(

@@ -589,4 +589,3 @@ def test_completions_that_end_before_a_letter_are_no_reply(
     model = hosted(store, "completions")
     assert "is no reply" in error_of(model.generate, ["one"])
     assert model.generate(["one"]) == [""]
-    assert model.generate(["<think>a</think>b"]) == ["<THINK>A</THINK>B"]  # as it is

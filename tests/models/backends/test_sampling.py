@@ -192,14 +192,7 @@ class TestReplies:
             sampling=sampling,
             seeds=range(20),
         )
-        again = llama.generate(
-            prompts[:3],
-            sampling=sampling,
-            seeds=[5, 5, 0],
-        )
-
         assert len(set(replies)) > 10
-        assert again == [replies[5], replies[5], replies[0]]
         assert llama.generate(prompts[:1], sampling=sampling) == [replies[0]]  # 0 by default
         assert llama.asked == 20
         with pytest.raises(ValueError, match="shorter"):

@@ -149,18 +149,6 @@ def test_packs_hold_every_sequence_once_and_do_not_depend_on_order(
     assert packed(shuffled, max_nodes) == packed(drawn, max_nodes)
 
 
-@given(SETS, st.integers(1, 20))
-def test_no_pack_of_several_has_more_nodes_than_it_may(drawn, max_nodes) -> None:
-    for pack in packed(drawn, max_nodes):
-        distinct = set()
-        for sequence in pack:
-            distinct |= {sequence.tokens[:n] for n in range(1, len(sequence.tokens))}
-        n_nodes = len(build_trie(pack).nodes.tokens)
-        assert n_nodes == len(distinct)
-        longest_alone = max(len(sequence.tokens) - 1 for sequence in pack)
-        assert n_nodes <= max(max_nodes, longest_alone)
-
-
 @given(SETS)
 def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
     tree = build_trie(drawn)
