@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from torch.nn.modules import module as every_module
-from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.models.llama.modeling_llama import LlamaRMSNorm
 
 from evenruler.errors import UserError
@@ -21,30 +20,13 @@ from evenruler.models.fingerprint import Fingerprint, measure_distance, reduce_l
 from evenruler.models.replay import JOURNAL, read_journal
 from evenruler.models.store import RowStore
 from tests.models.conftest import ErrorOf, raw_nats
-from tests.tiny import save_tiny, tiny_params
+from tests.tiny import tiny_params
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:`is_gradient_checkpointing`:FutureWarning"
 )  # of PEFT
 
 TEXTS = ["the man is here", "a nurse"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny(
-        tmp_path_factory.mktemp("behaviour") / "tiny", chat=True, max_position_embeddings=1024
-    )
-
-
-@pytest.fixture
-def model(folder: Path) -> Any:
-    return AutoModelForCausalLM.from_pretrained(folder).eval()
-
-
-@pytest.fixture
-def tokenizer(folder: Path) -> Any:
-    return AutoTokenizer.from_pretrained(folder)
 
 
 class Steered(torch.nn.Module):
@@ -271,13 +253,13 @@ def test_what_is_random_answers_nothing(
 
 class TestFiles:
     @pytest.fixture
-    def opened(self, folder, store):
+    def opened(self, chat_folder, store):
         """Opens the model of the folder on one store, as another process would."""
-        return lambda: load("tiny", tiny_params({"tiny": folder}), store=store)
+        return lambda: load("tiny", tiny_params({"tiny": chat_folder}), store=store)
 
     def test_a_model_of_files_is_compared_where_it_is_loaded(
         self,
-        folder: Path,
+        chat_folder: Path,
         opened,
         store: RowStore,
         monkeypatch: pytest.MonkeyPatch,
@@ -293,7 +275,7 @@ class TestFiles:
         line = error_of(other.loglikelihood, TEXTS[1:])
 
         otherwise = "tiny computes otherwise than when these answers were kept (by "
-        assert line.startswith(f"{folder}: {otherwise}")
+        assert line.startswith(f"{chat_folder}: {otherwise}")
         assert line.endswith("or set EVENRULER_CACHE to a new folder")
         assert store.count() == 2  # an answer and the fingerprint
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models import Sampling, load
@@ -18,7 +17,7 @@ from evenruler.models.declarations import Catalogue
 from evenruler.models.in_memory import OLLAMA, ollama_address
 from evenruler.models.store import RowStore
 from tests.loopback_openai import ScriptedServer, running
-from tests.models.conftest import ErrorOf, change_json, model_entry, raw_token_nats
+from tests.models.conftest import ErrorOf, change_json, model_entry, raw_token_nats, with_lora
 from tests.tiny import save_tiny, tiny_params
 
 pytestmark = pytest.mark.filterwarnings(
@@ -26,30 +25,6 @@ pytestmark = pytest.mark.filterwarnings(
 )  # of PEFT
 
 TEXT = "the man is here"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny(tmp_path_factory.mktemp("given") / "tiny", chat=True)
-
-
-@pytest.fixture
-def model(folder: Path) -> Any:
-    return AutoModelForCausalLM.from_pretrained(folder).eval()
-
-
-@pytest.fixture
-def tokenizer(folder: Path) -> Any:
-    return AutoTokenizer.from_pretrained(folder)
-
-
-def tuned(model: Any, seed: int = 0) -> Any:
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        config = LoraConfig(
-            r=4, lora_alpha=16, target_modules=["q_proj", "v_proj"], init_lora_weights=False
-        )
-        return get_peft_model(model, config).eval()
 
 
 def nats(model: Any, tokenizer: Any) -> float:
@@ -67,14 +42,14 @@ def likelihood(model: Any, store: RowStore, **more: Any) -> float:
 
 
 def test_a_loaded_model_answers_as_its_folder_does(
-    folder: Path, model: Any, tokenizer: Any, store: RowStore
+    chat_folder: Path, model: Any, tokenizer: Any, store: RowStore
 ) -> None:
     settings = model.generation_config
     loaded = load(model, store=store, tokenizer=tokenizer)
     assert (loaded.name, loaded.kind, loaded.entry.chats) == ("tiny", "causal", True)
     assert loaded.entry.source == "loaded:LlamaForCausalLM"
     assert text_nats(loaded) == pytest.approx(nats(model, tokenizer), abs=1e-4)
-    there = load(f"local:{folder}", store=store)
+    there = load(f"local:{chat_folder}", store=store)
     assert text_nats(loaded) == text_nats(there)
     brief = {
         "prompts": ["the"],
@@ -121,17 +96,17 @@ def test_what_is_no_model_that_answers_is_one_line(
 
 
 def test_an_adapter_loaded_or_in_a_folder(
-    tmp_path: Path, folder: Path, model: Any, tokenizer: Any, store: RowStore
+    tmp_path: Path, chat_folder: Path, model: Any, tokenizer: Any, store: RowStore
 ) -> None:
     plain = nats(model, tokenizer)
-    adapted = tuned(model)
+    adapted = with_lora(model, target_modules=["q_proj", "v_proj"])
     adapted_nats = nats(adapted, tokenizer)
     assert abs(adapted_nats - plain) > 0.01
     close = {"abs": 1e-4}
     assert likelihood(adapted, store, tokenizer=tokenizer) == pytest.approx(adapted_nats, **close)
     with adapted.disable_adapter():
         assert likelihood(adapted, store, tokenizer=tokenizer) == pytest.approx(plain, **close)
-    adapted.peft_config["default"].base_model_name_or_path = str(folder)
+    adapted.peft_config["default"].base_model_name_or_path = str(chat_folder)
     place = str(tmp_path / "lora")
     adapted.save_pretrained(place)
     there = load(place, store=store)
@@ -139,18 +114,20 @@ def test_an_adapter_loaded_or_in_a_folder(
         there.name,
         there.entry.source,
         there.entry.chats,
-    ) == ("lora", f"local:{folder}", True)
+    ) == ("lora", f"local:{chat_folder}", True)
     assert text_nats(there) == pytest.approx(adapted_nats, **close)
-    tuned(AutoModelForCausalLM.from_pretrained(folder), seed=1).save_pretrained(place)
-    models = there, load(place, store=store), load(f"local:{folder}", store=store)
+    with_lora(
+        AutoModelForCausalLM.from_pretrained(chat_folder), 1, target_modules=["q_proj"]
+    ).save_pretrained(place)
+    models = there, load(place, store=store), load(f"local:{chat_folder}", store=store)
     assert len({loaded.engine for loaded in models}) == 3
 
 
 def test_an_adapter_that_does_not_fit_is_one_line(
-    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: ErrorOf
+    tmp_path: Path, chat_folder: Path, model: Any, store: RowStore, error_of: ErrorOf
 ) -> None:
     place = tmp_path / "lora"
-    tuned(model).save_pretrained(place)
+    with_lora(model, target_modules=["q_proj", "v_proj"]).save_pretrained(place)
     weights_path = place / "adapter_model.safetensors"
 
     def ask_on(base):
@@ -164,16 +141,16 @@ def test_an_adapter_that_does_not_fit_is_one_line(
     few = {name: tensor for name, tensor in tensors.items() if "q_proj" in name}
     save_file(few, weights_path)
     lacking = "the adapter lacks 6 tensors, as base_model.model.model.layers.0.self_attn.v_proj"
-    assert lacking in error_of(ask_on, folder)
+    assert lacking in error_of(ask_on, chat_folder)
 
 
 def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
-    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: ErrorOf
+    tmp_path: Path, chat_folder: Path, model: Any, store: RowStore, error_of: ErrorOf
 ) -> None:
     place = tmp_path / "lora"
-    tuned(model).save_pretrained(place)
+    with_lora(model, target_modules=["q_proj", "v_proj"]).save_pretrained(place)
     plain, declared = (
-        tiny_params({"tiny": folder}, **entry) for entry in ({}, {"adapter": str(place)})
+        tiny_params({"tiny": chat_folder}, **entry) for entry in ({}, {"adapter": str(place)})
     )
     engines = {load("tiny", params, store=store).engine for params in (plain, declared)}
     assert len(engines) == 2
@@ -275,11 +252,11 @@ def test_ollama(monkeypatch: pytest.MonkeyPatch, store: RowStore, error_of: Erro
 
 
 def test_a_plain_path(
-    folder: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: ErrorOf
+    chat_folder: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: ErrorOf
 ) -> None:
-    monkeypatch.chdir(folder.parent)
+    monkeypatch.chdir(chat_folder.parent)
     assert resolve_model("./tiny", store).entry.source == "local:./tiny"
-    assert resolve_model(folder, store).entry.source == f"local:{folder}"
+    assert resolve_model(chat_folder, store).entry.source == f"local:{chat_folder}"
     for missing in ("./missing", "missing.gguf"):
         assert "no such file or folder" in error_of(resolve_model, missing, store)
     Path("m.gguf").write_bytes(b"no model")

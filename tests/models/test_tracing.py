@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file
 from tokenizers.models import BPE, WordLevel, WordPiece
 from transformers import AutoModelForCausalLM, BertModel, BertTokenizer
@@ -21,7 +20,7 @@ from evenruler.models.engines import environment
 from evenruler.models.in_memory import WeightsHash, hash_content
 from evenruler.models.store import RowStore
 from evenruler.models.tracing import CARDS, CODE, require_hashed, traced_reads
-from tests.models.conftest import ErrorOf, change_json, model_entry
+from tests.models.conftest import ErrorOf, change_json, model_entry, with_lora
 from tests.tiny import MASKED, save_tiny, save_tiny_masked, tiny_params, tiny_tokenizer
 
 pytestmark = pytest.mark.filterwarnings(
@@ -69,8 +68,7 @@ def pickled(folder: Path) -> dict[str, Any]:
 def adapted(folder: Path) -> dict[str, Any]:
     save_tiny(folder / "base")
     model = AutoModelForCausalLM.from_pretrained(folder / "base")
-    config = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
-    get_peft_model(model, config).save_pretrained(folder / "adapter")
+    with_lora(model, target_modules=["q_proj"]).save_pretrained(folder / "adapter")
     for path in (folder / "base").iterdir():
         path.rename(folder / path.name)
     (folder / "base").rmdir()

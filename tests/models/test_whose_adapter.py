@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load
 from evenruler.models.adapters import verify_base
 from evenruler.models.store import RowStore
-from tests.models.conftest import ErrorOf, change_json, model_entry, raw_token_nats
+from tests.models.conftest import ErrorOf, change_json, model_entry, raw_token_nats, with_lora
 from tests.tiny import save_tiny, tiny_params
 
 pytestmark = pytest.mark.filterwarnings(
@@ -29,8 +28,7 @@ COMMITS = "a" * 40, "b" * 40
 def adapter(tmp_path: Path) -> Path:
     base = save_tiny(tmp_path / "base")
     model = AutoModelForCausalLM.from_pretrained(base)
-    config = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
-    get_peft_model(model, config).save_pretrained(tmp_path / "lora")
+    with_lora(model, target_modules=["q_proj"]).save_pretrained(tmp_path / "lora")
     return tmp_path / "lora"
 
 
@@ -114,7 +112,7 @@ def test_an_adapter_with_new_tokens(tmp_path: Path, store: RowStore, error_of: E
     torch.manual_seed(1)
     model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     targets = {"target_modules": ["q_proj", "v_proj"], "task_type": "CAUSAL_LM"}
-    tuned = get_peft_model(model, LoraConfig(r=2, init_lora_weights=False, **targets)).eval()
+    tuned = with_lora(model, **targets)
     tuned.save_pretrained(lora)
     tokenizer.save_pretrained(lora)
     write_base(lora, str(base))
