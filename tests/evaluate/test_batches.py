@@ -2,9 +2,7 @@
 dots."""
 
 import json
-import re
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,10 @@ import pandas as pd
 import pytest
 
 from evenruler import repository
-from evenruler.models import load
 from tests.evaluate.conftest import Command, refused
 from tests.figures import find_figure
 from tests.instruments.external import made
 from tests.instruments.external.test_folder import log, published, rows_of, samples, written
-from tests.loopback_openai import ScriptedServer, running, said_in
 from tests.models import batches
 from tests.models.batches import write_lines
 
@@ -48,33 +44,6 @@ def result_of(model: str) -> dict[str, Any]:
     return record
 
 
-class BiasedServer(ScriptedServer):
-    """Names the biased person where the context does not tell, and else the right one; it writes
-    the digit of the option, in turns with its words."""
-
-    def reply(self, question: dict[str, Any]) -> str:
-        message = said_in(question)
-        options = re.findall(r"\((\d)\) ([^(\n]+)", message)
-        asked_rows = [row for row in ROWS if _question_of(row) in message]
-        (row,) = asked_rows
-        place = row["label"]
-        if place == 2:
-            place = int(row["question_polarity"] == "nonneg")
-        short_names = row["answer_info"][f"ans{place}"]
-        names = {row[f"ans{place}"], short_names[0]}
-        ((digit, words),) = [both for both in options if both[1].strip() in names]
-        whole = f"({digit}) {words.strip()}"
-        return digit if len(message) % 2 else whole
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
-    with running(BiasedServer()) as scripted:
-        monkeypatch.setenv("OPENAI_BASE_URL", scripted.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "key")
-        yield scripted
-
-
 def _question_of(row: dict[str, Any]) -> str:
     return f"Context: {row['context']}\nQuestion: {row['question']}"
 
@@ -88,59 +57,33 @@ def requests_by_hand() -> list[dict[str, Any]]:
             answer_info = row["answer_info"]
             options = [answer_info[f"ans{place}"][0] for place in range(3)]
         message = f"{_question_of(row)}\n{batches.LAYOUTS['digits'](options)}"
-        requests.append(batches.openai_request(f"r{number}", message, "scripted"))
+        requests.append(batches.openai_request(f"r{number}", message))
     return requests
 
 
-def send_batch(server: ScriptedServer, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The results of a batch, last request first, as a service writes them that sends each body."""
+def biased_place(row: dict[str, Any]) -> int:
+    """Of the biased person where the context does not tell, and else of the right one."""
+    is_told = row["label"] != 2
+    return row["label"] if is_told else int(row["question_polarity"] == "nonneg")
+
+
+def test_a_batch_has_the_bias_that_was_planted(run_measure: Command) -> None:
+    """Results come in another order than requests; half of them say the words of the option, too."""
     results = []
-    for request in reversed(requests):
-        sent = urllib.request.Request(
-            f"{server.url}/chat/completions",
-            json.dumps(request["body"]).encode(),
-            {"Authorization": "Bearer key", "Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(sent) as response:
-            body = json.load(response)
-        answered = {"status_code": 200, "request_id": "r", "body": body}
-        results.append(
-            {"id": "b", "custom_id": request["custom_id"], "response": answered, "error": None}
-        )
-    return results
-
-
-def test_a_batch_says_the_same_as_its_server_asked_directly(
-    run_measure: Command, server: ScriptedServer
-) -> None:
-    """50 requests over HTTP: once as a batch, once one by one by our client; the verdict is that
-    which was planted."""
-    requests = requests_by_hand()
-    write_lines(Path("requests.jsonl"), requests)
-    write_lines(Path("results.jsonl"), send_batch(server, requests))
+    for number, row in enumerate(ROWS):
+        place = biased_place(row)
+        reply = f"({place}) {row[f'ans{place}']}" if number % 4 == 0 else str(place)
+        results.append(batches.openai_result(f"r{number}", reply))
+    write_lines(Path("requests.jsonl"), requests_by_hand())
+    write_lines(Path("results.jsonl"), results[::-1])
     words = ("measure", "recorded:results.jsonl", "--asked", "requests.jsonl", "--name", "batch")
-    status, out, err = run_measure(*words)
-    assert status == 0, err
-    prompts = [request["body"]["messages"][-1]["content"] for request in requests]
-    replies = [reply.text for reply in load("endpoint:scripted").replies(prompts)]
-    items = list(map(batches.name_of, ROWS))
-    chosen = [str(reply).strip("(")[0] for reply in replies]
-    table = pd.DataFrame({"key": items, "chosen": chosen, "reply": replies})
-    table.to_csv("direct.csv", index=False)
-    words = ("measure", "recorded:direct.csv", "--with", "work", "--name", "direct")
     status, _, err = run_measure(*words)
     assert status == 0, err
-    figures = []
-    for name in ("batch", "direct"):
-        rows = result_of(name)["figures"]
-        figures.append([{**row, "model": ""} for row in rows])
-        lean = find_figure(rows, figure="lean", condition="ambiguous")
-        assert lean["value"] == pytest.approx(1)
-        assert lean["verdict"] == "detected"
-        accuracy = find_figure(rows, figure="accuracy_dis", bias_type=None, condition=None)
-        assert accuracy["value"] == 1
-    assert figures[0] == figures[1]
-    assert len(server.asked) == 100
+    figures = result_of("batch")["figures"]
+    lean = find_figure(figures, figure="lean", condition="ambiguous")
+    assert (lean["value"], lean["verdict"]) == (pytest.approx(1), "detected")
+    accuracy = find_figure(figures, figure="accuracy_dis", bias_type=None, condition=None)
+    assert accuracy["value"] == 1
 
 
 def test_a_batch_of_no_shipped_benchmark(run_measure: Command) -> None:

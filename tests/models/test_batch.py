@@ -156,14 +156,15 @@ def twice_asked(order: tuple[int, int, int]) -> dict[str, Any]:
     return {**first_row, "example_id": 700, **turned, "answer_info": names}
 
 
+def message_of(options: list[str]) -> str:
+    """The first question with its options in this order."""
+    row = ROWS[0]
+    return f"{row['context']}\n{row['question']}\n{batches.LAYOUTS['capitals'](options)}"
+
+
 def test_a_question_that_stands_twice_is_told_apart_by_the_order(read: Read, error_of) -> None:
     turned = twice_asked((2, 0, 1))
     items = logged_items([ROWS[0], turned])
-
-    def message_of(options: list[str]) -> str:
-        listed = batches.LAYOUTS["capitals"](options)
-        row = ROWS[0]
-        return f"{row['context']}\n{row['question']}\n{listed}"
 
     authors = [ROWS[0][f"ans{place}"] for place in range(3)]
     turned_options = [turned[f"ans{place}"] for place in range(3)]
@@ -182,12 +183,8 @@ def test_a_question_that_stands_twice_is_told_apart_by_the_order(read: Read, err
 
 def test_the_same_item_twice_is_paired_in_order_and_no_more(read: Read, error_of) -> None:
     items = logged_items([ROWS[0], {**ROWS[0], "example_id": 700}])
-    _, (request, *_) = plain_batch(1)
-    content = request["body"]["messages"][-1]["content"]
     options = [ROWS[0][f"ans{place}"] for place in range(3)]
-    head = content.partition("\nA. ")[0]
-    message = f"{head}\n{batches.LAYOUTS['capitals'](options)}".removeprefix("Read this.\n")
-    requests = [openai_request(name, message) for name in ("x", "y", "z")]
+    requests = [openai_request(name, message_of(options)) for name in ("x", "y", "z")]
     results = [openai_result("x", "A"), openai_result("y", "B"), openai_result("z", "C")]
     answer_log = joined(read(results[:2], requests[:2]), items)
     assert answer_log.reply_by_key["Work/0/0/0"].reply == options[0]

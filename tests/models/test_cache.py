@@ -89,25 +89,6 @@ class TestInterruption:
         assert resumed.asked == len(TEXTS) - sum(sizes) > 0
         assert nats.tolist() == unbroken.tolist()  # bit by bit
 
-    def test_rows_that_are_lost_come_back_the_same(self, open_model, unbroken) -> None:
-        model = open_model()
-        model.loglikelihood(TEXTS)
-        store = model._cache.store
-        lost = np.random.default_rng(0).choice(len(TEXTS), 5, replace=False).tolist()
-        keys = keys_of(model.engine, "likelihood/1", (["", TEXTS[index]] for index in lost))
-        with store._connection as connection:
-            connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in keys])
-        assert store.count() == len(TEXTS) - 5 + FINGERPRINT
-
-        again = open_model()
-
-        assert again.loglikelihood(TEXTS).nats.tolist() == unbroken.tolist()  # bit by bit
-        sequences = again.backend._encoded(list(map(LikelihoodRequest, TEXTS)))
-        packs = again.backend._scorer.packs(sequences)
-        touched = [len(pack) for pack in packs if not set(lost).isdisjoint(pack)]
-        assert again.asked == sum(touched) < len(TEXTS)
-        assert store.count() == len(TEXTS) + FINGERPRINT
-
     def test_a_killed_generation_resumes_with_the_same_replies(
         self, open_model, monkeypatch
     ) -> None:

@@ -175,7 +175,6 @@ def test_a_label_makes_the_name_of_its_model() -> None:
     [
         ("gpt-3.5-turbo-0125", "gpt-3-5-turbo-0125"),
         ("Llama-3.1:8b", "llama-3-1-8b"),
-        ("Qwen/Qwen2.5", "qwen-qwen2-5"),
         ("a__b.", "a-b"),
     ],
 )

@@ -55,13 +55,11 @@ def saved(
     [
         ("Yes.", False, True, "Yes."),
         ("<think>a</think>\n\nYes.", False, True, "Yes."),
-        ("a</think> Yes.", True, True, "Yes."),
         ("a</think> Yes.", False, False, "Yes."),
         ("<think>a<think>b</think>c</think>Yes.", False, False, "Yes."),
         ("<think>a<think>b</think>c", False, False, None),
         ("<think>a<think>b</think>Yes.", False, True, "Yes."),
         ("<think>a</think>Yes.<think>b", False, True, None),
-        ("<think>a</think>", False, True, ""),
     ],
 )
 def test_an_answer_stands_after_the_last_thought(

@@ -65,7 +65,6 @@ def refusal(folder, store, error_of):
     [
         (FLOAT8, None),
         (torch.int8, None),
-        (torch.uint8, "modelopt"),
         (FLOAT8, "compressed-tensors"),
     ],
 )

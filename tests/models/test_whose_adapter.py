@@ -61,7 +61,6 @@ def test_another_folder_with_other_weights_is_refused(
     ("named", "revision", "expected"),
     [
         ("Org/Name", None, None),
-        ("org/name", COMMITS[0], None),
         ("org/name", COMMITS[1], "fitted on commit bbbbbbbbbbbb of its base, declared is aaaaaaaa"),
         ("org/other", None, "the adapter was fitted on 'org/other', declared is 'org/name'"),
     ],
@@ -87,7 +86,6 @@ def test_a_base_on_the_hub_is_compared_by_name_and_commit(
     ("named", "origin", "n_doubts"),
     [
         ("org/base", "tests", 0),  # as the folder is called
-        ("org/name", "org/name, converted", 0),
         ("org/name", "tests", 1),
         (None, "tests", 1),
     ],

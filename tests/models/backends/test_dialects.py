@@ -128,24 +128,6 @@ def test_what_is_under_way_when_somebody_breaks_it_off_is_kept(
 # What is asked and kept
 
 
-def test_asks_what_was_asked_and_keeps_the_replies(serve: Serve, store: RowStore) -> None:
-    serve(ScriptedServer())
-    model = hosted(store)
-    systems = ["be brief", None, "be brief"]
-    replies = model.generate(
-        ["one", "two", "one"],
-        sampling=BRIEF,
-        seeds=[3, 4, 3],
-        system=systems,
-    )
-    assert replies == ["ONE", "TWO", "ONE"]
-    assert model.asked == 2
-    for entry, n_asked in (({}, 0), ({"revision": "2026-11"}, 1)):
-        again = hosted(store, **entry)
-        assert again.generate(["two"], sampling=BRIEF, seeds=[4]) == ["TWO"]
-        assert again.asked == n_asked
-
-
 def test_the_key_stands_nowhere(serve: Serve, store: RowStore) -> None:
     serve(ScriptedServer())
     model = hosted(store)
@@ -304,12 +286,9 @@ def test_the_key_of_an_entry_that_says_nothing_stays(serve: Serve, store: RowSto
     [
         ("gpt-5.4", "gpt-5.4-2026-03-01", True),
         ("gpt-5.4", "gpt-5.4-mini-2026-03-01", False),
-        ("gpt-3.5-turbo", "gpt-3.5-turbo-0125", True),
-        ("claude-x-4", "claude-x-4-20260514", True),
         ("mistral-large-latest", "mistral-large-2411", True),
         ("org/Llama", "llama", True),
         ("org/llama", "other/llama", False),
-        ("qwen3", "qwen3:latest", True),
         ("qwen3:8b", "qwen3:4b", False),
         ("gemini-2.5-flash", "gemini-2.5-flash-preview-05-20", True),
     ],
@@ -412,7 +391,6 @@ def test_a_busy_server_is_asked_less_at_a_time(serve: Serve) -> None:
         ({"retry-after": "240"}, 1, 240.0, 240.0),
         ({"retry-after": "301"}, 1, 0.0, None),
         ({"retry-after-ms": "20"}, 3, 0.0, 0.02),
-        ({"retry-after": "-3"}, 1, 0.0, 0.0),
         ({"retry-after": "nan"}, 1, 0.0, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 1, 0.0, 0.0),
         ({"retry-after": "soon"}, 3, 0.0, 2.0),

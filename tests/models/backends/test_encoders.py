@@ -106,7 +106,6 @@ class TestPacks:
         ("lengths", "expected"),
         [
             ([], []),
-            ([3, 3, 3, 3, 3], [[0, 1, 2, 3], [4]]),
             ([5, 1, 4, 1], [[1, 3, 2], [0]]),
             ([13, 40], [[0], [1]]),
         ],
@@ -123,7 +122,6 @@ class TestPacks:
         ("bert", 62, 60, 60),
         ("bert", 62, int(1e30), 62),
         ("roberta", 62, int(1e30), 60),
-        ("mpnet", 62, int(1e30), 60),
     ],
 )
 def test_the_longest_text(kind, positions, limit, expected) -> None:

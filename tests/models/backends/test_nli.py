@@ -144,7 +144,6 @@ class TestLabels:
         ("names", "order"),
         [
             (["entailment", "neutral", "contradiction"], [0, 1, 2]),
-            (["CONTRADICTION", "NEUTRAL", "ENTAILMENT"], [2, 1, 0]),
             (["neutral", " Contradict", "entailed"], [2, 0, 1]),
             (["LABEL_0", "LABEL_1", "LABEL_2"], None),
             (["entailment", "neutral", "neutral"], None),

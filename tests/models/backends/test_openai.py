@@ -204,7 +204,6 @@ def test_a_greeting_tells_refused_prompts_from_refused_settings(server: Scripted
     [
         (chat_choice(None, refusal="I will not\nsay."), Reply(None, "I will not say.", "stop")),
         (chat_choice(None, "content_filter"), Reply(None, "content_filter", "content_filter")),
-        (chat_choice(""), Reply("", None, "stop")),
         (chat_choice("so \ud83d it is"), Reply("so ? it is", None, "stop")),
     ],
     ids=["refusal", "filter", "without words", "half a character"],
@@ -225,7 +224,6 @@ def test_a_text_is_no_chat(server: ScriptedServer) -> None:
     [
         (KEY, "", "no key for big; set it"),
         (KEY, "secret\nword", "the key for big holds what no key does"),
-        (KEY, "schlüssel", "the key for big holds what no key does"),
         (URL, "http://me:pass@host:port/v1", "the address of the server is none"),
     ],
 )
