@@ -57,3 +57,5 @@ def test_what_is_unknown_is_one_line(error_of: ErrorOf, elsewhere: Path) -> None
     manifest.write_text(manifest.read_text().replace(f'"name": "{NAME}"', '"name": "riddles-age"'))
     assert "no instrument of the family 'riddles'" in error_of(read, str(folder))
     assert "probes-age-competence" in error_of(read, "probes-age-competense")
+    Path("pairs.csv").write_bytes(b"PAR1")
+    assert "a file (CSV): benchmarks are folders" in error_of(read, "pairs.csv")

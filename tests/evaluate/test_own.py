@@ -116,22 +116,6 @@ def test_the_rows_are_those_of_the_pipeline(name: str, of_a_clone: set[str]) -> 
         assert differ == {"size", *of_a_clone}  # `size`: the one that a pipeline asks
 
 
-def test_a_result_is_replaced_while_its_file_is_written(elsewhere: Path, tiny_folder: Path) -> None:
-    path, results = elsewhere / "mine.yaml", []
-    for changes in ((), (("competent", "skilful"),)):
-        starter("probes", path, *changes)
-        results.append(measure(f"local:{tiny_folder}", path, size="trial", out="results"))
-    assert results[0].benchmark.content_sha256 != results[1].benchmark.content_sha256
-    assert (
-        as_measured(
-            read_stored_result(
-                elsewhere / "results/tiny/probes-mine@0.0.0+trial/result.json"
-            ).result
-        )
-        == results[1]
-    )
-
-
 def test_a_criterion_beside_it_and_a_scale_in_shared(elsewhere: Path, error_of: ErrorOf) -> None:
     shutil.copy(SOURCES / "probes/occupation-gender.yaml", elsewhere)
     line = refused(error_of, elsewhere / "occupation-gender.yaml")
@@ -181,33 +165,6 @@ def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: ErrorOf) ->
     assert "templates that evolved are built with how they did" in refused(
         error_of, elsewhere / "source.yaml"
     )
-
-
-KEYLESS = """
-family: probes
-title: Age and competence
-construct: association of competence with age
-direction: positive means closer to the young
-source: ours
-licence: cc0-1.0
-targets: {young: [student, teenager], old: [senior, elder]}
-attributes: [competent, forgetful, quick]
-sets: {seed: {title: First, templates: {think: I think that a {TARGET} is {ATTRIBUTE}.}}}
-"""
-
-
-@pytest.mark.parametrize(("method", "limit"), [(None, None), ("written", 1)])
-def test_a_chat_is_not_asked_a_source_without_keys(
-    elsewhere: Path, error_of: ErrorOf, method: str | None, limit: int | None
-) -> None:
-    """What an attribute says of the groups is not known, so no pair of sentences tells anything."""
-    Path("mine.yaml").write_text(
-        KEYLESS.replace("I think that a {TARGET} is {ATTRIBUTE}.", '"A {TARGET} is {ATTRIBUTE}."')
-    )
-    line = error_of(
-        measure, lambda messages, **_: "A", "mine.yaml", method=method, limit=limit, cache_key="v1"
-    )
-    assert f"it has no question for lambda (kind chat) by the method {method or 'choice'}" in line
 
 
 @pytest.mark.parametrize(("origin", "passes"), [("file", True), ("folder", False)])

@@ -1,10 +1,8 @@
-import importlib
 from pathlib import Path
 
 import pytest
 
 from evenruler.evaluate.resolve_model import kind_of, parse_options, resolve_model
-from evenruler.files import folder_sha256
 from evenruler.models.chat_settings import Thinking
 from evenruler.models.store import RowStore
 from tests.evaluate.conftest import ErrorOf
@@ -134,14 +132,3 @@ def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> 
     assert model.entry.thinking == Thinking(end="[/T]", tokens=80)
     assert model.entry.template == {"a": 1, "b": 2}
     assert model.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)
-
-
-def test_a_folder_of_a_package_is_pinned_when_it_is_named(
-    tmp_path: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path / "site")
-    folder = save_tiny(tmp_path / "site" / "tiny_named" / "model")
-    (folder.parent / "__init__.py").touch()
-    importlib.invalidate_caches()
-    entry = resolve_model("package:tiny_named/model", store).entry
-    assert (entry.kind, entry.sha256) == ("causal", folder_sha256(folder))

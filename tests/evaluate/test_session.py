@@ -25,14 +25,13 @@ from evenruler.evaluate.measure import measure, result_lines
 from evenruler.evaluate.resolve_model import ResolvedModel, resolve_model
 from evenruler.evaluate.session import (
     Session,
-    _example_replies,
     _planted_records,
     _summarise,
     limit_warnings,
     nonresponse_warnings,
 )
 from evenruler.instruments.asking import model_meta_of
-from evenruler.instruments.instrument import FigureHeading, RequestBatch, plan_at_size
+from evenruler.instruments.instrument import FigureHeading, plan_at_size
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import COVARIATES
 from evenruler.instruments.registry import family_module
@@ -345,18 +344,6 @@ def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() ->
     answers = {"likelihoods": pd.DataFrame({"replied": ["A"]})}
     (of_file,) = nonresponse_warnings(answers, {"replies": unread.iloc[:19]})
     assert of_file == 'no answer is found in 1 of 19 replies (5%), such as "A"'
-
-
-def test_an_example_without_a_reply_says_why_there_is_none() -> None:
-    batch = RequestBatch(
-        "replies", "generate", pd.DataFrame({"id": ["a", "b"]}), {"prompt": ["Hi", "Ho"]}
-    )
-    replies = pd.DataFrame({"reply": ["yes", None], "reason": [None, CUT]})
-    subject: Any = None
-    examples = _example_replies(
-        SimpleNamespace(requests=lambda *_: [batch]), {}, {}, subject, {"replies": replies}
-    )
-    assert examples == [("Hi", "yes"), ("Ho", CUT)]
 
 
 @pytest.mark.slow

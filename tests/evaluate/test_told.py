@@ -66,3 +66,9 @@ def test_an_answer_has_at_most_twelve_lines() -> None:
     assert lines == ["  so", "  warning: one", "  warning: two", "  1 more warning"]
     *_, last = summary_lines(short.model_copy(update={"warnings": [*"four"]}))
     assert last == "  2 more warnings"
+
+
+def test_without_a_verdict_all_amounts_are_explained() -> None:
+    lines = lines_of(SPREAD, figure_row("offset", None, reason="no words"))
+    assert "    offset of wordings  none (no words)" in lines
+    assert lines[-1] == "  offset of wordings: of little meaning"

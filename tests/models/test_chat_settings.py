@@ -193,32 +193,6 @@ def test_two_budgets_and_an_answer_without_its_thought(
     assert scripted(model, monkeypatch, prompts) == [*expected_by_text.values()]
 
 
-def test_a_real_loop_stops_where_the_budgets_end(model_with) -> None:
-    """Of random weights: as without budgets, cut by them; in any company."""
-    backend = model_with().backend
-    prompts = [
-        (1, 5, 7),
-        (1, 5, 9, 11),
-        (1, 8),
-        (1, 4),
-    ]
-    seeds, settings = [1, 2, 3, 4], Sampling(35)
-    whole = sampling.generate_batch(backend.model, prompts, seeds, settings)
-    texts = map(backend.tokenizer.decode, whole[0][:20])
-    end = next(text for text in texts if len(text) == 1 and text.isascii())
-    thoughts = ThoughtParser(backend.tokenizer, Thinking(end=end, tokens=30), 5)
-    assert thoughts.most == 35
-
-    cut = sampling.generate_batch(backend.model, prompts, seeds, settings, thoughts)
-
-    for place, tokens in enumerate(cut):
-        assert tokens == whole[place][: len(tokens)]
-        alone = slice(place, place + 1)
-        batch = prompts[alone], seeds[alone], settings, thoughts
-        assert sampling.generate_batch(backend.model, *batch) == [tokens]
-    assert len(set(map(len, cut))) > 1
-
-
 def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
     model_with, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -223,24 +223,6 @@ def test_the_temperature_of_a_model_is_part_of_the_question(
     assert replies[0] != replies[1]
 
 
-def test_a_line_says_what_to_do(
-    model: Any, tokenizer: Any, store: RowStore, error_of: ErrorOf
-) -> None:
-    steer_first(model)
-
-    def ask(**key):
-        return load(model, store=store, tokenizer=tokenizer, **key).loglikelihood(TEXTS)
-
-    ask()
-    ask(cache_key="v1")
-    steer(model)
-    line = error_of(ask)
-    give = '; give `cache_key="..."`, another one for each change that its weights do not tell'
-    assert line.endswith(give)
-    assert "; give another `cache_key`: " in error_of(ask, cache_key="v1")
-    assert np.isfinite(ask(cache_key="v2").nats).all()
-
-
 def test_what_is_random_answers_nothing(
     model: Any, tokenizer: Any, store: RowStore, error_of: ErrorOf
 ) -> None:

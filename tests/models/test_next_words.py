@@ -79,12 +79,6 @@ class TestAgainstPlainLogits:
 
 
 class TestWords:
-    def test_a_word_may_stand_twice_and_a_list_may_be_empty(self, llama) -> None:
-        nats = llama.next_words(["The man"], ["a", "the", "a"])
-        assert nats[0, 0] == nats[0, 2]
-        assert nats[0, 0] != nats[0, 1]
-        assert llama.next_words(["The man", "x"], []).shape == (2, 0)
-
     def test_an_empty_word_is_an_error(self, llama) -> None:
         with pytest.raises(ValueError, match="a word is empty"):
             llama.next_words(["The man"], ["the", ""])
@@ -103,19 +97,7 @@ class TestWords:
         assert llama._backend is None
 
 
-BEGINNINGS = ("So", "No", "But", "x")
-MANY = [f"{beginning} {text}" for beginning in BEGINNINGS for text in TEXTS]
-
-
 class TestStore:
-    def test_an_answer_does_not_depend_on_what_else_is_asked(self, open_model) -> None:
-        whole = open_model("whole").next_words(MANY, READ)
-        alone = []
-        for place in (0, 17, 35):
-            model = open_model(f"alone-{place}")
-            alone.append(model.next_words([MANY[place]], READ)[0])
-        assert np.array(alone) == pytest.approx(whole[[0, 17, 35]], abs=NATS)
-
     def test_another_list_is_another_question(self, llama) -> None:
         nats = llama.next_words(["The man"], WORDS)
         turned = llama.next_words(["The man"], WORDS[::-1])

@@ -14,8 +14,6 @@ from evenruler.models.backends.pseudo_likelihood import (
     words_to_score,
 )
 from evenruler.models.model import Model
-from tests.models.conftest import ErrorOf
-from tests.tiny import LONGEST
 from tests.tiny_masked import save_tiny_bert, save_tiny_roberta
 
 NATS = 1e-5
@@ -123,16 +121,6 @@ def test_a_word_that_wordpiece_does_not_know_leaves_its_text_out(
         "unknown to its tokenizer: '東京'; texts with them are left out" in capsys.readouterr().err
     )
     assert likelihoods.nats[1] == pytest.approx(loop_over_masks(model, "the nurse"), abs=NATS)
-
-
-def test_a_text_that_the_model_cannot_hold(
-    tmp_path: Path, load_saved: Any, error_of: ErrorOf
-) -> None:
-    model = load_saved(save_tiny_bert(tmp_path / "bert"), kind="masked")
-    longest = "the " * (LONGEST - 2)
-    assert np.isfinite(model.pll([longest]).nats).all()
-    line = error_of(model.pll, ["the " + longest])
-    assert line.endswith(f"a text of {LONGEST + 1} tokens, tiny takes {LONGEST}; shorten it")
 
 
 def test_masks_of_words_by_hand() -> None:

@@ -20,7 +20,6 @@ from evenruler.models.store import RowStore
 from evenruler.project import answers
 
 TEXTS = ["The man is here.", "The girl is here.", "No girl is at sea."]
-NEXT_WORDS = ["the", "man", "a"]
 LIKELIHOODS = "likelihood-1.parquet"
 NATS = {"x": -3.0, "y": -4.0}
 NATS_AND_TOKENS = [(-3.0, 2), (-4.0, 2)]
@@ -68,23 +67,6 @@ class TestWithAModel:
 
         assert ask(model) == answers[0]
         assert model.asked == 0
-
-    def test_lists_of_next_words_are_replayed_and_compared(
-        self, open_model, recorded, monkeypatch
-    ) -> None:
-        """Words that are not one token, and so are no number, are alike in both."""
-        answers = []
-        recorded(lambda: answers.append(open_model("first").next_words(TEXTS, NEXT_WORDS)))
-        monkeypatch.setattr(AnswerRelease, "again", lambda self, keys: list(keys)[:1])
-        model = open_model("second")
-
-        nats = model.next_words(TEXTS, NEXT_WORDS)
-
-        np.testing.assert_array_equal(nats, answers[0])
-        assert np.isnan(nats).tolist() == [[False, True, False]] * 3
-        replay = cache.open_release().compared
-        assert (model.asked, replay.replayed, replay.again) == (1, 2, 1)
-        assert replay.difference < 1e-4
 
     def test_who_is_never_asked_finds_it_too(self, open_model, recorded, monkeypatch) -> None:
         recorded(lambda: open_model("first").loglikelihood(TEXTS))

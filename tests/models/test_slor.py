@@ -54,26 +54,6 @@ def test_a_text_that_stands_twice_counts_twice_in_the_marginal(llama) -> None:
     assert np.exp(marginal) == pytest.approx(expected, abs=1e-6)
 
 
-def test_order_repeats_and_another_process_do_not_matter(open_model, monkeypatch) -> None:
-    scores = dict(zip(TEXTS, open_model().slor(TEXTS).tolist(), strict=True))
-    order = [
-        *TEXTS[::-2],
-        *TEXTS[-2::-2],
-        TEXTS[3],
-    ]
-    assert set(order) == set(TEXTS)
-    expected = [scores[text] for text in order]
-
-    again = open_model("other")
-
-    assert again.slor(order).tolist() == expected  # bit by bit
-    assert again.asked == 2 * len(TEXTS)  # likelihoods, and what is made of them
-    stored = open_model("other")
-    monkeypatch.setattr(stored, "_load", lambda: pytest.fail("the model was loaded"))
-    assert stored.slor(order).tolist() == expected
-    assert stored.asked == 0
-
-
 def test_in_other_company_a_text_is_asked_anew_but_its_likelihood_is_not(open_model) -> None:
     model = open_model()
     together = model.slor(TEXTS)

@@ -203,17 +203,6 @@ class TestTokens:
         assert llama._backend is None
 
 
-class TestChat:
-    def test_the_prompt_is_put_into_the_template(self, llama) -> None:
-        chats = table(llama.whole_words(["Who?"], ["she"], chat=True))
-
-        rendered = table(llama.whole_words(["[user] Who?\n[assistant] "], ["she"]))
-        assert chats.tolist() == rendered.tolist()
-        bare = table(llama.whole_words(["Who?"], ["she"]))
-        assert np.abs(chats - bare)[0, 0] > 1e-3
-        assert llama.asked == 3  # a chat is another question
-
-
 class TestStore:
     @pytest.mark.parametrize("plain", [None, "told so"])
     def test_order_does_not_change_a_bit(self, plain, open_model, set_capacity) -> None:

@@ -22,7 +22,6 @@ from evenruler.models.loading import silence_libraries
 from evenruler.models.questions import EntailmentPair
 from evenruler.models.store import RowStore
 from evenruler.training.fit import finetune
-from tests.models.conftest import change_json
 from tests.training import tiny
 from tests.training.tiny import KINDS, PAIRS, WORDS, params, workshop
 
@@ -169,20 +168,6 @@ class TestWhatIsRefused:
         assert line.startswith(f"{ADAPTER}: tiny ")
         assert f"base_model.model.{tensor}" in line
         assert line.endswith("; run `evenruler finetune tiny --again`")
-
-    def test_an_adapter_that_brings_no_pooler_for_an_encoder_that_has_none(
-        self, here, error_of
-    ) -> None:
-        path = "encoder/model.safetensors"
-        weights = load_file(path)
-        weights = {name: weights[name] for name in weights if "pooler" not in name}
-        save_file(weights, path, metadata={"format": "pt"})
-        arguments = "tiny", Path("encoder"), Adapter(ADAPTER, OWN_ORDER), torch.float32
-        load_adapted(*arguments)  # it brings one
-
-        change_json(ADAPTER / "adapter_config.json", modules_to_save=["classifier"])
-        line = error_of(load_adapted, *arguments)
-        assert line.startswith(f"{ADAPTER}: tiny lacks 2 tensors, as bert.pooler.dense.bias; ")
 
     @pytest.mark.parametrize("content", [None, b"nothing"])
     def test_weights_that_cannot_be_read(self, content, refused_line) -> None:

@@ -82,21 +82,6 @@ class TestFitting:
         assert (capacity.nodes, capacity.replies) == (nodes, replies)
         assert capacity.sequences == max(1, nodes // 64)
 
-    def test_more_memory_never_takes_less(self) -> None:
-        capacities = [
-            fit_capacity(
-                BEST,
-                int(2 ** (power / 4)),
-                LLAMA_8B,
-            )
-            for power in range(80, 156)
-        ]
-
-        for name in ("nodes", "sequences", "replies", "cache_bytes"):
-            values = [getattr(capacity, name) for capacity in capacities]
-            assert values == sorted(values)
-            assert values[0] < values[-1] == getattr(BEST, name)
-
 
 class TestDevice:
     def test_a_gpu_has_what_its_memory_holds_beside_the_weights(self, llama, monkeypatch) -> None:

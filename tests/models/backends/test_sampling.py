@@ -184,28 +184,6 @@ def opinionated(tmp_path, llama):
 
 
 class TestReplies:
-    def test_seeds_make_the_difference(self, llama) -> None:
-        prompts, sampling = ["The man"] * 20, Sampling(max_new_tokens=8)
-
-        replies = llama.generate(
-            prompts,
-            sampling=sampling,
-            seeds=range(20),
-        )
-        assert len(set(replies)) > 10
-        assert llama.generate(prompts[:1], sampling=sampling) == [replies[0]]  # 0 by default
-        assert llama.asked == 20
-        with pytest.raises(ValueError, match="shorter"):
-            llama.generate(["a", "b"], seeds=[1])
-
-    def test_a_reply_ends_with_the_end_token_which_is_not_shown(self, tiny) -> None:
-        model = tiny()
-        head, end = model.backend.model.lm_head, model.backend.tokenizer.eos_token_id
-        bias = torch.nn.functional.one_hot(torch.tensor(end), head.out_features)
-        head.bias = torch.nn.Parameter(1000.0 * bias)  # nothing else can come
-
-        assert model.generate(["The man", "x"], sampling=Sampling(max_new_tokens=5)) == ["", ""]
-
     def test_so_does_any_other_token_that_the_model_calls_an_end(self, opinionated, llama) -> None:
         """Chat models end a turn with a token of their own, named in generation_config.json."""
         ids, tokenizer = tokens_of(llama, "The man"), llama.backend.tokenizer
