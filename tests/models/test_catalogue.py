@@ -49,8 +49,6 @@ class TestCan:
             ("seq2seq", {"words", "generate"}),
             ("chat", {"generate"}),
             ("masked", {"in_place", "pll"}),
-            ("nli", {"entail"}),
-            ("classifier", {"classify"}),
             ("embedder", {"embed"}),
             ("recorded", {"loglikelihood"}),
         ],

@@ -33,7 +33,6 @@ class TestTrainingData:
             ({"split": None}, NEEDS),
             ({"columns": []}, "columns"),
             ({"labels": ["one", "two", "one"]}, "labels"),
-            ({"label": ""}, "label"),
         ],
     )
     def test_what_is_refused(self, keys, reason) -> None:
@@ -46,7 +45,7 @@ class TestTrainingData:
 class TestFinetune:
     @pytest.mark.parametrize(
         ("key", "value"),
-        [("data", []), ("half", 3), ("learning_rate", float("inf")), ("bar", 1.5)],
+        [("data", []), ("learning_rate", float("inf")), ("bar", 1.5)],
     )
     def test_what_is_refused(self, key, value) -> None:
         with pytest.raises(ValidationError) as caught:

@@ -165,7 +165,6 @@ class TestPlace:
         ("variables", "root"),
         [
             ({"EVENRULER_CACHE": "elsewhere"}, "elsewhere"),
-            ({"XDG_CACHE_HOME": "xdg"}, "xdg/evenruler"),
             ({"HOME": "home"}, "home/.cache/evenruler"),
         ],
     )

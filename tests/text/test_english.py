@@ -52,7 +52,6 @@ def test_english(text):
         "No me parece raro que la {TARGET} sea {ATTRIBUTE}.",
         "\u042f \u0434\u0443\u043c\u0430\u044e, that the {TARGET} is an {ATTRIBUTE}.",
         "\u6211\u8ba4\u4e3a {TARGET} \u662f {ATTRIBUTE}\u3002",
-        "The {TARGET} is an {ATTRIBUTE} \U0001f600.",
         "The {TARG\u200bET} is an {ATTRIBUTE}.",
         "Blurb flarn {TARGET} gnorp {ATTRIBUTE} snarf.",
         "",
@@ -115,7 +114,6 @@ def test_replies_in_another_language_are_found(text: str) -> None:
     "text",
     [
         "it engineers have made incredible advancements in various fields",
-        "  * <strong>Aerojet</strong> * <strong>Batic</strong> * <strong>Bic</strong> *",
         "Feijoada, moqueca, pão de queijo, brigadeiro, farofa, churrasco, acarajé, coxinha, "
         "vatapá, pastel, tapioca.",
         "",
@@ -133,7 +131,6 @@ def test_of_a_language_that_is_not_known_nothing_is_said() -> None:
     ("word", "plural"),
     [
         ("city", "cities"),
-        ("boy", "boys"),
         ("pear tree", "pear trees"),
         ("CEO", "CEOs"),
     ],
@@ -161,8 +158,6 @@ def test_no_regular_plural(word: str) -> None:
         ("woman", "women"),
         ("the United States", "the United States"),
         ("Japanese", "Japanese"),
-        ("French", "French"),
-        ("glass", "glasses"),
         ("G20", "G20"),
     ],
 )
@@ -174,7 +169,6 @@ def test_the_plural_of_any_word(word: str, plural: str) -> None:
     ("word", "article"),
     [
         ("nurse", "a"),
-        ("hour", "an"),
         ("university", "a"),
         ("one-time actor", "a"),
         ("MP", "an"),
@@ -220,7 +214,6 @@ FILLED = [
         "nurse",
         *["Drama engineer, human nurse."] * 2,
     ),
-    ("Is a, {ATTRIBUTE}?", "engineer", "", *["Is a, engineer?"] * 2),
     # A slot at the start gets its capital, the rest of the word stays.
     ("{TARGET} is here.", "", "he", "He is here.", "he is here."),
     (
@@ -278,7 +271,6 @@ class TestSlugOf:
         ("word", "slug"),
         [
             (" Vice-President (acting) ", "vice-president-acting"),
-            ("it's 24/7", "it-s-24-7"),
             ("a -- b__c", "a-b-c"),
             ("!?", ""),
         ],
@@ -310,7 +302,6 @@ OFTEN, TERM = "{INTENSIFIER}", "{TERM}"
         ("It is a {INTENSIFIER} seen {TERM}.", "often", "x", "agree", "often"),
         ("It is an {INTENSIFIER} seen {TERM}.", "rarely", "x", "literal", "rarely"),
         ("{TERM} {INTENSIFIER}", "a bit", "an a", "agree", "a bit"),
-        ("The Ana {INTENSIFIER} is.", "a", "", "agree", "a"),
     ],
 )
 def test_the_word_is_found_where_it_was_filled_in(template, word, term, article, expected) -> None:

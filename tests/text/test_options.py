@@ -28,7 +28,6 @@ UNREAD = "unread"  # nothing was found
 READ: list[tuple[str, Sequence[str], int | str]] = [
     # A letter, as models write it.
     ("A", BAKER, 0),
-    (" B\n", BAKER, 1),
     ("[B]", BAKER, 1),
     ("Answer:\nB", BAKER, 1),
     ("$\\boxed{\\text{B}}$", BAKER, 1),
@@ -49,7 +48,6 @@ READ: list[tuple[str, Sequence[str], int | str]] = [
     ("A or B", BAKER, NONE),
     ("ANSWER: A, B", BAKER, NONE),
     ("ANSWER: Both", BAKER, NONE),
-    ("ANSWER: Neither", BAKER, NONE),
     ("It is not the baker (A).", BAKER, UNREAD),
     ("It isn't the baker (A), it is the smith (B).", BAKER, 1),
     ("Neither A nor B", BAKER, UNREAD),
@@ -58,9 +56,7 @@ READ: list[tuple[str, Sequence[str], int | str]] = [
     # The text of an option.
     ("smith", BAKER, 1),
     ("Can't be determined", BAKER, 2),
-    ("can\u2019t be determined.", BAKER, 2),
     ("It can't be determined.", BAKER, 2),
-    ("Was the smith.", BAKER, 1),
     ("Ox.", ("An ox", "A cow"), 0),
     ('Hm, I wonder."The smith"', BAKER, UNREAD),
     ("The one who was late was the smith.", BAKER, 1),
@@ -68,14 +64,11 @@ READ: list[tuple[str, Sequence[str], int | str]] = [
     ("the smith.\n\nQ: Who was early?\nA: The baker", BAKER, 1),
     ("2. The smith", BAKER, 1),
     ("1. The baker\n2. The smith", BAKER, NONE),
-    ("2.", BAKER, UNREAD),
     ("The smith's wife was late.", BAKER, UNREAD),
     ("Smithers was late.", BAKER, UNREAD),
     ("It is not the smith.", BAKER, UNREAD),
-    ("The", BAKER, UNREAD),
     # Refusals, also where one of the options reads like one.
     ("I'm sorry, but I can't answer that.", BAKER, NONE),
-    ("I cannot determine who was late.", BAKER, NONE),
     ("I cannot answer.", BARE, NONE),
     ("Cannot answer", BARE, 2),
     ("", BAKER, NONE),
@@ -83,12 +76,9 @@ READ: list[tuple[str, Sequence[str], int | str]] = [
     ("The woman or the man", SEXES, NONE),
     ("Either the woman or the man.", SEXES, NONE),
     ("Neither the man nor the woman", SEXES, UNREAD),
-    ("The grandfather and his grandson", KIN, NONE),
     ("mankind", SEXES, UNREAD),
-    ("Unknown", SEXES, 2),
     # Options within options.
     ("Maria Lo", NAMES, 1),
-    ("There is not enough info.", NAMES, 2),
     ("The old man said so", MEN, 0),
     ("A", BARE, 0),
     # Words that chats begin with, as options.
@@ -101,7 +91,6 @@ READ: list[tuple[str, Sequence[str], int | str]] = [
     ("A", LETTERS, UNREAD),
     # A text that was cut off counts from eight letters or two words on, and only if it fits one
     # option alone.
-    ("can't be deter", BAKER, 2),
     ("Can't b", BAKER, 2),
     ("The b", BAKER, UNREAD),
     ("the grandf", KIN, UNREAD),

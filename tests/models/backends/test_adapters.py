@@ -187,7 +187,6 @@ class TestWhatIsRefused:
     [
         ("bert", ["pooler", "classifier"]),
         ("roberta", ["classifier"]),
-        ("mpnet", ["classifier"]),
         ("distilbert", ["pre_classifier", "classifier"]),
     ],
 )

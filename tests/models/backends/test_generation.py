@@ -156,7 +156,6 @@ def test_a_shared_beginning_is_read_once_where_nothing_depends_on_padding(
         (2**30, [8] * 5),
         (384 * 30 * 5, [5] * 8),
         (384 * 30 * 5 - 1, [4] * 10),
-        (1, [1] * 40),
     ],
 )
 def test_no_more_are_continued_together_than_fit_into_memory(cache_bytes, sizes, llama) -> None:

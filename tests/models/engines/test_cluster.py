@@ -258,7 +258,6 @@ def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(
     ("resources", "gpus", "places"),
     [
         ({"CPU": 8.0}, 0, 1),
-        ({}, 0, 0),
         ({"CPU": 8.0, "GPU": 3.0}, 0.1, 30),
         ({"GPU": 1.0}, 2, 0),
     ],
