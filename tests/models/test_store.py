@@ -59,22 +59,6 @@ class TestAnswers:
 
         assert other.get([*ONE_AND_TWO]) == ONE_AND_TWO
 
-    def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(
-        self, store, monkeypatch
-    ) -> None:
-        monkeypatch.setattr(store_module, "_LARGE", 2**20)
-        keys = [key_of(number) for number in range(2000)]
-        store.put((key, bytes(1000)) for key in keys)  # 2 MB and more
-        store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        reads = []
-        read = store_module.subprocess
-        monkeypatch.setattr(read, "run", lambda command, **_: reads.append(command[-1]))
-
-        for n, n_reads in ((10, 0), (1500, 1), (2000, 1)):
-            assert len(store.get(keys[:n])) == n
-            assert len(reads) == n_reads
-        assert reads == [str(store.path)]
-
     def test_whoever_reads_the_whole_file_keeps_the_locks_of_sqlite_on_it(
         self, store, monkeypatch
     ) -> None:
@@ -271,30 +255,6 @@ class TestReadOnly:
             root = Path(folder, "store")
             yield root
             root.chmod(0o755)
-
-    @pytest.mark.parametrize(("file", "folder"), [(0o666, 0o555), (0o444, 0o777)])
-    def test_what_is_there_can_be_read_and_nothing_asked(
-        self, file, folder, root, error_of
-    ) -> None:
-        store = RowStore(root)
-        store.put(NUMBERS.items())
-        this_file = Path(__file__)
-        checksum = store.file_sha256(this_file)
-        store._connection.close()
-        store.path.chmod(file)
-        root.chmod(folder)
-
-        def use() -> None:
-            opened = RowStore(root)
-            assert opened.get([*NUMBERS]) == NUMBERS
-            assert not opened.is_writable
-            assert opened.file_sha256(this_file) == checksum
-            line = error_of(opened.require_writable, 2)
-            missing = f"{opened.path}: 2 answers are missing, and it can only be read; "
-            assert line.startswith(missing)
-            assert "can" in error_of(opened.put, ONE_AND_TWO.items())
-
-        assert as_another_user(use) == ""
 
     def test_what_still_waits_in_the_log_is_read_too(self, root) -> None:
         store = RowStore(root)

@@ -16,11 +16,10 @@ from transformers import AutoModelForCausalLM, BertModel, BertTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models import load
-from evenruler.models.engines import environment
 from evenruler.models.in_memory import WeightsHash, hash_content
 from evenruler.models.store import RowStore
 from evenruler.models.tracing import CARDS, CODE, require_hashed, traced_reads
-from tests.models.conftest import ErrorOf, change_json, model_entry, with_lora
+from tests.models.conftest import ErrorOf, change_json, with_lora
 from tests.tiny import MASKED, save_tiny, save_tiny_masked, tiny_params, tiny_tokenizer
 
 pytestmark = pytest.mark.filterwarnings(
@@ -172,27 +171,6 @@ def test_each_file_that_a_loader_opens_is_part_of_the_key(
         assert load("tiny", params, store=store).engine != before, path
         (folder / path).write_bytes(content)
     assert load("tiny", params, store=store).engine == before
-
-
-@pytest.mark.parametrize(
-    ("where", "names"),
-    [
-        ("model", ("spiece.model", "vocab.txt", "added_tokens.json", "vocab.bpe")),
-        ("adapter", ("adapter_model.bin", "chat_template.jinja", "tokenizer.model")),
-    ],
-)
-def test_files_of_tokenizers_and_adapters_that_need_other_libraries_count(
-    where, names, tmp_path: Path, store: RowStore
-) -> None:
-    folders = [save_tiny(tmp_path / "model"), tmp_path / "adapter"]
-    folders[1].mkdir()
-    entry = model_entry()
-    for name in names:
-        engines = set()
-        for content in (b"one", b"two"):
-            (tmp_path / where / name).write_bytes(content)
-            engines.add(environment.engine_string(folders[0], entry, store, "cpu", folders[1]))
-        assert len(engines) == 2, name
 
 
 def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:

@@ -183,20 +183,6 @@ def opinionated(tmp_path, llama):
 
 
 class TestReplies:
-    def test_so_does_any_other_token_that_the_model_calls_an_end(self, opinionated, llama) -> None:
-        """Chat models end a turn with a token of their own, named in generation_config.json."""
-        ids, tokenizer = tokens_of(llama, "The man"), llama.backend.tokenizer
-        (whole,) = generate_batch(llama.backend.model, [ids], [0], GREEDY)
-        end = next(token for token in whole if token != whole[0])
-
-        model = opinionated(eos_token_id=[tokenizer.eos_token_id, end])
-        (ended,) = generate_batch(model.backend.model, [ids], [0], GREEDY)
-
-        assert ended == whole[: whole.index(end) + 1]
-        text = tokenizer.decode(ended, skip_special_tokens=True)
-        assert model.generate(["The man"], sampling=GREEDY) == [text]
-        assert len(ended) < len(whole) == 8
-
     def test_a_models_own_settings_do_not_come_through(self, opinionated, llama) -> None:
         """What `Sampling` says is all there is: a model's generation_config.json adds nothing."""
         model = opinionated(
@@ -232,17 +218,3 @@ class TestPrompts:
         assert replies == llama.generate([text], sampling=self.SAMPLING)
         other = llama.generate(["Who?"], sampling=self.SAMPLING)
         assert (replies == other) is (text == "Who?")
-
-    def test_each_prompt_may_have_a_system_prompt_of_its_own(self, llama) -> None:
-        systems = ["Be brief.", None, "Be kind.", "Be brief."]
-        questions = ["Who?", "Who?", "Who?", "Where?"]
-        how = {"sampling": self.SAMPLING, "chat": True}
-
-        replies = llama.generate(questions, system=systems, **how)
-
-        pairs = zip(questions, systems, strict=True)
-        alone = [llama.generate([text], system=system, **how)[0] for text, system in pairs]
-        assert replies == alone
-        assert len(set(replies)) == 4
-        with pytest.raises(ValueError, match="shorter"):
-            llama.generate(questions, system=systems[:1])

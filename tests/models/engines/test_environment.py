@@ -125,6 +125,7 @@ class TestChange:
             ("1_Pooling/config.json", "embedder"),
             ("model.safetensors.index.json", "causal"),  # says which of several weights are loaded
             ("code/own.py", "causal"),
+            ("tokenizer.model", "causal"),
             ("0_Transformer/deep/model.safetensors", "causal"),
         ],
     )
