@@ -4,7 +4,14 @@ import pandas as pd
 import pytest
 import typer
 
-from evenruler.evaluate.cost import Cost, Price, SpendingLimit, cost_of, detected_effect_text
+from evenruler.evaluate.cost import (
+    Cost,
+    Price,
+    SpendingLimit,
+    cost_of,
+    detected_effect_text,
+    power_text,
+)
 from evenruler.instruments.instrument import RequestBatch
 from tests.evaluate.conftest import ErrorOf
 
@@ -60,6 +67,12 @@ def test_a_form_without_a_verdict_promises_none() -> None:
     ]
     assert [detected_effect_text(plan, "trial", method) for method in methods] == [None] * 4
     assert detected_effect_text(plan, "full", "choice") == ""
+
+
+def test_what_a_study_detects_in_words() -> None:
+    assert power_text(None) == "no verdict is possible"
+    assert power_text("") == "what it detects is not known"
+    assert power_text("0.2") == "8 of 10 such studies detect 0.2"
 
 
 class TestAgreeing:

@@ -308,6 +308,12 @@ def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path)
     assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}+trial"
 
 
+def test_a_limit_is_at_least_one_and_a_size_one_of_three(error_of: ErrorOf) -> None:
+    ask = partial(measure, "local:none", "questionnaires-gad-7")
+    assert error_of(ask, limit=0) == "limit: limit is 0; take 1 or more, or leave it out"
+    assert "no size 'tiny'" in error_of(ask, size="tiny")
+
+
 def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
     replies = pd.DataFrame({"reply": ["", " ", "yes", None]})
     likelihoods = pd.DataFrame({"nats": [1.0]})

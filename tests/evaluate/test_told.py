@@ -68,6 +68,18 @@ def test_an_answer_has_at_most_twelve_lines() -> None:
     assert last == "  2 more warnings"
 
 
+def test_what_limits_a_result_stands_beside_it() -> None:
+    changes = {"prefixes": False, "limit": 5}
+    settings = synthetic().settings.model_copy(update=changes)
+    lines = lines_of(JUDGED, settings=settings, warnings=["too long"], left_out=["no chat"])
+    assert lines[1] == "  trial run: figures are for at most 5 units (--limit)"
+    assert lines[-3:] == [
+        "  warning: too long",
+        "  not asked: no chat",
+        "  Wording sensitivity was not measured (no prefixes).",
+    ]
+
+
 def test_without_a_verdict_all_amounts_are_explained() -> None:
     lines = lines_of(SPREAD, figure_row("offset", None, reason="no words"))
     assert "    offset of wordings  none (no words)" in lines

@@ -305,6 +305,16 @@ def test_answers_from_which_nothing_can_be_computed(here: Path) -> None:
     assert verified(status=1) == [FILES, CONTENT, expected]
 
 
+def test_answers_to_other_questions(here: Path) -> None:
+    def rename(rows: pa.Table) -> pa.Table:
+        ids = pa.array(["junk", *rows["id"].to_pylist()[1:]])
+        return rows.set_column(rows.schema.get_field_index("id"), "id", ids)
+
+    rewrite(ANSWERS, rename)
+    renew(ANSWERS)
+    assert "likelihoods are answers to other questions" in verified(status=1)[2]
+
+
 def restamp(name: str) -> None:
     """The manifest names the checksum of the file, and the identity of what lies there."""
     sums = manifest_of(Path(NAME))["files"]

@@ -299,6 +299,11 @@ def test_predictions_may_be_places_of_options(answers: Sequence[object], recorde
     assert scores_of(recorded(predicted(*answers)), 3) == np.eye(3).tolist()
 
 
+def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Open) -> None:
+    scores = scores_of(recorded(predicted("the grandson", "2")), 2)
+    assert scores == [[0, 1, 0], [0, 0, 0]]
+
+
 def test_likelihoods_under_two_filters_are_read_once_and_may_be_rounded_above_zero(
     recorded,
 ) -> None:

@@ -102,6 +102,11 @@ class TestDeclaration:
         with pytest.raises(ValidationError, match="declare it as kind chat"):
             entry("completions", chat=True)
 
+    def test_a_start_token_is_of_kinds_that_score_texts(self) -> None:
+        assert entry("completions", start="<s>").start == "<s>"
+        with pytest.raises(ValidationError, match="`start` belongs to the kinds"):
+            entry("chat", start="<s>")
+
     @pytest.mark.parametrize(("kind", "source"), [("chat", "local:x"), ("causal", "endpoint:x")])
     def test_kind_and_source_belong_together(self, kind, source) -> None:
         with pytest.raises(ValidationError, match="belongs to the kinds chat and completions"):

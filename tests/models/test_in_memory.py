@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from peft import PromptEncoderConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
@@ -160,6 +161,14 @@ def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
         catalogue = Catalogue(models={"x": model_entry(kind, source)})
         line = error_of(load, "x", catalogue, store=store)
         assert "only Python can give such a model" in line
+
+
+def test_an_adapter_before_texts_is_refused(
+    model: Any, tokenizer: Any, store: RowStore, error_of: ErrorOf
+) -> None:
+    config = PromptEncoderConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
+    prompted = get_peft_model(model, config).eval()
+    assert "is no change of weights" in error_of(load, prompted, store=store, tokenizer=tokenizer)
 
 
 def test_a_function_writes_replies(store: RowStore) -> None:

@@ -353,6 +353,10 @@ class TestTheGate:
         line = error_of(render_prompt, tokenizer_with(template), "m", "Hi.", system, True)
         assert f"the chat template of m does not take a prompt ({reason}" in line
 
+    def test_without_a_template_there_is_no_chat(self, error_of) -> None:
+        line = error_of(render_prompt, tiny_tokenizer(), "m", "Hi.", None, True)
+        assert "a chat is asked of a model without a chat template" in line
+
     def test_a_system_prompt_that_no_layout_keeps_is_refused(self, error_of) -> None:
         last = "{{ messages[-1].content.split('\n')[-1] }}"
         line = error_of(render_prompt, tokenizer_with(last), "m", "Hi.", SYSTEM, True)

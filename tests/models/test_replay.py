@@ -270,6 +270,10 @@ class TestRefused:
         assert f"{file}: {refused}" in line
         assert "git checkout" in line
 
+    def test_a_share_that_is_none(self, refusal, monkeypatch) -> None:
+        line = refusal(lambda: monkeypatch.setenv(AGAIN, "1.5"))
+        assert "environment: EVENRULER_AGAIN: found '1.5'" in line
+
     def test_a_release_that_is_too_large_leaves_the_last_one(
         self, recorded, release, tmp_path, monkeypatch, error_of
     ) -> None:

@@ -283,6 +283,11 @@ def test_what_listens_and_is_no_head_is_one_line(user_error) -> None:
             cluster.Cluster(address)
 
 
+def test_what_greets_as_a_head_may_be_one() -> None:
+    with talking(lambda line: line.sendall(cluster.SETTINGS)) as url:
+        cluster._require_head(urlsplit(url).netloc)
+
+
 def test_a_cluster_of_another_ray_is_one_line_with_both_versions(user_error, monkeypatch) -> None:
     import ray
 
