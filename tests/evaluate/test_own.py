@@ -116,7 +116,7 @@ def test_the_rows_are_those_of_the_pipeline(name: str, of_a_clone: set[str]) -> 
         assert differ == {"size", *of_a_clone}  # `size`: the one that a pipeline asks
 
 
-def test_a_criterion_beside_it_and_a_scale_in_shared(elsewhere: Path, error_of: ErrorOf) -> None:
+def test_a_criterion_lies_beside_it(elsewhere: Path, error_of: ErrorOf) -> None:
     shutil.copy(SOURCES / "probes/occupation-gender.yaml", elsewhere)
     line = refused(error_of, elsewhere / "occupation-gender.yaml")
     assert line.startswith(f"{elsewhere}/bls-cps-2021.csv: no such file")
@@ -124,16 +124,6 @@ def test_a_criterion_beside_it_and_a_scale_in_shared(elsewhere: Path, error_of: 
         shutil.copy(SOURCES / "probes/shared" / name, elsewhere)
     with open_benchmark("occupation-gender.yaml") as benchmark:
         assert benchmark.tables["attributes"]["criterion"].notna().sum() == 43
-    starter("questionnaires", elsewhere / "mine.yaml", ("scale: frequency", "scale: my-scale"))
-    assert "my-scale.yaml: no scale 'my-scale'; known: frequency" in refused(
-        error_of, elsewhere / "mine.yaml"
-    )
-    shutil.copytree(SOURCES / "questionnaires/shared", elsewhere / "shared")
-    shutil.copy(
-        elsewhere / "shared/scales/frequency.yaml", elsewhere / "shared/scales/my-scale.yaml"
-    )
-    with open_benchmark("mine.yaml") as benchmark:
-        assert benchmark.name == "questionnaires-mine"
 
 
 def test_what_cannot_be_built_is_one_line_with_file_and_key(

@@ -65,11 +65,6 @@ def test_a_folder_says_whether_its_model_chats(
     assert masked.entry.kind == "masked"
 
 
-def test_a_name_of_ones_own_and_a_dtype(store: RowStore, tiny_folder: Path) -> None:
-    model = resolve_model(f"local:{tiny_folder}", store, name="mine", dtype="bfloat16")
-    assert (model.name, model.entry.dtype) == ("mine", "bfloat16")
-
-
 def test_a_file_of_a_package_is_pinned_by_its_checksum(
     packaged_store: RowStore, shipped_params
 ) -> None:

@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler.errors import UserError
-from evenruler.models import Model, load
-from evenruler.models.declarations import OPERATIONS, Catalogue, ModelEntry, slug_of
+from evenruler.models import load
+from evenruler.models.declarations import Catalogue, ModelEntry, slug_of
 from evenruler.models.store import RowStore
 from tests.conftest import ROOT
 from tests.models.conftest import model_entry
@@ -55,17 +55,6 @@ class TestCan:
     )
     def test_what_a_kind_can_do_is_known_from_its_declaration(self, kind, expected) -> None:
         assert entry(kind).operations == expected
-
-    def test_a_model_says_the_same_and_is_not_loaded(self, llama_folder, store) -> None:
-        model = load(
-            "tiny",
-            tiny_params({"tiny": llama_folder}),
-            store=store,
-        )
-
-        assert isinstance(model, Model)
-        assert {operation for operation in OPERATIONS if model.can(operation)} == CAUSAL
-        assert (model.name, model.asked, model._backend) == ("tiny", 0, None)
 
     def test_there_is_no_other_operation(self, llama_folder, store) -> None:
         with pytest.raises(ValueError, match="no operation 'loglikelihoods'"):

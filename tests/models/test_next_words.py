@@ -58,11 +58,6 @@ class TestAgainstPlainLogits:
         expected = [by_hand(model, prompt) for prompt in PROMPTS]
         assert nats == pytest.approx(np.array(expected), abs=NATS)
 
-    def test_equals_continuations(self, llama) -> None:
-        options = [f" {word}" for word in READ]
-        nats = llama.next_words(PROMPTS, READ)
-        assert nats == pytest.approx(llama.continuations(PROMPTS, options), abs=NATS)
-
     @pytest.mark.slow
     @pytest.mark.long
     @pytest.mark.parametrize("name", ["smollm2", "gemma"])
@@ -82,19 +77,6 @@ class TestWords:
     def test_an_empty_word_is_an_error(self, llama) -> None:
         with pytest.raises(ValueError, match="a word is empty"):
             llama.next_words(["The man"], ["the", ""])
-
-    def test_prompt_and_word_count_together(self, llama, error_of) -> None:
-        line = error_of(llama.next_words, ["p" * 255], ["the"])
-
-        too_long = "a text of 256 tokens with its next word, the model takes 256; shorten it"
-        assert line == f"'{'p' * 40}': {too_long}"
-        assert llama.next_words(["p" * 254], ["the"])[0, 0] < 0
-
-    def test_nothing_is_answered_with_nothing(self, llama) -> None:
-        nats = llama.next_words([], WORDS)
-
-        assert (nats.shape, nats.dtype) == ((0, len(WORDS)), np.float32)
-        assert llama._backend is None
 
 
 class TestStore:

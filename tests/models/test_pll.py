@@ -104,11 +104,6 @@ class TestPll:
         expected = [loop_over_masks(loaded, text) for text in TEXTS[:4]]
         assert loaded.pll(TEXTS[:4]).nats == pytest.approx(expected, abs=NATS)
 
-    def test_nothing_of_a_text_that_is_empty(self, loaded: Model) -> None:
-        likelihoods = loaded.pll(["", "the"])
-        assert (likelihoods.nats[0], likelihoods.tokens.tolist()[0]) == (0, 0)
-        assert likelihoods.nats[1] < 0
-
 
 def test_a_word_that_wordpiece_does_not_know_leaves_its_text_out(
     tmp_path: Path, load_saved: Any, capsys: pytest.CaptureFixture[str]

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from tokenizers.models import BPE, WordLevel, WordPiece
 from transformers import AutoModelForCausalLM, BertModel, BertTokenizer
 
 from evenruler.errors import UserError
@@ -308,33 +307,6 @@ class TestRequire:
             path.write_text("")
             line = error_of(require_hashed, "tiny", [str(path)], set(), [tmp_path / "model"])
             assert f"{name}: tiny was loaded with a file outside its folder" in line
-
-    @pytest.mark.parametrize("method", ["from_file", "read_file"])
-    @pytest.mark.parametrize(
-        ("kind", "names"),
-        [
-            (BPE, {"vocab": "vocab.json", "merges": "merges.txt"}),
-            (WordPiece, {"vocab": "vocab.txt"}),
-            (WordLevel, {"vocab": "vocab.json"}),
-        ],
-        ids=["BPE", "WordPiece", "WordLevel"],
-    )
-    def test_readers_of_words_are_heard(
-        self, kind: Any, names: dict[str, str], method: str, tmp_path: Path
-    ) -> None:
-        """Called with paths in their places, and by name."""
-        text_by_file = {
-            "vocab.json": '{"<unk>": 0, "a": 1, "b": 2, "ab": 3}',
-            "merges.txt": "#version: 0.2\na b\n",
-            "vocab.txt": "[UNK]\na\n##b\n",
-        }
-        for file, text in text_by_file.items():
-            (tmp_path / file).write_text(text)
-        paths = {key: str(tmp_path / name) for key, name in names.items()}
-        with traced_reads() as reads:
-            getattr(kind, method)(*paths.values())
-            getattr(kind, method)(**paths)
-        assert reads == [*paths.values()] * 2
 
     def test_sentencepiece_is_heard(self, tmp_path: Path) -> None:
         """It need not be installed, so a module of its name stands in, in another process."""

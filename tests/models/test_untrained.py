@@ -5,7 +5,6 @@ from transformers import AutoConfig
 from evenruler.models import LABELS, load, sources
 from evenruler.models.declarations import Catalogue
 from evenruler.models.store import RowStore
-from tests.models.conftest import change_json
 from tests.tiny import catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
 
 TEXTS = ["The man is here.", "x"]
@@ -64,14 +63,6 @@ class TestMade:
             store=RowStore(tmp_path / "a"),
         )
         assert again.engine == first.engine
-
-    def test_it_is_another_where_the_other_has_another_configuration(self, wide, store) -> None:
-        models = declared(wide).models
-        place = ("random", models["random"], store, models)
-        before = sources.locate_model(*place)
-        change_json(wide / "config.json", initializer_range=0.1)
-
-        assert sources.locate_model(*place) != before
 
     @pytest.mark.parametrize("kind", ["gemma3", "gpt2", "mamba"])
     def test_any_architecture(self, kind, tmp_path, store) -> None:

@@ -195,13 +195,6 @@ class TestTokens:
         assert line == f"'oxo': {too_long}"
         assert llama.whole_words(["p" * 252], ["oxo"]).nats[0] < 0
 
-    def test_nothing_is_answered_with_nothing(self, llama) -> None:
-        answers = llama.whole_words([], [])
-
-        assert table(answers).shape == (0, 5)
-        assert (answers.nats.dtype, answers.first_token.dtype) == (np.float64, np.int64)
-        assert llama._backend is None
-
 
 class TestStore:
     @pytest.mark.parametrize("plain", [None, "told so"])

@@ -184,25 +184,9 @@ class TestRoundTrip:
         assert read_table(path).to_pylist() == [ROWS[1], ROWS[0], ROWS[2]]
         assert names_beside(path) == ["table.parquet"]
 
-    def test_types_are_those_of_the_schema(self, path):
-        write_table(pd.DataFrame(ROWS), SCHEMA, path)
-        table = read_table(path)
-        assert table.schema.equals(SCHEMA, check_metadata=True)
-        # pandas writes large_string, which readers show as another type.
-        assert [table.schema.field(name).type for name in ("id", "text", "note")] == [
-            pa.string()
-        ] * 3
-        assert table.schema.field("text").nullable is False
-        assert table.schema.field("note").nullable is True
-
     def test_not_a_number_is_null(self, path):
         write_table([ROWS[0] | {"value": float("nan")}], SCHEMA, path)
         assert read_table(path).column("value").to_pylist() == [None]
-
-    def test_without_an_id_rows_stay_in_order(self, path):
-        schema = build_schema("word: str")
-        write_table([{"word": word} for word in "bab"], schema, path)
-        assert read_table(path).column("word").to_pylist() == ["b", "a", "b"]
 
 
 class TestIdentity:

@@ -278,16 +278,6 @@ class TestSlugOf:
     def test_by_hand(self, word, slug):
         assert slug_of(word) == slug
 
-    @settings(max_examples=50, deadline=None)
-    @given(st.text(max_size=12))
-    def test_a_slug_is_its_own_slug(self, word):
-        slug = slug_of(word)
-        assert slug_of(slug) == slug
-        assert not slug.startswith("-")
-        assert not slug.endswith("-")
-        assert "--" not in slug
-        assert "." not in slug
-
 
 OFTEN, TERM = "{INTENSIFIER}", "{TERM}"
 

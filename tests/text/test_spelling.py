@@ -119,11 +119,6 @@ def test_what_passes_has_no_hidden_character_and_is_composed(text: str) -> None:
         assert all(unicodedata.category(character)[0] != "C" for character in text)
 
 
-@given(st.text(alphabet=st.characters(codec="ascii", categories=["L", "N", "P", "S", "Zs"])))
-def test_printable_ascii_passes(text: str) -> None:
-    assert find_flaw(text) is None
-
-
 def test_every_look_alike_of_the_table_is_of_another_alphabet_than_its_letter() -> None:
     from evenruler.text.spelling import _look_alike_letters
 

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.text import whole_words
 from evenruler.text.whole_words import Match, cached_finder, find_words
 
 
@@ -69,18 +68,6 @@ def test_what_may_be_another_word_is_doubtful() -> None:
     assert doubtful_words("New Mexico and Mexico", "Mexico") == ["Mexico"]
     assert doubtful_words("Aurelians are Aurelian.", "Aurelian") == ["Aurelians"]
     assert doubtful_words("Tell us of the US.", "US") == []
-
-
-def test_the_work_does_not_grow_with_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[str] = []
-    monkeypatch.setattr(
-        whole_words, "_is_whole", lambda text, begin, end: looked.append(text[begin:end]) or True
-    )
-    for n in (1, 1000):
-        find_words(
-            "The town sells wool in spring.", ["wool", *(f"unseen{number}" for number in range(n))]
-        )
-    assert looked == ["wool", "wool"]
 
 
 def test_a_word_is_given_back_as_it_was_given_in_single_spaces() -> None:

@@ -67,15 +67,6 @@ class TestHalves:
         note = "the GPU ran out of memory: packs that do not fit are answered in"
         assert capsys.readouterr().err.count(note) == 1
 
-    def test_unigrams_too(self, llama, memory) -> None:
-        expected = llama.backend.marginal(TEXTS)
-        memory.tokens = 60
-
-        unigrams = llama.backend.marginal(TEXTS)
-
-        assert memory.refused >= 1
-        assert unigrams == pytest.approx(expected, abs=1e-5)
-
     def test_other_errors_are_errors(self, llama, monkeypatch) -> None:
         def broken(*args, **kwargs):
             raise RuntimeError("CUDA error: an illegal memory access was encountered")

@@ -93,11 +93,6 @@ class TestLogits:
         assert logits == pytest.approx(plain(folder, texts, truncation=True), abs=1e-5)
         assert abs(logits[0] - logits[2]).max() < 1e-5
 
-    def test_a_file_that_lacks_the_head_is_refused(self, tmp_path, loaded, error_of) -> None:
-        folder = save_encoder(tmp_path / "headless")
-        line = error_of(loaded(folder).classify, ["w0"])
-        assert line == f"{folder}: tiny lacks 2 tensors, as classifier.bias; see its `source`"
-
 
 class TestPacks:
     """Batches of texts that are as many tokens long as they say."""

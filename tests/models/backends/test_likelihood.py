@@ -300,9 +300,11 @@ class TestWordTokens:
         prompts, words = ["x ", "x", "x"], ["he", "he", " he"]
         (after_space, whole, spaced) = word_tokens(tokenizer, prompts, words)
 
-        assert [tokenizer.convert_ids_to_tokens(t) for t in after_space] == [["▁x", "▁"], ["he"]]
-        assert [tokenizer.convert_ids_to_tokens(t) for t in whole] == [["▁x"], ["he"]]
-        assert [tokenizer.convert_ids_to_tokens(t) for t in spaced] == [["▁x"], ["▁he"]]
+        written = [
+            [tokenizer.convert_ids_to_tokens(tokens) for tokens in both]
+            for both in (after_space, whole, spaced)
+        ]
+        assert written == [[["▁x", "▁"], ["he"]], [["▁x"], ["he"]], [["▁x"], ["▁he"]]]
 
 
 class TestNextWordTokens:

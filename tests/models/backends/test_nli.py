@@ -26,7 +26,6 @@ PAIRS = [
     ),  # two batches
 ]
 FIVE = PAIRS[:5]
-TURNED = ["contradiction", "entailment", "neutral"]
 UNNAMED = ["LABEL_0", "LABEL_1", "LABEL_2"]
 LONGEST = 200
 
@@ -152,14 +151,6 @@ class TestLabels:
     )
     def test_by_name(self, names, order) -> None:
         assert order_of(names) == order
-
-    def test_params_name_what_has_no_names(self, tmp_path, loaded) -> None:
-        folder = save_classifier(tmp_path / "tiny", labels=UNNAMED)
-        logits = loaded(folder, labels=TURNED).entailment(FIVE)
-        assert logits == pytest.approx(
-            plain(folder, FIVE)[:, [1, 2, 0]],
-            abs=1e-5,
-        )
 
     def test_another_number_of_labels_is_refused(self, tmp_path, loaded, error_of) -> None:
         folder = save_classifier(tmp_path / "tiny", labels=LABELS[:2])

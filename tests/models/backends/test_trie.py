@@ -105,13 +105,6 @@ def test_the_start_token_alone_needs_nothing_computed() -> None:
     assert len(tree.nodes.tokens) == len(tree.edge_nodes) == len(tree.paths[0]) == 0
 
 
-def test_packs_come_in_the_order_of_tokens() -> None:
-    assert split_into_batches(
-        sequences(B, D, A, C),
-        512,
-    ) == [[3, 2, 0, 1]]
-
-
 def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
     many = sequences(A, B, C, (0, 1, 6, 2))
     # Nodes in the order C, A, B, last: C brings 0 and 1 (2), A goes on through 2 (3), B through 4
