@@ -57,24 +57,16 @@ def by_hand(
     word_ids = whole[len(ids) :]
     if whole[: len(ids)] != ids:
         word_ids = tokenizer(word, add_special_tokens=False)["input_ids"]
-    tokens, steps = [tokenizer.bos_token_id, *ids], []
-    for token in word_ids:
-        steps.append(float(following(model, tokens)[token]))
-        tokens.append(token)
-    nats, after = sum(steps), following(model, tokens)
+    tokens = torch.tensor([[tokenizer.bos_token_id, *ids, *word_ids]])
+    with torch.inference_mode():
+        logits = model.backend.model(input_ids=tokens, use_cache=False).logits
+    *before, after = logits[0, len(ids) :].double().log_softmax(-1)
+    steps = [float(nats[token]) for nats, token in zip(before, word_ids, strict=True)]
     ends = float(after[tiny_word_ends(tokenizer)].logsumexp(0))
     alone = float(after[tiny_stands_alone(tokenizer)].logsumexp(0))
-    if nats < least:
+    if sum(steps) < least:
         ends = alone = 0.0
-    return nats, ends, alone, steps[0], word_ids[0]
-
-
-def following(model: Any, tokens: list[int]) -> torch.Tensor:
-    """[vocabulary] nats of every token after some."""
-    ids = torch.tensor([tokens])
-    with torch.inference_mode():
-        logits = model.backend.model(input_ids=ids, use_cache=False).logits
-    return logits[0, -1].double().log_softmax(-1)
+    return sum(steps), ends, alone, steps[0], word_ids[0]
 
 
 def every_answer(model: Any) -> Any:

@@ -3,7 +3,7 @@
 import pytest
 
 from evenruler.text.replies import RULES, ParsedReply, read_reply
-from tests.instruments.framing.labelled import LEFT_OUT, labelled, tally
+from tests.instruments.framing.labelled import LEFT_OUT, kappa, labelled, tally
 from tests.instruments.framing.labelled import WORDS as TERMS
 
 GENDER = {
@@ -401,6 +401,25 @@ def test_at_most_three_in_a_hundred_valid_replies_are_read_wrongly() -> None:
 
 def test_what_was_developed_on_is_still_read_as_it_was() -> None:
     assert tally(labelled("developed"), "first") == (700, 181, 2, 204, 25)
+
+
+def test_a_tally_tells_wrong_from_missed() -> None:
+    labels = [
+        ("he", "he", "he"),
+        ("he", "none", "none"),
+        ("it", "she", "none"),
+        ("it", "several", "several"),
+    ]
+    row = {"contrast": "gender", "options": "[]"}
+    rows = [
+        {**row, "reply": reply, "first": first, "second": second} for reply, first, second in labels
+    ]
+
+    assert tally(rows, "first") == (4, 2, 1, 2, 1)
+    assert tally(rows, "second") == (4, 2, 1, 1, 0)
+    # Three of four agree; by chance, (he 1 1 + none 1 2 + several 1 1) / 16 would:
+    # (3/4 - 4/16) / (1 - 4/16).
+    assert kappa(rows) == pytest.approx(2 / 3)
 
 
 BOTH = {
