@@ -90,6 +90,7 @@ def test_a_name_of_the_catalogue(store: RowStore) -> None:
     assert model.entry.licence == "gemma"
     renamed = resolve_model("gemma-3-270m", store, name="other", root=root)
     assert (renamed.name, renamed.entry.licence) == ("other", "gemma")
+    assert resolve_model("gemma-3-270m", store, root=root, start="<s>").entry.start == "<s>"
 
 
 def test_a_slip_is_one_line_with_the_way_to_say_it(

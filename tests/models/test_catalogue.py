@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
@@ -38,6 +39,11 @@ def test_an_unknown_name_is_answered_with_the_nearest(shipped_params, store, err
         "params.yaml: models: no model 'gemma-3-270'; check the name (did you mean "
         "'gemma-3-270m'?) or add an entry"
     )
+
+
+def test_a_device_that_there_is_not(shipped_params, store, error_of) -> None:
+    ask = partial(load, "all-minilm-l6-v2", shipped_params, store=store)
+    assert "no device 'tpu' here" in error_of(ask, device="tpu")
 
 
 class TestCan:
