@@ -55,6 +55,7 @@ WITHOUT_OPTIONS = [
     ("he (or she) walks", None, "several"),
     ("He, she", None, "several"),
     ("(s)he", None, "several"),
+    ("S/he walks", None, "several"),
     # Two in a row are no alternatives.
     ("To him, she is a friend", None, "several"),
 ]
