@@ -112,7 +112,7 @@ def test_a_table_of_scores_is_the_share_of_its_pairs(
 ) -> None:
     table = scores_of_pairs(benchmarks / "external-made", lambda unit, pair: pair < 4)
     table.sample(frac=1, random_state=2).to_csv("scores.csv", index=False)
-    status, out, err = run_measure("measure", "recorded:scores.csv", "--with", "made")
+    status, _, err = run_measure("measure", "recorded:scores.csv", "--with", "made")
     assert status == 0, err
     share = find_figure(result_of("scores-csv")["figures"], figure="share", bias_type=None)
     assert share["value"] == pytest.approx(2 / 3, abs=1e-3)
@@ -133,7 +133,7 @@ def test_parts_are_judged_only_where_the_user_says_so(
     assert lean["facets"].startswith("6 of 8 writers, ")
     is_short = table["key"].astype(int) % 6 < 2
     table[~is_short].to_csv("pairs.csv", index=False)
-    status, out, err = run_measure("measure", "recorded:pairs.csv", "--with", "made", "--partial")
+    status, _, err = run_measure("measure", "recorded:pairs.csv", "--with", "made", "--partial")
     assert status == 0, err
     lean = find_figure(result_of("pairs-csv")["figures"], figure="lean", bias_type=None)
     assert lean["facets"].startswith("8 writers, ")
