@@ -127,7 +127,7 @@ def test_parts_are_judged_only_where_the_user_says_so(
     words = ("measure", "recorded:writers.csv", "--with", "made")
     line = refused(run_measure, *words)
     assert line.endswith("or say --partial")
-    status, out, err = run_measure(*words, "--partial")
+    status, _, err = run_measure(*words, "--partial")
     assert status == 0, err
     lean = find_figure(result_of("writers-csv")["figures"], figure="lean", bias_type=None)
     assert lean["facets"].startswith("6 of 8 writers, ")

@@ -204,6 +204,7 @@ def test_a_greeting_tells_refused_prompts_from_refused_settings(server: Scripted
     [
         (chat_choice(None, refusal="I will not\nsay."), Reply(None, "I will not say.", "stop")),
         (chat_choice(None, "content_filter"), Reply(None, "content_filter", "content_filter")),
+        (chat_choice(""), Reply("", None, "stop")),
         (chat_choice("so \ud83d it is"), Reply("so ? it is", None, "stop")),
     ],
     ids=["refusal", "filter", "without words", "half a character"],

@@ -153,7 +153,7 @@ class TestChange:
             ),
             (["own.Module"], "the module '' is no part of sentence-transformers"),
         ],
-        ids=["code", "outside", "link", "list"],
+        ids=["code", "outside", "list"],
     )
     def test_an_embedder_of_other_code_or_files_is_refused(
         self, module, what, folder, store, error_of
