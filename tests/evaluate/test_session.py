@@ -241,28 +241,6 @@ def test_what_a_model_cannot_answer_is_one_line(error_of: ErrorOf, elsewhere: Pa
     assert "it has no question for big (kind chat) by the method choice" in line
 
 
-@pytest.mark.enable_socket
-def test_a_budget_of_requests(
-    error_of: ErrorOf,
-    elsewhere: Path,
-    served: Served,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    server = served(ScriptedServer(content="She is old."))
-    chat = partial(measure, "endpoint:big", "framing-age", limit=2, size="trial")
-    line = error_of(chat, max_requests=0)
-    assert "the budget of 0 requests is used up" in line
-    assert server.asked == []
-    (plan,) = re.findall(r"big: (\d+) requests at most", capsys.readouterr().err)
-    assert "the budget of 3 requests is used up" in error_of(chat, max_requests=3)
-    assert len(server.asked) == 3
-    measured = chat(max_requests=int(plan) - 3)
-    assert len(server.asked) == int(plan)
-    capsys.readouterr()
-    assert chat(max_requests=0) == measured
-    assert "requests" not in capsys.readouterr().err  # nothing is planned where nothing is asked
-
-
 def test_results_never_go_among_published_benchmarks(
     error_of: ErrorOf, elsewhere: Path, tiny_folder: Path
 ) -> None:
