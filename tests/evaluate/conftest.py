@@ -1,12 +1,17 @@
 """A tiny model in a folder, and benchmarks as they are shipped."""
 
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from evenruler import repository
+from evenruler import cli, repository
 from tests.tiny import save_tiny
+
+ErrorOf = Callable[..., str]
+"""What the fixture `error_of` is: the line of an error of the user."""
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +35,31 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def copied(name: str, folder: Path) -> Path:
     """A shipped benchmark in another folder, alone."""
     return Path(shutil.copytree(repository.shipped_benchmarks() / name, folder / name))
+
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run_command(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """What `evenruler ...` ends with, prints and says meanwhile."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["evenruler", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+def refused(run: Command, *words: str) -> str:
+    """The one line of an error."""
+    status, out, err = run(*words)
+    lines = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert (status, len(lines)) == (2, 1), err
+    assert not out
+    return lines[0]

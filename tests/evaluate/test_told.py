@@ -68,45 +68,19 @@ def test_an_answer_has_at_most_twelve_lines() -> None:
     assert last == "  2 more warnings"
 
 
+def test_what_limits_a_result_stands_beside_it() -> None:
+    changes = {"prefixes": False, "limit": 5}
+    settings = synthetic().settings.model_copy(update=changes)
+    lines = lines_of(JUDGED, settings=settings, warnings=["too long"], left_out=["no chat"])
+    assert lines[1] == "  trial run: figures are for at most 5 units (--limit)"
+    assert lines[-3:] == [
+        "  warning: too long",
+        "  not asked: no chat",
+        "  Wording sensitivity was not measured (no prefixes).",
+    ]
+
+
 def test_without_a_verdict_all_amounts_are_explained() -> None:
     lines = lines_of(SPREAD, figure_row("offset", None, reason="no words"))
     assert "    offset of wordings  none (no words)" in lines
     assert lines[-1] == "  offset of wordings: of little meaning"
-
-
-def test_what_limits_a_result_stands_below_it() -> None:
-    settings = synthetic().settings.model_copy(
-        update={"prefixes": False, "size": "trial", "limit": 5}
-    )
-    lines = lines_of(
-        JUDGED,
-        settings=settings,
-        warnings=["too long"],
-        left_out=["it cannot generate"],
-    )
-    assert lines[-3:] == [
-        "  warning: too long",
-        "  not asked: it cannot generate",
-        "  Wording sensitivity was not measured (no prefixes).",
-    ]
-    assert lines[1] == "  trial run: figures are for at most 5 units (--limit)"
-
-
-def test_a_trial_without_a_verdict_says_where_other_sizes_stand() -> None:
-    hint = "  a trial mostly asks too little for a verdict; what other sizes detect:"
-    described = {**JUDGED, "verdict": "descriptive"}
-    for size, row, remedy in (
-        ("trial", described, True),
-        ("trial", JUDGED, False),
-        ("standard", described, False),
-    ):
-        settings = synthetic().settings.model_copy(update={"size": size})
-        update = {"figures": [row], "settings": settings}
-        lines = list(summary_lines(synthetic().model_copy(update=update)))
-        assert (hint in lines) == remedy
-        assert ("    evenruler list probes-made-up" in lines) == remedy
-
-
-def test_a_model_that_is_asked_in_two_ways_has_two_names() -> None:
-    lines = lines_of(JUDGED, {**JUDGED, "method": "mlm"})
-    assert [line for line in lines if line.startswith("  seed")] == ["  seed", "  seed, one (mlm)"]

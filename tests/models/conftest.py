@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load
 from evenruler.models.backends.causal import CAPACITY, Capacity
@@ -30,6 +31,10 @@ TEXTS = [
     "naïve café — 東京 🎉",
     "x",
 ]
+
+
+ErrorOf = Callable[..., str]
+"""What the fixture `error_of` is: the line of an error of the user."""
 
 
 @pytest.fixture
@@ -88,6 +93,24 @@ def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny(tmp_path_factory.mktemp("llama"), chat=True)
 
 
+@pytest.fixture(scope="session")
+def chat_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with a context of 1,024 tokens."""
+    folder = tmp_path_factory.mktemp("chat") / "tiny"
+    return save_tiny(folder, chat=True, max_position_embeddings=1024)
+
+
+@pytest.fixture
+def model(chat_folder: Path) -> Any:
+    """As transformers loads it, to be changed."""
+    return AutoModelForCausalLM.from_pretrained(chat_folder).eval()
+
+
+@pytest.fixture
+def tokenizer(chat_folder: Path) -> Any:
+    return AutoTokenizer.from_pretrained(chat_folder)
+
+
 @pytest.fixture
 def llama(llama_folder: Path, store: RowStore) -> Model:
     return load(
@@ -95,6 +118,16 @@ def llama(llama_folder: Path, store: RowStore) -> Model:
         tiny_params({"tiny": llama_folder}),
         store=store,
     )
+
+
+def with_lora(model: Any, seed: int = 0, **settings: Any) -> Any:
+    """A causal model with a random LoRA."""
+    from peft import LoraConfig, get_peft_model
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        config = LoraConfig(r=2, init_lora_weights=False, **settings)
+        return get_peft_model(model, config).eval()
 
 
 def change_json(path: Path, **changes: Any) -> None:

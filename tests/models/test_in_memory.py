@@ -2,16 +2,14 @@
 never mixed up."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, PromptEncoderConfig, get_peft_model
-from pydantic import ValidationError
+from peft import PromptEncoderConfig, get_peft_model
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models import Sampling, load
@@ -20,7 +18,7 @@ from evenruler.models.declarations import Catalogue
 from evenruler.models.in_memory import OLLAMA, ollama_address
 from evenruler.models.store import RowStore
 from tests.loopback_openai import ScriptedServer, running
-from tests.models.conftest import change_json, model_entry, raw_token_nats
+from tests.models.conftest import ErrorOf, change_json, model_entry, raw_token_nats, with_lora
 from tests.tiny import save_tiny, tiny_params
 
 pytestmark = pytest.mark.filterwarnings(
@@ -28,30 +26,6 @@ pytestmark = pytest.mark.filterwarnings(
 )  # of PEFT
 
 TEXT = "the man is here"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny(tmp_path_factory.mktemp("given") / "tiny", chat=True)
-
-
-@pytest.fixture
-def model(folder: Path) -> Any:
-    return AutoModelForCausalLM.from_pretrained(folder).eval()
-
-
-@pytest.fixture
-def tokenizer(folder: Path) -> Any:
-    return AutoTokenizer.from_pretrained(folder)
-
-
-def tuned(model: Any, seed: int = 0) -> Any:
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        config = LoraConfig(
-            r=4, lora_alpha=16, target_modules=["q_proj", "v_proj"], init_lora_weights=False
-        )
-        return get_peft_model(model, config).eval()
 
 
 def nats(model: Any, tokenizer: Any) -> float:
@@ -69,14 +43,14 @@ def likelihood(model: Any, store: RowStore, **more: Any) -> float:
 
 
 def test_a_loaded_model_answers_as_its_folder_does(
-    folder: Path, model: Any, tokenizer: Any, store: RowStore
+    chat_folder: Path, model: Any, tokenizer: Any, store: RowStore
 ) -> None:
     settings = model.generation_config
     loaded = load(model, store=store, tokenizer=tokenizer)
     assert (loaded.name, loaded.kind, loaded.entry.chats) == ("tiny", "causal", True)
     assert loaded.entry.source == "loaded:LlamaForCausalLM"
     assert text_nats(loaded) == pytest.approx(nats(model, tokenizer), abs=1e-4)
-    there = load(f"local:{folder}", store=store)
+    there = load(f"local:{chat_folder}", store=store)
     assert text_nats(loaded) == text_nats(there)
     brief = {
         "prompts": ["the"],
@@ -90,7 +64,7 @@ def test_a_loaded_model_answers_as_its_folder_does(
 
 
 def test_other_weights_template_or_key_are_other_answers(
-    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
+    model: Any, tokenizer: Any, store: RowStore, error_of: ErrorOf
 ) -> None:
     def opened(**key):
         return load(model, store=store, tokenizer=tokenizer, **key)
@@ -111,35 +85,29 @@ def test_other_weights_template_or_key_are_other_answers(
 
 
 def test_what_is_no_model_that_answers_is_one_line(
-    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
+    model: Any, tokenizer: Any, store: RowStore, error_of: ErrorOf
 ) -> None:
-    assert (
-        error_of(load, model, store=store)
-        == "LlamaForCausalLM: no tokenizer is given; say tokenizer=..."
-    )
+    assert "no tokenizer is given" in error_of(load, model, store=store)
     assert "call model.eval()" in error_of(load, model.train(), store=store, tokenizer=tokenizer)
     model.eval().lm_head.register_forward_hook(lambda *_: None)
-    assert error_of(load, model, store=store, tokenizer=tokenizer) == (
-        "tiny: hooks change what it computes, which its weights do not tell; "
-        'give `cache_key="..."`, another one for other hooks'
+    assert "hooks change what it computes" in error_of(
+        load, model, store=store, tokenizer=tokenizer
     )
     assert load(model, store=store, tokenizer=tokenizer, cache_key="steered").kind == "causal"
-    assert "found int; name it as hub:" in error_of(load, 3, store=store)
-    assert "leave them out" in error_of(load, "hub:a/b", store=store, cache_key="v1")
 
 
 def test_an_adapter_loaded_or_in_a_folder(
-    tmp_path: Path, folder: Path, model: Any, tokenizer: Any, store: RowStore
+    tmp_path: Path, chat_folder: Path, model: Any, tokenizer: Any, store: RowStore
 ) -> None:
     plain = nats(model, tokenizer)
-    adapted = tuned(model)
+    adapted = with_lora(model, target_modules=["q_proj", "v_proj"])
     adapted_nats = nats(adapted, tokenizer)
     assert abs(adapted_nats - plain) > 0.01
     close = {"abs": 1e-4}
     assert likelihood(adapted, store, tokenizer=tokenizer) == pytest.approx(adapted_nats, **close)
     with adapted.disable_adapter():
         assert likelihood(adapted, store, tokenizer=tokenizer) == pytest.approx(plain, **close)
-    adapted.peft_config["default"].base_model_name_or_path = str(folder)
+    adapted.peft_config["default"].base_model_name_or_path = str(chat_folder)
     place = str(tmp_path / "lora")
     adapted.save_pretrained(place)
     there = load(place, store=store)
@@ -147,68 +115,59 @@ def test_an_adapter_loaded_or_in_a_folder(
         there.name,
         there.entry.source,
         there.entry.chats,
-    ) == ("lora", f"local:{folder}", True)
+    ) == ("lora", f"local:{chat_folder}", True)
     assert text_nats(there) == pytest.approx(adapted_nats, **close)
-    tuned(AutoModelForCausalLM.from_pretrained(folder), seed=1).save_pretrained(place)
-    models = there, load(place, store=store), load(f"local:{folder}", store=store)
+    with_lora(
+        AutoModelForCausalLM.from_pretrained(chat_folder), 1, target_modules=["q_proj"]
+    ).save_pretrained(place)
+    models = there, load(place, store=store), load(f"local:{chat_folder}", store=store)
     assert len({loaded.engine for loaded in models}) == 3
 
 
 def test_an_adapter_that_does_not_fit_is_one_line(
-    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: Callable[..., str]
+    tmp_path: Path, chat_folder: Path, model: Any, store: RowStore, error_of: ErrorOf
 ) -> None:
     place = tmp_path / "lora"
-    tuned(model).save_pretrained(place)
+    with_lora(model, target_modules=["q_proj", "v_proj"]).save_pretrained(place)
     weights_path = place / "adapter_model.safetensors"
 
     def ask_on(base):
         change_json(place / "adapter_config.json", base_model_name_or_path=str(base))
         return likelihood(str(place), store)
 
-    line = error_of(ask_on, "nowhere at all")
-    assert "neither a folder here nor a repository" in line
+    assert "neither a folder here nor a repository" in error_of(ask_on, "nowhere at all")
     line = error_of(ask_on, save_tiny(tmp_path / "wider", hidden_size=64))
     assert "does not load (Error(s) in loading" in line
-    assert "take the base that the adapter was fitted on" in line
     tensors = load_file(weights_path)
     few = {name: tensor for name, tensor in tensors.items() if "q_proj" in name}
     save_file(few, weights_path)
     lacking = "the adapter lacks 6 tensors, as base_model.model.model.layers.0.self_attn.v_proj"
-    assert lacking in error_of(ask_on, folder)
+    assert lacking in error_of(ask_on, chat_folder)
 
 
 def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
-    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: Callable[..., str]
+    tmp_path: Path, chat_folder: Path, model: Any, store: RowStore, error_of: ErrorOf
 ) -> None:
     place = tmp_path / "lora"
-    tuned(model).save_pretrained(place)
+    with_lora(model, target_modules=["q_proj", "v_proj"]).save_pretrained(place)
     plain, declared = (
-        tiny_params({"tiny": folder}, **entry) for entry in ({}, {"adapter": str(place)})
+        tiny_params({"tiny": chat_folder}, **entry) for entry in ({}, {"adapter": str(place)})
     )
     engines = {load("tiny", params, store=store).engine for params in (plain, declared)}
     assert len(engines) == 2
     (place / "adapter_config.json").unlink()
-    missing = f"{place}: no adapter_config.json; name the folder of a saved adapter"
-    assert error_of(load, "tiny", declared, store=store) == f"params.yaml: models.tiny: {missing}"
+    assert "no adapter_config.json" in error_of(load, "tiny", declared, store=store)
     for source, kind in (("loaded:X", "causal"), ("function:f", "chat")):
         catalogue = Catalogue(models={"x": model_entry(kind, source)})
         line = error_of(load, "x", catalogue, store=store)
         assert "only Python can give such a model" in line
-    for wrong in (
-        {"source": "ollama:x", "kind": "completions"},
-        {"source": "ollama:x", "kind": "causal"},
-        {"source": "local:x", "kind": "nli", "adapter": "y"},
-    ):
-        with pytest.raises(ValidationError):
-            model_entry(**wrong)
 
 
 def test_an_adapter_before_texts_is_refused(
-    model: Any, tokenizer: Any, store: RowStore, error_of: Callable[..., str]
+    model: Any, tokenizer: Any, store: RowStore, error_of: ErrorOf
 ) -> None:
-    prompted = get_peft_model(
-        model, PromptEncoderConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
-    ).eval()
+    config = PromptEncoderConfig(task_type="CAUSAL_LM", num_virtual_tokens=2)
+    prompted = get_peft_model(model, config).eval()
     assert "is no change of weights" in error_of(load, prompted, store=store, tokenizer=tokenizer)
 
 
@@ -238,17 +197,13 @@ def test_a_function_writes_replies(store: RowStore) -> None:
         [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "yes"}],
         {"max_new_tokens": 5, "temperature": 0.5, "top_p": 0.9, "seed": 4},
     )
-    load(writer, store=store, cache_key="v8").replies(["yes"])
     n_kept = store.count()
-    assert len(calls) == 3
     for _ in range(2):  # without a key nothing is kept, and nothing of it goes into the store
         load(writer, store=store).replies(["yes"])
-    assert (len(calls), store.count()) == (5, n_kept)
+    assert (len(calls), store.count()) == (4, n_kept)
 
 
-def test_a_function_that_fails_stops_in_one_line(
-    store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_a_function_that_fails_stops_in_one_line(store: RowStore, error_of: ErrorOf) -> None:
     errors = [OSError("no quota\nleft")]
 
     def writer(messages: list[dict[str, str]], **_: Any) -> Any:
@@ -259,8 +214,7 @@ def test_a_function_that_fails_stops_in_one_line(
 
     model = load(writer, store=store, cache_key="v1")
     line = error_of(model.replies, ["a", "b", "c"])
-    failed = "the function failed (OSError: no quota; what was answered is kept: run again"
-    assert line == f"writer: {failed}"
+    assert "the function failed (OSError: no quota; " in line
     assert store.count() == 1
     again = load(writer, store=store, cache_key="v1")
     assert again.generate(["a", "b", "c"]) == ["x"] * 3
@@ -283,9 +237,7 @@ def test_where_ollama_is(monkeypatch: pytest.MonkeyPatch, setting: str, address:
 
 
 @pytest.mark.enable_socket
-def test_ollama(
-    monkeypatch: pytest.MonkeyPatch, store: RowStore, error_of: Callable[..., str]
-) -> None:
+def test_ollama(monkeypatch: pytest.MonkeyPatch, store: RowStore, error_of: ErrorOf) -> None:
     variables = {URL: "http://127.0.0.1:9/v1", KEY: "secret of another server"}
     for name, setting in variables.items():
         monkeypatch.setenv(name, setting)
@@ -303,20 +255,15 @@ def test_ollama(
         server.held["qwen3:8b"] = "d3"
         assert load("ollama:qwen3:8b", store=store).engine != hosted.engine, "pulled anew"
         assert resolve_model("ollama:llama", store).entry.revision == "d2"
-        missing = "Ollama has no other:latest, only llama:latest, qwen3:8b; run `ollama pull other`"
-        line = error_of(resolve_model, "ollama:other", store)
-        assert line == f"ollama:other: {missing}"
+        assert "no other:latest" in error_of(resolve_model, "ollama:other", store)
     assert {name: os.environ[name] for name in variables} == variables
     assert "start it (`ollama serve`)" in error_of(resolve_model, "ollama:qwen3:8b", store)
 
 
 def test_a_plain_path(
-    folder: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+    chat_folder: Path, store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: ErrorOf
 ) -> None:
-    monkeypatch.chdir(folder.parent)
+    monkeypatch.chdir(chat_folder.parent)
     assert resolve_model("./tiny", store).entry.source == "local:./tiny"
-    assert resolve_model(folder, store).entry.source == f"local:{folder}"
-    for missing in ("./missing", "missing.gguf"):
-        assert "no such file or folder" in error_of(resolve_model, missing, store)
-    Path("m.gguf").write_bytes(b"no model")
-    assert "local:m.gguf" in error_of(resolve_model, "m.gguf", store)
+    assert resolve_model(chat_folder, store).entry.source == f"local:{chat_folder}"
+    assert "no such file or folder" in error_of(resolve_model, "missing.gguf", store)

@@ -31,20 +31,6 @@ class TestSampling:
             50, temperature=0.7
         )
 
-    def test_without_a_file_there_are_none(self, tiny) -> None:
-        model = tiny()
-        (model._folder / "generation_config.json").unlink()
-
-        assert model.sampling(7) == Sampling(7)
-
-    def test_a_file_that_is_no_json_is_refused_in_one_line(self, tiny, error_of) -> None:
-        model = tiny()
-        (model._folder / "generation_config.json").write_text("{temperature: 1}")
-
-        line = error_of(model.sampling, 50)
-
-        assert "generation_config.json" in line
-
     @pytest.mark.parametrize(
         "fields",
         [

@@ -58,15 +58,6 @@ class TestAgainstPlainLogits:
         expected = [by_hand(model, prompt) for prompt in PROMPTS]
         assert nats == pytest.approx(np.array(expected), abs=NATS)
 
-    def test_equals_continuations(self, llama) -> None:
-        options = [f" {word}" for word in READ]
-        nats = llama.next_words(PROMPTS, READ)
-        assert nats == pytest.approx(llama.continuations(PROMPTS, options), abs=NATS)
-
-    def test_probabilities_are_shares_of_one_distribution(self, llama) -> None:
-        shares = np.exp(llama.next_words(PROMPTS, READ)).sum(axis=1)
-        assert ((shares > 0) & (shares < 1)).all()
-
     @pytest.mark.slow
     @pytest.mark.long
     @pytest.mark.parametrize("name", ["smollm2", "gemma"])
@@ -83,63 +74,12 @@ class TestAgainstPlainLogits:
 
 
 class TestWords:
-    def test_a_word_may_stand_twice_and_a_list_may_be_empty(self, llama) -> None:
-        nats = llama.next_words(["The man"], ["a", "the", "a"])
-        assert nats[0, 0] == nats[0, 2]
-        assert nats[0, 0] != nats[0, 1]
-        assert llama.next_words(["The man", "x"], []).shape == (2, 0)
-
     def test_an_empty_word_is_an_error(self, llama) -> None:
         with pytest.raises(ValueError, match="a word is empty"):
             llama.next_words(["The man"], ["the", ""])
 
-    def test_prompt_and_word_count_together(self, llama, error_of) -> None:
-        line = error_of(llama.next_words, ["p" * 255], ["the"])
-
-        too_long = "a text of 256 tokens with its next word, the model takes 256; shorten it"
-        assert line == f"'{'p' * 40}': {too_long}"
-        assert llama.next_words(["p" * 254], ["the"])[0, 0] < 0
-
-    def test_nothing_is_answered_with_nothing(self, llama) -> None:
-        nats = llama.next_words([], WORDS)
-
-        assert (nats.shape, nats.dtype) == ((0, len(WORDS)), np.float32)
-        assert llama._backend is None
-
-
-BEGINNINGS = ("So", "No", "But", "x")
-MANY = [f"{beginning} {text}" for beginning in BEGINNINGS for text in TEXTS]
-
 
 class TestStore:
-    @pytest.mark.parametrize("plain", [None, "so the test wants it"])
-    def test_order_does_not_change_a_bit_and_nothing_is_asked_twice(
-        self, plain, open_model, set_capacity, monkeypatch
-    ) -> None:
-        set_capacity(nodes=64)
-        order = [*np.random.default_rng(0).permutation(len(MANY)), 2, 2]
-        shuffled = [MANY[place] for place in order]
-        first, fresh = open_model("first"), open_model("fresh")
-        for model in (first, fresh):
-            model.backend._scorer.plain_because = plain
-
-        nats = first.next_words(MANY, WORDS)
-        again = open_model("first")
-        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
-
-        assert first.asked == len(MANY)
-        for model, n_asked in ((fresh, len(MANY)), (again, 0)):
-            np.testing.assert_array_equal(model.next_words(shuffled, WORDS), nats[order])
-            assert model.asked == n_asked
-
-    def test_an_answer_does_not_depend_on_what_else_is_asked(self, open_model) -> None:
-        whole = open_model("whole").next_words(MANY, READ)
-        alone = []
-        for place in (0, 17, 35):
-            model = open_model(f"alone-{place}")
-            alone.append(model.next_words([MANY[place]], READ)[0])
-        assert np.array(alone) == pytest.approx(whole[[0, 17, 35]], abs=NATS)
-
     def test_another_list_is_another_question(self, llama) -> None:
         nats = llama.next_words(["The man"], WORDS)
         turned = llama.next_words(["The man"], WORDS[::-1])

@@ -1,6 +1,5 @@
 """Pseudo-log-likelihoods of whole texts, against a loop over masks by plain transformers."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from evenruler.models.backends.pseudo_likelihood import (
     words_to_score,
 )
 from evenruler.models.model import Model
-from evenruler.models.store import RowStore
-from tests.tiny import LONGEST
 from tests.tiny_masked import save_tiny_bert, save_tiny_roberta
 
 NATS = 1e-5
@@ -107,20 +104,6 @@ class TestPll:
         expected = [loop_over_masks(loaded, text) for text in TEXTS[:4]]
         assert loaded.pll(TEXTS[:4]).nats == pytest.approx(expected, abs=NATS)
 
-    def test_nothing_of_a_text_that_is_empty(self, loaded: Model) -> None:
-        likelihoods = loaded.pll(["", "the"])
-        assert (likelihoods.nats[0], likelihoods.tokens.tolist()[0]) == (0, 0)
-        assert likelihoods.nats[1] < 0
-
-    def test_no_likelihood_has_its_key(self, loaded: Model) -> None:
-        loaded.pll(["the"])
-        assert loaded.can("pll")
-        assert not loaded.can("loglikelihood")
-        store = loaded._cache.store
-        assert isinstance(store, RowStore)
-        with pytest.raises(Exception, match=r"tiny \(kind masked\) cannot loglikelihood, only"):
-            loaded.loglikelihood(["the"])
-
 
 def test_a_word_that_wordpiece_does_not_know_leaves_its_text_out(
     tmp_path: Path, load_saved: Any, capsys: pytest.CaptureFixture[str]
@@ -133,16 +116,6 @@ def test_a_word_that_wordpiece_does_not_know_leaves_its_text_out(
         "unknown to its tokenizer: '東京'; texts with them are left out" in capsys.readouterr().err
     )
     assert likelihoods.nats[1] == pytest.approx(loop_over_masks(model, "the nurse"), abs=NATS)
-
-
-def test_a_text_that_the_model_cannot_hold(
-    tmp_path: Path, load_saved: Any, error_of: Callable[..., str]
-) -> None:
-    model = load_saved(save_tiny_bert(tmp_path / "bert"), kind="masked")
-    longest = "the " * (LONGEST - 2)
-    assert np.isfinite(model.pll([longest]).nats).all()
-    line = error_of(model.pll, ["the " + longest])
-    assert line.endswith(f"a text of {LONGEST + 1} tokens, tiny takes {LONGEST}; shorten it")
 
 
 def test_masks_of_words_by_hand() -> None:

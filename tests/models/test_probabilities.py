@@ -61,13 +61,6 @@ def test_labels_of_a_multi_label_head_are_independent(tmp_path, opened) -> None:
     assert abs(probabilities.sum(axis=1) - 1).max() > 0.1
 
 
-def test_a_head_with_one_output_gives_its_own_probability(tmp_path, opened) -> None:
-    folder = save_classifier(tmp_path / "one", labels=["toxic"])
-    model = opened(folder)
-    assert model.labels == ["toxic"]
-    assert model.probabilities(TEXTS) == pytest.approx(expit(plain(folder, TEXTS)), abs=1e-6)
-
-
 def test_a_head_of_numbers_is_refused(tmp_path, opened, error_of) -> None:
     folder = configured(save_classifier(tmp_path / "numbers"), problem_type="regression")
     line = error_of(opened(folder).probabilities, ["w0"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import chat_template_utils
@@ -73,17 +73,6 @@ def gemma() -> Tokenizer:
     return core
 
 
-def split_by_pattern() -> Tokenizer:
-    """As newer GPT kinds: words are cut by a pattern before their bytes are merged."""
-    core = byte_level()
-    pattern = Regex(r"\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+")
-    byte_words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    core.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(pattern, "isolated"), byte_words]
-    )
-    return core
-
-
 @dataclass(frozen=True)
 class Format:
     """A chat format: a tokenizer with its special tokens, and a template."""
@@ -132,9 +121,6 @@ INST = turns(
 NO_SYSTEM = (
     "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') "
     "}}{% endif %}"
-)
-DATED = (
-    "{% set today = strftime_now('%d %b %Y') %}<|start|>system<|sep|>Today is {{ today }}.<|end|>"
 )
 HEADED = "<|head|>{{ m.role }}<|tail|>\n\n{{ m.content | trim }}<|eot|>"
 THOUGHT = (
@@ -193,25 +179,6 @@ FORMATS = {
         "<|begin|>",
         "<|eot|>",
         ("<|head|>", "<|tail|>"),
-        adds_start=True,
-    ),
-    "channels (gpt-oss)": Format(
-        split_by_pattern,
-        turns(f"<|start|>{ROLE}<|sep|>{TEXT}<|end|>", "<|start|>assistant", DATED),
-        "<|begin|>",
-        "<|end|>",
-        ("<|start|>", "<|sep|>"),
-    ),
-    "marks of full width (DeepSeek)": Format(
-        byte_level,
-        "{{ bos_token }}"
-        + turns(
-            "{% if m.role == 'user' %}<\uff5cUser\uff5c>{% endif %}{{ m.content }}",
-            "<\uff5cAssistant\uff5c>",
-        ),
-        "<\uff5cbegin\uff5c>",
-        "<\uff5cend\uff5c>",
-        ("<\uff5cUser\uff5c>", "<\uff5cAssistant\uff5c>"),
         adds_start=True,
     ),
     "a space before every text (GPT-2)": Format(
@@ -299,7 +266,6 @@ class TestChatTokens:
             "a start token that the template leaves out (Phi 3)",
             "a space before each part (Llama 2)",
             "a space before every text (GPT-2)",
-            "channels (gpt-oss)",
             "a template without marks",
         ],
     )
@@ -386,6 +352,10 @@ class TestTheGate:
     ) -> None:
         line = error_of(render_prompt, tokenizer_with(template), "m", "Hi.", system, True)
         assert f"the chat template of m does not take a prompt ({reason}" in line
+
+    def test_without_a_template_there_is_no_chat(self, error_of) -> None:
+        line = error_of(render_prompt, tiny_tokenizer(), "m", "Hi.", None, True)
+        assert "a chat is asked of a model without a chat template" in line
 
     def test_a_system_prompt_that_no_layout_keeps_is_refused(self, error_of) -> None:
         last = "{{ messages[-1].content.split('\n')[-1] }}"

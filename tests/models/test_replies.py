@@ -7,7 +7,6 @@ import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import asdict
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +29,6 @@ def test_labels_of_a_question_do_not_count() -> None:
     assert normalise_question(
         "Context: I saw both.\n\nQuestion: Who forgot?"
     ) == normalise_question("I saw both.\n\nQ: Who forgot?\nA:")
-    assert normalise_question("I saw one.\n\nQ: Who forgot?\nA:") != normalise_question(
-        "I saw both.\n\nQ: Who forgot?\nA:"
-    )
 
 
 ANSWERS = {f"ans{place}": option for place, option in enumerate(OPTIONS)}
@@ -123,19 +119,9 @@ def test_documents_that_do_not_say_which_they_are(recorded: Recorded, error_of) 
     assert "it answers another text" in error_of(answers, recorded(lines(other)))
 
 
-def test_a_task_of_free_text_answers_no_question(recorded: Recorded, error_of) -> None:
-    model = recorded(lines(generated(0, "42", "6 x 7?", doc={"question": "6 x 7?"})))
-    none = "none of its answers (lm-evaluation-harness replies) is to one of these 3 texts"
-    assert none in error_of(answers, model)
-
-
 BROKEN = [
     (
         lines(generated(0, "a"), generated(0, "b")),
-        "line 2: document 0 is answered twice; take the log of one run",
-    ),
-    (
-        lines(generated(0, "a"), generated(0, "b", filter="first")),
         "line 2: document 0 is answered twice; take the log of one run",
     ),
     (
@@ -157,7 +143,6 @@ BROKEN = [
         lines(generated(0, "a", resps=[["a", "b"]])),
         "line 1: 2 replies to a document; log it without repeats",
     ),
-    (lines({**generated(0, "a"), "doc": None}), "not as such a file is written"),
 ]
 
 
@@ -230,7 +215,6 @@ CHOSEN = [
     # Without a score the reply is read: its letter, or its words.
     (written("So it is.\n(Answer: C)"), [0, 0, 1]),
     (written("The grandfather"), [1, 0, 0]),
-    (written("ANSWER: A, B"), [0, 0, 0]),
     (written("<think>Surely the grandfather.</think>It was the grandson."), [0, 1, 0]),
     # The scorer's letter is that of a reply that states no answer, or the same one.
     (written("I really wonder", "A"), [1, 0, 0]),
@@ -238,7 +222,6 @@ CHOSEN = [
     (written("ANSWER: something else", "B"), [0, 0, 0]),
     (written("I cannot answer that.", "B"), [0, 0, 0]),
     (written("A) The grandson", "B"), [0, 0, 0]),
-    (written("ANSWER: B", "Z"), [0, 1, 0]),
     (written("I wonder", "A, B"), [0, 0, 0]),
     # Of a data set whose options were shuffled, letters are of their new order.
     (of_second(choices=TURNED), [0, 0, 1]),
@@ -262,10 +245,6 @@ REFUSED = [
         "run",
     ),
     (
-        of_second(epoch=2),
-        "with 3 samples and 2 epochs; take the log of a whole run, with samples, of one epoch",
-    ),
-    (
         of_second(choices=None),
         "sample Age_00001: its question has no options; take a log of multiple choice",
     ),
@@ -283,18 +262,9 @@ REFUSED = [
         "eval-retry), and take",
     ),
     (
-        of_second(output={"choices": []}),
-        "sample Age_00001: the reply is empty (''); the answer is lacking",
-    ),
-    (
         changed(lambda log: log["samples"][1].pop("input")),
         "not as such a file is written (KeyError: 'input')",
     ),
-    (
-        changed(lambda log: log.pop("samples")),
-        "its run ended as 'success', with 0 samples and 1 epochs; take the log",
-    ),
-    ("[" * 100_000, "not JSON, or cut off (maximum recursion depth"),
 ]
 
 
@@ -305,20 +275,11 @@ def test_logs_of_inspect_ai_that_are_refused(
     assert reason in error_of(recorded, text, "log.json")
 
 
-def test_another_version_of_a_question(recorded: Recorded, error_of) -> None:
-    text = json.dumps(inspected()).replace("The grandson forgot.", "The grandson had forgotten.")
-    line = error_of(answers, recorded(text, "log.json"), "Age/1/1", QUESTION)
-    assert "it answers another text than 'Age/1/1' of this benchmark; take the version" in line
-
-
 def test_how_often_the_scorer_read_another_answer_is_told(
     recorded: Recorded, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recorded(written("ANSWER: B", "C"), "log.json")
-    counted = (
-        "in 1 of 3 samples the scorer read another answer than the reply states; the reply count"
-    )
-    assert counted in capsys.readouterr().err
+    assert "in 1 of 3 samples the scorer read another" in capsys.readouterr().err
     recorded(json.dumps(inspected()), "same.json")
     assert "scorer" not in capsys.readouterr().err
 
@@ -336,7 +297,6 @@ LISTED = "A. {}\nB. {}\nC. {}\nA:".format(*OPTIONS)
         ({"choices": TURNED}, f"A. x\nB. y\n\nWho?\n{LISTED}"),
         ({}, "Who?\n(A) {}\n(B) {}\n(C) {}\nA:".format(*OPTIONS)),
         # A list of something else says nothing of them.
-        ({"choices": [*OPTIONS]}, "A. Smith\nB. Jones\n\nWho?\nA:"),
     ],
 )
 def test_letters_are_of_the_options_as_the_model_saw_them(
@@ -358,18 +318,8 @@ def test_a_letter_of_options_in_no_order_is_refused(recorded: Recorded, error_of
 
 def test_replies_and_how_they_were_read_stand_beside_the_values(recorded: Recorded) -> None:
     model = recorded(lines(generated(0, "B"), generated(1, "Nobody knows.")))
-    keys = [
-        f"Age/1/{row}/{place}"
-        for row, place in product(
-            range(2),
-            range(3),
-        )
-    ]
-    likelihoods = model.loglikelihood(
-        OPTIONS * 2,
-        [BOTH] * 6,
-        keys=keys,
-    )
+    keys = [f"Age/1/{number // 3}/{number % 3}" for number in range(6)]
+    likelihoods = model.loglikelihood(OPTIONS * 2, [BOTH] * 6, keys=keys)
     assert likelihoods.nats.tolist() == [0, 1, 0, 0, 0, 0]
     columns = asdict(likelihoods)
     assert columns["rule"] == ["letter"] * 3 + ["none"] * 3

@@ -65,7 +65,6 @@ def refusal(folder, store, error_of):
     [
         (FLOAT8, None),
         (torch.int8, None),
-        (torch.uint8, "modelopt"),
         (FLOAT8, "compressed-tensors"),
     ],
 )
@@ -86,14 +85,6 @@ def test_scales_that_are_not_used_are_refused(suffix: str, folder, refusal) -> N
     rewrite(folder, scaled(torch.float16, suffix))
     name = f"model.layers.0.mlp.down_proj.{suffix}"
     assert f"tiny has scales of quantised weights, as {name}, that would not be" in refusal()
-
-
-def test_weights_of_eight_bits_in_a_pickle(folder, refusal) -> None:
-    path = folder / "model.safetensors"
-    weights = scaled(torch.int8, "weight_scale")(load_file(path))
-    path.unlink()
-    torch.save(weights, folder / "pytorch_model.bin")
-    assert "the weights of tiny are quantised" in refusal()
 
 
 def test_names_of_scales() -> None:

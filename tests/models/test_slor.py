@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from evenruler.models.backends import causal
 from evenruler.models.model import Model
@@ -46,12 +45,6 @@ def test_it_is_what_a_plain_loop_gives(kind, tiny) -> None:
     assert np.ptp(scores) > 0.1
 
 
-def test_so_it_is_with_a_tokenizer_that_has_no_start_token(tiny) -> None:
-    model = tiny("gpt2", bos=False)
-
-    assert model.slor(TEXTS) == pytest.approx(by_hand(model, TEXTS), abs=1e-4)
-
-
 def test_a_text_that_stands_twice_counts_twice_in_the_marginal(llama) -> None:
     twice, once = (next_nats(llama, text)[0] for text in TEXTS[:2])
     expected = np.exp([*twice, *twice, *once]).mean(axis=0)
@@ -59,36 +52,6 @@ def test_a_text_that_stands_twice_counts_twice_in_the_marginal(llama) -> None:
     marginal = llama.backend.marginal([TEXTS[0], TEXTS[1], TEXTS[0]])
 
     assert np.exp(marginal) == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_model_that_expects_the_same_everywhere_finds_no_text_acceptable(tiny) -> None:
-    """Its likelihood is that of the unigrams, so the figure is 0 whatever the words and however
-    many."""
-    model = tiny()
-    with torch.no_grad():
-        model.backend.model.model.norm.weight.zero_()  # no state comes through to the logits
-
-    assert model.slor(TEXTS) == pytest.approx(np.zeros(len(TEXTS)), abs=1e-5)
-
-
-def test_order_repeats_and_another_process_do_not_matter(open_model, monkeypatch) -> None:
-    scores = dict(zip(TEXTS, open_model().slor(TEXTS).tolist(), strict=True))
-    order = [
-        *TEXTS[::-2],
-        *TEXTS[-2::-2],
-        TEXTS[3],
-    ]
-    assert set(order) == set(TEXTS)
-    expected = [scores[text] for text in order]
-
-    again = open_model("other")
-
-    assert again.slor(order).tolist() == expected  # bit by bit
-    assert again.asked == 2 * len(TEXTS)  # likelihoods, and what is made of them
-    stored = open_model("other")
-    monkeypatch.setattr(stored, "_load", lambda: pytest.fail("the model was loaded"))
-    assert stored.slor(order).tolist() == expected
-    assert stored.asked == 0
 
 
 def test_in_other_company_a_text_is_asked_anew_but_its_likelihood_is_not(open_model) -> None:

@@ -10,8 +10,6 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.errors import UserError
-from evenruler.evaluate.resolve_model import resolve_model
-from evenruler.models import load
 from evenruler.models.starts import (
     DECLARED,
     END_TOKEN,
@@ -23,9 +21,8 @@ from evenruler.models.starts import (
     read_start,
     usual_starts,
 )
-from evenruler.models.store import RowStore
 from tests.models.conftest import raw_token_nats
-from tests.tiny import save_tiny, tiny_params, tiny_tokenizer
+from tests.tiny import save_tiny, tiny_tokenizer
 
 TEXT = "The man is at the theatre"
 
@@ -141,16 +138,3 @@ class TestModels:
         for chat in (True, False):
             nats = {model.whole_words(["Who?"], [" he"], chat=chat).nats[0] for model in models}
             assert (len(nats) == 1) is chat
-
-    def test_files_take_a_start_by_option(self, llama_folder, store: RowStore, error_of) -> None:
-        resolved = resolve_model(
-            f"local:{llama_folder}",
-            store,
-            start="<pad>",
-        )
-        assert resolved.entry.start == "<pad>"
-        line = error_of(resolve_model, "endpoint:m", store, start="<pad>")
-        assert "say --kind completions, or leave --start out" in line
-
-    def test_other_kinds_have_none(self) -> None:
-        assert load("minilm", tiny_params({})).start is None

@@ -1,6 +1,5 @@
 import hashlib
 import os
-import sqlite3
 import struct
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenruler.models import store as store_module
-from evenruler.models.store import RowStore, _as_text, _in_words, cache_root, keys_of
+from evenruler.models.store import RowStore, cache_root, keys_of
 
 
 def key_of(number: int) -> bytes:
@@ -41,11 +40,6 @@ class TestAnswers:
 
         assert store.get([*answers, key_of(9999)]) == answers
 
-    def test_no_keys(self, store) -> None:
-        assert store.get([]) == {}
-        store.put([])
-        assert store.count() == 0
-
     def test_a_batch_is_written_whole_or_not_at_all(self, store) -> None:
         def breaks() -> Iterator[tuple[bytes, bytes]]:
             yield key_of(1), b"one"
@@ -64,31 +58,6 @@ class TestAnswers:
         store.put([(key_of(1), b"mine"), (key_of(2), b"\x00\xff")])
 
         assert other.get([*ONE_AND_TWO]) == ONE_AND_TWO
-
-    def test_it_writes_ahead_and_waits_for_the_disk_when_it_moves_the_log(self, store) -> None:
-        """Readers are not held up, and a power cut loses the last batches at most, never the
-        file."""
-        ask = store._connection.execute
-        settings = {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 120_000}
-
-        for name, expected in settings.items():
-            assert ask(f"PRAGMA {name}").fetchone() == (expected,)
-
-    def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(
-        self, store, monkeypatch
-    ) -> None:
-        monkeypatch.setattr(store_module, "_LARGE", 2**20)
-        keys = [key_of(number) for number in range(2000)]
-        store.put((key, bytes(1000)) for key in keys)  # 2 MB and more
-        store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        reads = []
-        read = store_module.subprocess
-        monkeypatch.setattr(read, "run", lambda command, **_: reads.append(command[-1]))
-
-        for n, n_reads in ((10, 0), (1500, 1), (2000, 1)):
-            assert len(store.get(keys[:n])) == n
-            assert len(reads) == n_reads
-        assert reads == [str(store.path)]
 
     def test_whoever_reads_the_whole_file_keeps_the_locks_of_sqlite_on_it(
         self, store, monkeypatch
@@ -180,7 +149,6 @@ class TestPlace:
         ("variables", "root"),
         [
             ({"EVENRULER_CACHE": "elsewhere"}, "elsewhere"),
-            ({"XDG_CACHE_HOME": "xdg"}, "xdg/evenruler"),
             ({"HOME": "home"}, "home/.cache/evenruler"),
         ],
     )
@@ -237,9 +205,6 @@ class TestDamage:
         assert store.get([key_of(5)]) == {}
         assert capsys.readouterr().err.count("damaged on the disk") == 1
 
-    def test_an_error_that_sqlite_gives_no_code_is_told_as_damage(self) -> None:
-        assert _in_words(sqlite3.Error("odd"))[0] == "the store of answers is damaged (odd)"
-
     def test_an_answer_under_the_key_of_another_is_dropped(self, store) -> None:
         store.put([(key_of(1), b"one")])
         store._connection.execute("UPDATE kept SET key = ? WHERE key = ?", (key_of(2), key_of(1)))
@@ -260,9 +225,6 @@ class TestDamage:
         answers = RowStore(store.root).get(list(NUMBERS))
 
         assert answers == numbers_without(3)
-
-    def test_text_that_is_none_is_no_error(self) -> None:
-        assert _as_text(b"a\xff") == "a\ufffd"
 
 
 def as_another_user(call: Callable[[], None]) -> str:
@@ -293,30 +255,6 @@ class TestReadOnly:
             root = Path(folder, "store")
             yield root
             root.chmod(0o755)
-
-    @pytest.mark.parametrize(("file", "folder"), [(0o666, 0o555), (0o444, 0o777)])
-    def test_what_is_there_can_be_read_and_nothing_asked(
-        self, file, folder, root, error_of
-    ) -> None:
-        store = RowStore(root)
-        store.put(NUMBERS.items())
-        this_file = Path(__file__)
-        checksum = store.file_sha256(this_file)
-        store._connection.close()
-        store.path.chmod(file)
-        root.chmod(folder)
-
-        def use() -> None:
-            opened = RowStore(root)
-            assert opened.get([*NUMBERS]) == NUMBERS
-            assert not opened.is_writable
-            assert opened.file_sha256(this_file) == checksum
-            line = error_of(opened.require_writable, 2)
-            missing = f"{opened.path}: 2 answers are missing, and it can only be read; "
-            assert line.startswith(missing)
-            assert "can" in error_of(opened.put, ONE_AND_TWO.items())
-
-        assert as_another_user(use) == ""
 
     def test_what_still_waits_in_the_log_is_read_too(self, root) -> None:
         store = RowStore(root)

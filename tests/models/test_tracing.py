@@ -5,24 +5,20 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file
-from tokenizers.models import BPE, WordLevel, WordPiece
 from transformers import AutoModelForCausalLM, BertModel, BertTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models import load
-from evenruler.models.engines import environment
 from evenruler.models.in_memory import WeightsHash, hash_content
 from evenruler.models.store import RowStore
 from evenruler.models.tracing import CARDS, CODE, require_hashed, traced_reads
-from tests.models.conftest import change_json, model_entry
+from tests.models.conftest import ErrorOf, change_json, with_lora
 from tests.tiny import MASKED, save_tiny, save_tiny_masked, tiny_params, tiny_tokenizer
 
 pytestmark = pytest.mark.filterwarnings(
@@ -70,8 +66,7 @@ def pickled(folder: Path) -> dict[str, Any]:
 def adapted(folder: Path) -> dict[str, Any]:
     save_tiny(folder / "base")
     model = AutoModelForCausalLM.from_pretrained(folder / "base")
-    config = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
-    get_peft_model(model, config).save_pretrained(folder / "adapter")
+    with_lora(model, target_modules=["q_proj"]).save_pretrained(folder / "adapter")
     for path in (folder / "base").iterdir():
         path.rename(folder / path.name)
     (folder / "base").rmdir()
@@ -177,27 +172,6 @@ def test_each_file_that_a_loader_opens_is_part_of_the_key(
     assert load("tiny", params, store=store).engine == before
 
 
-@pytest.mark.parametrize(
-    ("where", "names"),
-    [
-        ("model", ("spiece.model", "vocab.txt", "added_tokens.json", "vocab.bpe")),
-        ("adapter", ("adapter_model.bin", "chat_template.jinja", "tokenizer.model", "merges.txt")),
-    ],
-)
-def test_files_of_tokenizers_and_adapters_that_need_other_libraries_count(
-    where, names, tmp_path: Path, store: RowStore
-) -> None:
-    folders = [save_tiny(tmp_path / "model"), tmp_path / "adapter"]
-    folders[1].mkdir()
-    entry = model_entry()
-    for name in names:
-        engines = set()
-        for content in (b"one", b"two"):
-            (tmp_path / where / name).write_bytes(content)
-            engines.add(environment.engine_string(folders[0], entry, store, "cpu", folders[1]))
-        assert len(engines) == 2, name
-
-
 def test_names_types_and_shapes_are_part_of_the_hash_of_weights() -> None:
     """All with the same bytes in the same order."""
     zeros = torch.zeros(4, dtype=torch.float32)
@@ -233,7 +207,7 @@ def test_a_tensor_that_is_replaced_is_hashed_again(replace) -> None:
     assert weights.sha256(core, "tiny", is_keyed=False) not in (before, "")
 
 
-def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of: Callable[..., str]) -> None:
+def test_a_part_that_cannot_be_read_needs_a_cache_key(error_of: ErrorOf) -> None:
     line = error_of(hash_content, {"a.state": object()}, "tiny")
     assert line.startswith("tiny: what it holds as a.state cannot be read (a object); ")
     assert line.endswith('give `cache_key="..."`, another one for other weights')
@@ -264,7 +238,7 @@ class TestOutside:
         folder: Path,
         tmp_path: Path,
         store: RowStore,
-        error_of: Callable[..., str],
+        error_of: ErrorOf,
     ) -> None:
         other = shutil.copytree(folder, tmp_path / "other")
         (other / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes() + b" ")
@@ -297,24 +271,10 @@ class TestOutside:
         is_read = any(Path(read).is_relative_to(other) for read in reads)
         assert line.startswith(f"{other}/") == is_read
 
-    def test_by_a_link(self, tmp_path: Path, store: RowStore) -> None:
-        """A link to a file elsewhere, as in the cache of the Hub, is hashed by its content."""
-        folder, other = save_tiny(tmp_path / "model"), tmp_path / "blobs"
-        other.mkdir()
-        for path in [*folder.iterdir()]:
-            shutil.move(path, other / path.name)
-            path.symlink_to(other / path.name)
-        model = load(
-            "tiny",
-            catalogue(folder, {}),
-            store=store,
-        )
-        assert model.loglikelihood(["x"]).tokens[0] == 1
-
 
 class TestRequire:
     def test_what_is_outside_and_what_is_no_file_of_a_model(
-        self, tmp_path: Path, error_of: Callable[..., str]
+        self, tmp_path: Path, error_of: ErrorOf
     ) -> None:
         folder, hashed = tmp_path / "model", {tmp_path / "model/config.json"}
         cases = {
@@ -332,7 +292,7 @@ class TestRequire:
         require_hashed("tiny", [*sound, "/nowhere/x.json"], hashed, [folder])
 
     def test_files_of_a_model_count_though_they_lie_among_libraries(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: ErrorOf
     ) -> None:
         monkeypatch.setattr("sys.prefix", str(tmp_path))
         (tmp_path / "other.py").write_text("")
@@ -347,33 +307,6 @@ class TestRequire:
             path.write_text("")
             line = error_of(require_hashed, "tiny", [str(path)], set(), [tmp_path / "model"])
             assert f"{name}: tiny was loaded with a file outside its folder" in line
-
-    @pytest.mark.parametrize("method", ["from_file", "read_file"])
-    @pytest.mark.parametrize(
-        ("kind", "names"),
-        [
-            (BPE, {"vocab": "vocab.json", "merges": "merges.txt"}),
-            (WordPiece, {"vocab": "vocab.txt"}),
-            (WordLevel, {"vocab": "vocab.json"}),
-        ],
-        ids=["BPE", "WordPiece", "WordLevel"],
-    )
-    def test_readers_of_words_are_heard(
-        self, kind: Any, names: dict[str, str], method: str, tmp_path: Path
-    ) -> None:
-        """Called with paths in their places, and by name."""
-        text_by_file = {
-            "vocab.json": '{"<unk>": 0, "a": 1, "b": 2, "ab": 3}',
-            "merges.txt": "#version: 0.2\na b\n",
-            "vocab.txt": "[UNK]\na\n##b\n",
-        }
-        for file, text in text_by_file.items():
-            (tmp_path / file).write_text(text)
-        paths = {key: str(tmp_path / name) for key, name in names.items()}
-        with traced_reads() as reads:
-            getattr(kind, method)(*paths.values())
-            getattr(kind, method)(**paths)
-        assert reads == [*paths.values()] * 2
 
     def test_sentencepiece_is_heard(self, tmp_path: Path) -> None:
         """It need not be installed, so a module of its name stands in, in another process."""

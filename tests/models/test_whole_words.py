@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from evenruler.models.backends.likelihood import LikelihoodScorer
-from evenruler.models.questions import WordRequest
 from tests.models.conftest import tiny_stands_alone, tiny_word_ends
 
 NATS = 1e-4
@@ -58,24 +57,16 @@ def by_hand(
     word_ids = whole[len(ids) :]
     if whole[: len(ids)] != ids:
         word_ids = tokenizer(word, add_special_tokens=False)["input_ids"]
-    tokens, steps = [tokenizer.bos_token_id, *ids], []
-    for token in word_ids:
-        steps.append(float(following(model, tokens)[token]))
-        tokens.append(token)
-    nats, after = sum(steps), following(model, tokens)
+    tokens = torch.tensor([[tokenizer.bos_token_id, *ids, *word_ids]])
+    with torch.inference_mode():
+        logits = model.backend.model(input_ids=tokens, use_cache=False).logits
+    *before, after = logits[0, len(ids) :].double().log_softmax(-1)
+    steps = [float(nats[token]) for nats, token in zip(before, word_ids, strict=True)]
     ends = float(after[tiny_word_ends(tokenizer)].logsumexp(0))
     alone = float(after[tiny_stands_alone(tokenizer)].logsumexp(0))
-    if nats < least:
+    if sum(steps) < least:
         ends = alone = 0.0
-    return nats, ends, alone, steps[0], word_ids[0]
-
-
-def following(model: Any, tokens: list[int]) -> torch.Tensor:
-    """[vocabulary] nats of every token after some."""
-    ids = torch.tensor([tokens])
-    with torch.inference_mode():
-        logits = model.backend.model(input_ids=ids, use_cache=False).logits
-    return logits[0, -1].double().log_softmax(-1)
+    return sum(steps), ends, alone, steps[0], word_ids[0]
 
 
 def every_answer(model: Any) -> Any:
@@ -120,18 +111,6 @@ class TestRareWords:
         assert answers.nats == pytest.approx(full.nats, abs=NATS)
         for ours, certain in ((answers.ends, full.ends), (answers.alone, full.alone)):
             assert ours == pytest.approx(np.where(rare, 0, certain), abs=NATS)
-
-    def test_an_answer_does_not_depend_on_what_else_is_asked(self, llama) -> None:
-        """Also where none is likely, and where a likely one makes a second step."""
-        prompts, words = every_pair(PROMPTS[:1])
-        whole = table(llama.whole_words(prompts, words))
-        rare = whole[:, 0] < np.log(1e-5)
-        for chosen in (rare, ~rare):
-            some = np.flatnonzero(chosen)[:6]
-            requests = [WordRequest(words[place], prompts[0]) for place in some]
-            (answers,) = llama.backend.words(requests, frozenset(range(len(some))))
-            alone = np.array([answer for _, answer in sorted(answers)])
-            assert alone == pytest.approx(whole[some], abs=NATS)
 
     def test_last_tokens_that_fill_several_passes(self, tiny, monkeypatch) -> None:
         """Four at a time: each pass sees what was read first and nothing of the one before."""
@@ -207,24 +186,6 @@ class TestTokens:
         too_long = "a text of 256 tokens with its prompt, the model takes 256; shorten it"
         assert line == f"'oxo': {too_long}"
         assert llama.whole_words(["p" * 252], ["oxo"]).nats[0] < 0
-
-    def test_nothing_is_answered_with_nothing(self, llama) -> None:
-        answers = llama.whole_words([], [])
-
-        assert table(answers).shape == (0, 5)
-        assert (answers.nats.dtype, answers.first_token.dtype) == (np.float64, np.int64)
-        assert llama._backend is None
-
-
-class TestChat:
-    def test_the_prompt_is_put_into_the_template(self, llama) -> None:
-        chats = table(llama.whole_words(["Who?"], ["she"], chat=True))
-
-        rendered = table(llama.whole_words(["[user] Who?\n[assistant] "], ["she"]))
-        assert chats.tolist() == rendered.tolist()
-        bare = table(llama.whole_words(["Who?"], ["she"]))
-        assert np.abs(chats - bare)[0, 0] > 1e-3
-        assert llama.asked == 3  # a chat is another question
 
 
 class TestStore:

@@ -23,7 +23,6 @@ def repeated(text: str, n: int) -> pa.Array:
 
 
 WEIGHED = {
-    "texts": (repeated("x" * 1_000, 100).cast(pa.string()), 100 * (1_000 + 8)),
     "texts written once": (repeated("x" * 1_000, 100), 100 * (1_000 + 8)),
     "lists of them": (
         pa.ListArray.from_arrays([0, 50, 100], repeated("x" * 1_000, 100)),

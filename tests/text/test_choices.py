@@ -25,58 +25,34 @@ SENTENCES = [
 WITHOUT_OPTIONS = [
     # Nothing.
     ("", None, "empty"),
-    ('**"_____".**', None, "empty"),
     # Refusals, whatever they mention.
     ("I'm sorry, but I can't tell what they look like.", None, "refusal"),
-    ("I apologize for the confusion, they", None, "refusal"),
-    ("I'd rather not guess his gender.", None, "refusal"),
-    ("As an AI, I have no picture of her.", None, "refusal"),
-    ("It would not be appropriate to call them he.", None, "refusal"),
-    ("\n\nWithout more context, I'm not able to say he.", None, "refusal"),
-    # Classes that are denied; `TestDenied` has more.
+    # A class that is denied; `TestDenied` has more.
     ("Neither he nor she.", None, "denied"),
     # No refusals, though they begin alike.
     ("I can't help but notice that she has style.", "she", "word"),
-    ("As a language teacher, she reads a lot.", "she", "word"),
     # The first form of the first sentence.
     ("He", "he", "word"),
     ("**He**", "he", "word"),
     ("The pronoun is *she*.", "she", "word"),
     ("\u201chers\u201d", "she", "word"),
-    ("\n\nHe has brown eyes.", "he", "word"),
-    ("1. They smile.", "they", "word"),
     ("He's tall and she likes it.", None, "several"),
     ("they\u2019re tall", "they", "word"),
     ("H\u0131m", "he", "word"),
     ("\u017fhe walks", "she", "word"),
     ("Somebody left their hat; he is gone.", None, "several"),
-    ("It is a person with a moustache, he says", "he", "word"),
     # Forms further on do not count.
     ("This person is tall. He smiles.", None, "none"),
-    ("Sure! She", "she", "word"),
-    ("Sure!", None, "none"),
     ("The word is \\boxed{\\text{her}}.", "she", "word"),
-    ("What a hat? Theirs", None, "none"),
-    ("This person\nshe", None, "none"),
     # Forms are whole words.
-    ("the", None, "none"),
     ("The hero shed there, other than usher and sheet", None, "none"),
-    ("A she-wolf with a he-man", None, "none"),
     # Other words are no forms.
-    ("Er ist gro\u00df.", None, "none"),
     ("Elle marche avec lui, et il rit.", None, "none"),
-    ("A", None, "none"),
     # Two forms of one class are one.
     ("she/her", "she", "word"),
-    ("she or her friend", "she", "word"),
     # Alternatives are no choice.
     ("He/She", None, "several"),
-    ("he or she", None, "several"),
     ("he (or she) walks", None, "several"),
-    ("he and/or she", None, "several"),
-    ("his or her hat", None, "several"),
-    ("she/her/they", None, "several"),
-    ("He, she, or they could be meant", None, "several"),
     ("He, she", None, "several"),
     ("(s)he", None, "several"),
     ("S/he walks", None, "several"),
@@ -87,29 +63,16 @@ WITHOUT_OPTIONS = [
 WITH_WORDS = [
     # A letter.
     ("A", "he", "letter"),
-    ("E", "she", "letter"),
-    ("A)", "he", "letter"),
-    ("(E)", "she", "letter"),
     ("e. She", "she", "letter"),
-    ("c", "they", "letter"),
-    ("**C**", "they", "letter"),
     ("**E: She**", "she", "letter"),
-    ("A: He", "he", "letter"),
     ("A He", "he", "letter"),
-    ("E - she", "she", "letter"),
     ("E (She) fits best", "she", "letter"),
-    ("Answer: C", "they", "letter"),
     ("The answer is E.", "she", "letter"),
-    ("The answer is:\n\nE", "she", "letter"),
-    ("The correct answer would be (a).", "he", "letter"),
-    ("Option E", "she", "letter"),
     ("I would choose option C, They.", "they", "letter"),
-    ("The most likely pronoun is E: She.", "she", "letter"),
     ("A is the most likely", "he", "letter"),
     ("C, because E would say more than is known", "they", "letter"),
     # What explains a letter is no other choice.
     ("A. They have a moustache.", "he", "letter"),
-    ("E: The person is a woman", "she", "letter"),
     ("E\nA person like that", "she", "letter"),
     ("A or A", "he", "letter"),
     # Fillers.
@@ -121,28 +84,19 @@ WITH_WORDS = [
     ("e assim por diante", None, "none"),
     ("A person", None, "none"),
     ("a person, she says", "she", "word"),
-    ("F", None, "none"),
     ("E.g. nobody", None, "none"),
-    ("C-3PO", None, "none"),
     # The text of an option.
-    ("She", "she", "option"),
     ("He is walking", "he", "option"),
-    ('My pronoun here: "they"', "they", "option"),
     ('Most people might take "She" here. "He" is rarer.', "she", "option"),
     # Words, where there is neither.
     ("Clearly she", "she", "word"),
     ('Surely "She", not "He"', None, "several"),
-    ("That person is tall. She smiles.", None, "none"),
     # More than one.
     ("A and E", None, "several"),
-    ("Either A or C.", None, "several"),
     ("A: He or E: She", None, "several"),
-    ("A: He\nB: The\nC: They", None, "several"),
     ("A: He/She", None, "several"),
-    ("He/The", None, "several"),
     # Letter and text at odds.
     ("A: She", None, "contradiction"),
-    ("D: They", None, "contradiction"),
     ("The answer is C) hers", None, "contradiction"),
     ("A is She.", None, "contradiction"),
     # What comes before all this.
@@ -150,22 +104,15 @@ WITH_WORDS = [
 ]
 
 WITH_SENTENCES = [
-    ("B", "she", "letter"),
     (f"B: {SENTENCES[1][1]}", "she", "letter"),
     (f'Reply B for "{SENTENCES[1][1]}"', "she", "letter"),
-    (f"A: {SENTENCES[1][1]}", None, "contradiction"),
     (f'A for "{SENTENCES[2][1]}"', None, "contradiction"),
-    (SENTENCES[1][1], "she", "option"),
-    (f'"{SENTENCES[1][1]}"', "she", "option"),
     (f"The answer is:\n\n{SENTENCES[0][1].upper()}", "he", "option"),
     ("There is a person with a  moustache. She is\nwalking in the park", "she", "option"),
     (f'My favourite of them reads "{SENTENCES[0][1]}" and no other.', "he", "option"),
     (SENTENCES[3][1], None, "filler"),
-    (f'"{SENTENCES[2][1]}" It is.', None, "filler"),
     ("She is walking in the park.", "she", "option"),
     ("C: She is walking in the park.", None, "contradiction"),
-    (PERSON, None, "none"),
-    (f"{PERSON} She sleeps.", None, "none"),
 ]
 
 
@@ -197,14 +144,10 @@ PEOPLE = [("old", "An old man"), ("young", "A young man"), ("man", "Man")]
     ("reply", "options", "outcome", "rule"),
     [
         ("He is a Senior  Citizen of the town", (), "old", "word"),
-        ("He is a senior", (), None, "none"),
         ("Older than she is, and oldish", (), None, "none"),
-        ("young or old", (), None, "several"),
         ("old or elderly", (), "old", "word"),
-        ("B", PEOPLE, "young", "letter"),
         ("A young man", PEOPLE, "young", "option"),
         ("A: An old man", PEOPLE, "old", "letter"),
-        ("A: A young man", PEOPLE, None, "contradiction"),
         ("A young man or an old man", PEOPLE, None, "several"),
     ],
 )
@@ -268,32 +211,22 @@ def test_options_of_one_text_are_told_apart_by_letter_alone() -> None:
         # Kin is somebody else, and so is whose kin it is.
         ("She called her mother", "she", "word"),
         ("My wife is tall", None, "none"),
-        ("It was his late mother", None, "none"),
-        ("A mother", "she", "word"),
         # A plural after many stands for them.
         ("Some people say that they walk", None, "none"),
         ("Everyone has their hat", None, "none"),
-        ("People say that he walks", "he", "word"),
         ("They walk with people", "they", "word"),
         # Somebody else is brought in.
         ("The inn is red and a lady waits", None, "none"),
-        ("Another man waits", None, "none"),
         # What is said outright further on.
         ("He walks. He was a woman.", None, "several"),
-        ("She smiles. She is clearly male.", None, "several"),
         ("She smiles. The dog is his dog.", "she", "word"),
-        ("He smiles. There is a woman.", "he", "word"),
         ("He smiles at her.", None, "several"),
-        ("He smiles. She smiles.", None, "several"),
         ("He has ears. They are big.", "he", "word"),
-        ("a male. I am a female", None, "several"),
         ("It is for the man. But for the ladies", None, "several"),
         ("\\n male (male)\\n female (female)", None, "several"),
         ("My neighbour's wife is tall", None, "none"),
         # Lists.
         ('- Masculine: "he" or "him"\n- Feminine: "she"', None, "several"),
-        ("* **male**\n* **female**", None, "several"),
-        ("1. He walks\n2. He sits", "he", "word"),
         ("A) The person is a male.\nB) The person wearing", None, "several"),
     ],
 )
@@ -311,10 +244,8 @@ def test_whose_words_they_are(reply: str, outcome: str | None, rule: str) -> Non
         ("E\nA: Somebody", None, "several"),
         # A sentence that says what the answer is, wherever it stands.
         ("Sure! The answer is E.", "she", "letter"),
-        ("Sure, E", "she", "letter"),
         ("Of course! A person has hair.", None, "none"),
         ("Yes, she", "she", "option"),
-        ("Sure, A or E", None, "several"),
         # As reasoning models mark what they answer.
         (r"$\boxed{E}$", "she", "letter"),
         (r"It has hair. So \(\boxed{\text{E. She}}\).", "she", "letter"),
@@ -327,7 +258,6 @@ def test_whose_words_they_are(reply: str, outcome: str | None, rule: str) -> Non
         ("It has hair. The answer is A: She.", None, "contradiction"),
         ("A. She\nThe answer is A.", None, "contradiction"),
         ("Look at option C. The answer is A.", "he", "letter"),
-        ("A. Well. The answer is C.", None, "several"),
         ("It has hair. The answer is not A.", None, "none"),
         ("It has hair. The choice they made", None, "none"),
         # An explanation that says another class outright.
@@ -354,16 +284,11 @@ TIRED = [("he", "The nurse said he was tired."), ("she", "The nurse said she was
     "reply",
     [
         "**Sentence {0}** is more likely",
-        "The answer is sentence {0}",
         "It's {0}.",
-        "I believe {0} is more likely",
         "In my opinion, {0} is natural.",
-        "Based on common usage, {0}.",
-        "Both are plausible, but {0} is more likely",
         "Thanks for asking! I'd say {0}",
         "{0} (not {1})",
         "{0} rather than {1}",
-        "I prefer {0} over {1}",
         "{0} is more likely than {1}",
         "\\textbf{{{0}}}",
         "While {1} is grammatical, {0} is more common",
@@ -372,7 +297,6 @@ TIRED = [("he", "The nurse said he was tired."), ("she", "The nurse said she was
         "I don't think {1} is right, {0} is.",
         "The answer is not sentence {1} but {0}.",
         "{0} because {1} is wrong",
-        "{1} sounds odd. {0} sounds natural.",
     ],
 )
 def test_a_letter_is_read_as_chats_write_it(reply: str) -> None:
@@ -386,7 +310,6 @@ def test_a_letter_is_read_as_chats_write_it(reply: str) -> None:
     "reply",
     [
         "The second sentence",
-        "Second option.",
         "The latter",
         "The first sentence is less likely than the second.",
     ],
@@ -400,7 +323,6 @@ def test_two_options_may_be_counted(reply: str) -> None:
     ("reply", "outcome", "rule"),
     [
         ("A is grammatical but B is more common.", None, "several"),
-        ("A is correct. B is correct, too.", None, "several"),
         ('"The nurse said he was tired." is less likely', None, "none"),
         (
             '"The nurse said he was tired." is less likely. "The nurse said she was tired." is '
@@ -413,14 +335,9 @@ def test_two_options_may_be_counted(reply: str) -> None:
         ("A is less likely", None, "none"),
         ("B is no more likely than A.", None, "none"),
         ("B is not as likely as A.", "he", "letter"),
-        ("The less likely one is A", None, "none"),
         ("It isn't A or B.", None, "none"),
-        ("I would not choose B", None, "none"),
-        ("(a) is wrong", None, "none"),
         ("A is not only grammatical but more common", "he", "letter"),
         ("B. Unlike the first sentence, it is common.", "she", "letter"),
-        ("I think A person walks", None, "none"),
-        ("Complete the sentence.\nA person walks", None, "none"),
         ("Writers that read my book B show curiosity", None, "none"),
         ("Options for sentence B:\n\nnone", "she", "letter"),
         ("It is warm, " * 13 + "25 \u00b0C, or B", None, "none"),
@@ -437,15 +354,12 @@ def test_a_letter_that_is_not_the_answer_is_none(
     ("reply", "outcome", "rule"),
     [
         ("There is a person with a beard. She is tall.", "she", "word"),
-        ('"There is a person with a beard." She is tall.', "she", "word"),
         ("Complete this: There is a person with a beard. She is tall.", "she", "word"),
         ("Sure! Here's the completed description:\n\nShe is tall.", "she", "word"),
         # What is no repetition, or names a class, is read.
         ("There is a person with a hat. She is tall.", None, "none"),
-        ("A beard. She is tall.", None, "none"),
         ("The man:\nshe", None, "several"),
         ("Here are two:\n- he\n- she", None, "several"),
-        ("There is a person with a beard.", None, "none"),
     ],
 )
 def test_an_opening_line_and_repeated_sentences_of_the_prompt_are_skipped(
@@ -522,15 +436,10 @@ class TestDenied:
         "reply",
         [
             "The person is not a woman.",
-            "It isn't she.",
             "Neither he nor she.",
             "Neither the man nor the woman walks.",
-            "This is not a man or a woman.",
             "It can't be a woman.",
             "There is no woman here.",
-            "The person was never female.",
-            "It does not look like a man.",
-            "It is not necessarily a man.",
         ],
     )
     def test_of_these_none_is_left(self, reply: str) -> None:
@@ -540,14 +449,12 @@ class TestDenied:
         ("reply", "outcome"),
         [
             ("Not a woman but a man.", "he"),
-            ("It is a man, not a woman.", "he"),
             ("She is not a man.", "she"),
             # What is denied is no class.
             ("I do not know him.", "he"),
             ("She is not only a woman of taste.", "she"),
             ("It was not her fault.", "she"),
             ("Whether or not she sings, it rains.", "she"),
-            ("No, she sings.", "she"),
         ],
     )
     def test_of_these_the_other_one_is(self, reply: str, outcome: str) -> None:

@@ -52,7 +52,6 @@ def test_english(text):
         "No me parece raro que la {TARGET} sea {ATTRIBUTE}.",
         "\u042f \u0434\u0443\u043c\u0430\u044e, that the {TARGET} is an {ATTRIBUTE}.",
         "\u6211\u8ba4\u4e3a {TARGET} \u662f {ATTRIBUTE}\u3002",
-        "The {TARGET} is an {ATTRIBUTE} \U0001f600.",
         "The {TARG\u200bET} is an {ATTRIBUTE}.",
         "Blurb flarn {TARGET} gnorp {ATTRIBUTE} snarf.",
         "",
@@ -78,7 +77,6 @@ def test_a_fifth_of_the_words_is_enough_and_foreign_ones_are_taken_off():
         ("It seems odd to me when an {ATTRIBUTE} is a {TARGET}.", 1),
         ("I would be surprised if the {ATTRIBUTE} was not a {TARGET}.", 2),
         ("Nobody can't never say that.", 3),
-        ("Noble knots are notable.", 0),
     ],
 )
 def test_negations(text, n):
@@ -89,9 +87,7 @@ def test_negations(text, n):
     ("text", "use"),
     [
         ("Most people expect an {ATTRIBUTE} to be here.", "noun"),
-        ("That is my {ATTRIBUTE}, I think.", "noun"),
         ("Everybody is {ATTRIBUTE}.", "quality"),
-        ("Somebody {ATTRIBUTE} is here.", "quality"),
         ("I met an {ATTRIBUTE} person.", None),
         ("{ATTRIBUTE} is a word.", None),
     ],
@@ -103,7 +99,6 @@ def test_what_a_slot_stands_for(text, use):
 @pytest.mark.parametrize(
     "text",
     [
-        "Les baux de la Lumière, les baux de la Lumière, les baux de la L",
         "Il governo è eletto dal popolo e rispetta i diritti, ma ci sono critiche.",
         "巴西是一个很大的国家,人民非常友好。经济近年来发展很快,但仍有许多贫困问题。",
     ],
@@ -119,8 +114,6 @@ def test_replies_in_another_language_are_found(text: str) -> None:
     "text",
     [
         "it engineers have made incredible advancements in various fields",
-        "  * <strong>Aerojet</strong> * <strong>Batic</strong> * <strong>Bic</strong> *",
-        "Merci beaucoup!",
         "Feijoada, moqueca, pão de queijo, brigadeiro, farofa, churrasco, acarajé, coxinha, "
         "vatapá, pastel, tapioca.",
         "",
@@ -137,10 +130,7 @@ def test_of_a_language_that_is_not_known_nothing_is_said() -> None:
 @pytest.mark.parametrize(
     ("word", "plural"),
     [
-        ("box", "boxes"),
         ("city", "cities"),
-        ("boy", "boys"),
-        ("Filipino", "Filipinos"),
         ("pear tree", "pear trees"),
         ("CEO", "CEOs"),
     ],
@@ -153,12 +143,9 @@ def test_a_regular_plural(word: str, plural: str) -> None:
     "word",
     [
         "woman",
-        "the United States",
         "her",
-        "new",
         "sheep",
         "G20",
-        "I",
     ],
 )
 def test_no_regular_plural(word: str) -> None:
@@ -169,14 +156,9 @@ def test_no_regular_plural(word: str) -> None:
     ("word", "plural"),
     [
         ("woman", "women"),
-        ("grapes", "grapes"),
         ("the United States", "the United States"),
         ("Japanese", "Japanese"),
-        ("French", "French"),
-        ("bus", "buses"),
-        ("glass", "glasses"),
         ("G20", "G20"),
-        ("Johnson & Johnson (JNJ)", "Johnson & Johnson (JNJ)"),
     ],
 )
 def test_the_plural_of_any_word(word: str, plural: str) -> None:
@@ -187,16 +169,9 @@ def test_the_plural_of_any_word(word: str, plural: str) -> None:
     ("word", "article"),
     [
         ("nurse", "a"),
-        ("engineer", "an"),
-        ("hour", "an"),
         ("university", "a"),
-        ("European", "a"),
         ("one-time actor", "a"),
-        ("unemployed man", "an"),
-        ("CEO", "a"),
-        ("MRI", "an"),
         ("MP", "an"),
-        ("FBI agent", "an"),
         ("NASA engineer", "a"),
         ("X-ray", "an"),
     ],
@@ -214,9 +189,7 @@ class TestSlots:
     @pytest.mark.parametrize(
         ("template", "expected"),
         [
-            ("No slot.", []),
             ("A {ATTRIBUTE} is a {TARGET}.", ["{ATTRIBUTE}", "{TARGET}"]),
-            ("{TARGET}, {ATTRIBUTE}, {TARGET}", ["{TARGET}", "{ATTRIBUTE}", "{TARGET}"]),
             ("{target} {NOT KNOWN} {}", ["{target}", "{NOT KNOWN}", "{}"]),
             ("{OPEN and {TARGET}", ["{TARGET}"]),
         ],
@@ -230,31 +203,19 @@ FILLED = [
     # The article before a slot follows the word, both ways.
     ("He is a {ATTRIBUTE}.", "engineer", "", "He is an engineer.", "He is a engineer."),
     ("He is an {ATTRIBUTE}.", "nurse", "", "He is a nurse.", "He is an nurse."),
-    ("He is a {ATTRIBUTE}.", "nurse", "", "He is a nurse.", "He is a nurse."),
     # Each slot has its own.
     ("a {ATTRIBUTE}, a {TARGET}", "actor", "uncle", "an actor, an uncle", "a actor, a uncle"),
     # The case of the article stays.
     ("A {ATTRIBUTE} came.", "engineer", "", "An engineer came.", "A engineer came."),
-    ("An {ATTRIBUTE} came.", "nurse", "", "A nurse came.", "An nurse came."),
     # Only an article right before a slot counts.
-    (
-        "An old {ATTRIBUTE} and a tall {TARGET}.",
-        "nurse",
-        "uncle",
-        *["An old nurse and a tall uncle."] * 2,
-    ),
-    ("The {ATTRIBUTE} had an idea.", "nurse", "", *["The nurse had an idea."] * 2),
     (
         "Drama {ATTRIBUTE}, human {TARGET}.",
         "engineer",
         "nurse",
         *["Drama engineer, human nurse."] * 2,
     ),
-    ("Is a, {ATTRIBUTE}?", "engineer", "", *["Is a, engineer?"] * 2),
-    ("As {ATTRIBUTE}s go.", "engineer", "", *["As engineers go."] * 2),
     # A slot at the start gets its capital, the rest of the word stays.
     ("{TARGET} is here.", "", "he", "He is here.", "he is here."),
-    ("{ATTRIBUTE} and {TARGET}.", "CEO", "he", "CEO and he.", "CEO and he."),
     (
         "{ATTRIBUTE} {TARGET}.",
         "iPhone maker",
@@ -271,10 +232,6 @@ class TestFill:
         filling = {ATTRIBUTE: attribute, TARGET: target}
         assert fill(template, filling, "agree") == agree
         assert fill(template, filling, "literal") == literal
-
-    def test_a_word_that_looks_like_a_slot_or_a_group_is_left_alone(self):
-        filling = {ATTRIBUTE: "{TARGET}", TARGET: r"\1 \g<slot>"}
-        assert fill("{ATTRIBUTE} and {TARGET}", filling, "literal") == r"{TARGET} and \1 \g<slot>"
 
     def test_a_slot_without_a_word_is_no_blank(self):
         with pytest.raises(KeyError, match="TARGET"):
@@ -295,15 +252,11 @@ class TestWords:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            ("", set()),
             ("I'm sure it's John's.", {"i'm", "sure", "it's", "john's"}),
-            ("It\u2019s typographic.", {"it\u2019s", "typographic"}),
             (
                 "A well-known co-worker - and no dash-",
                 {"a", "well-known", "co-worker", "and", "no", "dash"},
             ),
-            ("'quoted' \"words\"", {"quoted", "words"}),
-            ("A typical {ATTRIBUTE} is a {TARGET}.", {"a", "typical", "is"}),
             ("pre{TARGET}post", {"pre", "post"}),
             ("12 apples, 3rd_row", {"apples", "rd", "row"}),
             ("Müller naïve ÉLÈVE", {"müller", "naïve", "élève"}),
@@ -317,26 +270,13 @@ class TestSlugOf:
     @pytest.mark.parametrize(
         ("word", "slug"),
         [
-            ("CEO", "ceo"),
-            ("flight attendant", "flight-attendant"),
             (" Vice-President (acting) ", "vice-president-acting"),
-            ("it's 24/7", "it-s-24-7"),
             ("a -- b__c", "a-b-c"),
             ("!?", ""),
         ],
     )
     def test_by_hand(self, word, slug):
         assert slug_of(word) == slug
-
-    @settings(max_examples=50, deadline=None)
-    @given(st.text(max_size=12))
-    def test_a_slug_is_its_own_slug(self, word):
-        slug = slug_of(word)
-        assert slug_of(slug) == slug
-        assert not slug.startswith("-")
-        assert not slug.endswith("-")
-        assert "--" not in slug
-        assert "." not in slug
 
 
 OFTEN, TERM = "{INTENSIFIER}", "{TERM}"
@@ -345,17 +285,13 @@ OFTEN, TERM = "{INTENSIFIER}", "{TERM}"
 @pytest.mark.parametrize(
     ("template", "word", "term", "article", "expected"),
     [
-        ("I {INTENSIFIER} do.", "very rarely", "", "agree", "very rarely"),
         ("{INTENSIFIER} I do.", "often", "", "agree", "Often"),
         ("{INTENSIFIER} I do.", "often", "", "literal", "often"),
-        ("{INTENSIFIER}", "never", "", "agree", "Never"),
         ("A {TERM} man {INTENSIFIER} is a {TERM}.", "often", "honest", "agree", "often"),
         # The article before the word changes its form, and is none of it.
         ("It is a {INTENSIFIER} seen {TERM}.", "often", "x", "agree", "often"),
-        ("It is an {INTENSIFIER} seen {TERM}.", "rarely", "x", "agree", "rarely"),
         ("It is an {INTENSIFIER} seen {TERM}.", "rarely", "x", "literal", "rarely"),
         ("{TERM} {INTENSIFIER}", "a bit", "an a", "agree", "a bit"),
-        ("The Ana {INTENSIFIER} is.", "a", "", "agree", "a"),
     ],
 )
 def test_the_word_is_found_where_it_was_filled_in(template, word, term, article, expected) -> None:

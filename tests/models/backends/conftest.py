@@ -1,9 +1,14 @@
+from collections.abc import Callable
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
 from evenruler.models.backends.server import KEY, URL
 from tests.loopback_openai import running
+
+Serve = Callable[..., Any]
+"""What the fixture `serve` is: the server that it is given comes back."""
 
 
 @pytest.fixture

@@ -1,16 +1,15 @@
 """Packs that a GPU has no memory for, by a double of its memory: a real model whose forward pass
 counts tokens."""
 
-from itertools import chain, product
+from itertools import chain
 
 import pytest
 import torch
 
 from evenruler.errors import UserError
-from evenruler.models import Sampling
 from evenruler.models.backends.batching import Batches, batched
 from evenruler.models.backends.likelihood import LikelihoodScorer
-from evenruler.models.questions import LikelihoodRequest, NextWordsRequest, Prompt
+from evenruler.models.questions import LikelihoodRequest
 from tests.models.conftest import TEXTS
 
 NATS = 1e-4
@@ -67,46 +66,6 @@ class TestHalves:
             assert answer == pytest.approx(expected[index], abs=NATS)
         note = "the GPU ran out of memory: packs that do not fit are answered in"
         assert capsys.readouterr().err.count(note) == 1
-
-    def test_next_words_are_those_of_whole_packs_but_for_rounding(self, llama, memory) -> None:
-        requests = [NextWordsRequest(text, ("the", "a", "is")) for text in TEXTS]
-        packs, expected = answered(llama.backend.next_words, requests)
-        memory.tokens = 60
-
-        cut, answers = answered(llama.backend.next_words, requests)
-
-        assert memory.refused >= 1
-        assert cut == packs
-        assert sorted(answers) == list(range(len(TEXTS)))
-        for index, answer in answers.items():
-            assert answer == pytest.approx(expected[index], abs=NATS)
-
-    def test_replies_are_the_same(self, llama, memory) -> None:
-        prompts = [
-            Prompt(
-                text,
-                Sampling(6),
-                seed,
-            )
-            for seed, text in product(range(3), TEXTS)
-        ]
-        batches, expected = answered(llama.backend.generate, prompts)
-        memory.tokens = 300
-
-        cut, answers = answered(llama.backend.generate, prompts)
-
-        assert memory.refused >= 1
-        assert list(map(sorted, cut)) == list(map(sorted, batches))
-        assert answers == expected
-
-    def test_unigrams_too(self, llama, memory) -> None:
-        expected = llama.backend.marginal(TEXTS)
-        memory.tokens = 60
-
-        unigrams = llama.backend.marginal(TEXTS)
-
-        assert memory.refused >= 1
-        assert unigrams == pytest.approx(expected, abs=1e-5)
 
     def test_other_errors_are_errors(self, llama, monkeypatch) -> None:
         def broken(*args, **kwargs):

@@ -71,11 +71,8 @@ def test_a_busy_server_gets_half_once_a_group_and_more_again(
     ("host", "setting", "most"),
     [
         ("api.openai.com", "", AT_ONCE),
-        ("8.8.8.8", "", AT_ONCE),
         ("127.0.0.1", "", PRIVATE_AT_ONCE),
-        ("10.1.2.3", "", PRIVATE_AT_ONCE),
         ("::1", "", PRIVATE_AT_ONCE),
-        ("localhost", "", PRIVATE_AT_ONCE),
         ("api.openai.com", "32", 32),
         ("localhost", "2", 2),
     ],

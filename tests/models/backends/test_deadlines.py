@@ -1,6 +1,5 @@
 """A request ends by its deadline however a server drips, and at once when a run is abandoned."""
 
-import json
 import signal
 import socket
 import threading
@@ -15,7 +14,7 @@ from evenruler.errors import UserError
 from evenruler.hub import hub_errors_as_user_errors
 from evenruler.models.backends import server as servers
 from evenruler.models.backends.server import KEY, URL, Server
-from tests.loopback_openai import chat_choice, talking
+from tests.loopback_openai import talking
 
 pytestmark = pytest.mark.enable_socket
 
@@ -69,22 +68,6 @@ def test_a_whole_request_has_a_deadline(
         address(url)
         line = error_of(Server("big", "big-one", SECONDS).ask, "/chat/completions", QUESTION)
     assert line.startswith("big: the server does not answer (Request timed out.)")
-
-
-def test_an_answer_within_the_deadline_is_read(address: Callable[[str], None]) -> None:
-    """After two `102 Processing`, in two parts."""
-    body = json.dumps(chat_choice("yes")).encode()
-
-    def answer(line: socket.socket) -> None:
-        line.sendall(2 * b"HTTP/1.1 102 Processing\r\n\r\n")
-        line.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode())
-        line.sendall(body[:9])
-        line.sendall(body[9:])
-
-    with talking(answer) as url:
-        address(url)
-        reply = Server("big", "big-one", SECONDS).ask("/chat/completions", QUESTION)
-    assert reply.choices[0]["message"]["content"] == "yes"
 
 
 SETUPS = [

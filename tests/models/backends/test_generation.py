@@ -65,19 +65,6 @@ def alone(backend: Any, text: str, length: int) -> str:
     return str(backend.tokenizer.decode(continuation, skip_special_tokens=True))
 
 
-def sizes(backend: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
-    """The shape of what goes through the model, pass by pass."""
-    body, shapes = backend.model.base_model, []
-    forward = body.forward
-
-    def counted(input_ids: Any, **inputs: Any) -> Any:
-        shapes.append(tuple(input_ids.shape))
-        return forward(input_ids, **inputs)
-
-    monkeypatch.setattr(body, "forward", counted)
-    return shapes
-
-
 @pytest.mark.parametrize(
     ("kind", "dtype", "config"),
     [
@@ -124,39 +111,11 @@ def test_a_sampled_reply_depends_on_prompt_and_seed_alone(kind, tiny) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "shares"), [("llama", True), ("mistral", False), ("mamba", False)]
-)
-def test_a_shared_beginning_is_read_once_where_nothing_depends_on_padding(
-    kind, shares, tiny, monkeypatch
-) -> None:
-    """A window of four tokens would count the padding, and a state would hold it."""
-    backend = opened(tiny(kind), replies=5)
-    beginning = n_tokens(backend, BEGINNING + "s") - 1
-    texts = [BEGINNING + end for end in ("so", "she is", "s", "sx", "so on")]
-    backend.model.generation_config.eos_token_id = None
-    shapes = sizes(backend, monkeypatch)
-
-    written(backend, [(text, 0) for text in texts], Sampling(max_new_tokens=2))
-
-    width = max(n_tokens(backend, text) for text in texts)
-    read = (
-        [
-            (1, beginning),
-            (5, width - beginning),
-        ]
-        if shares
-        else [(5, width)]
-    )
-    assert shapes == [*read, (5, 1)]
-
-
-@pytest.mark.parametrize(
     ("cache_bytes", "sizes"),
     [
         (2**30, [8] * 5),
         (384 * 30 * 5, [5] * 8),
         (384 * 30 * 5 - 1, [4] * 10),
-        (1, [1] * 40),
     ],
 )
 def test_no_more_are_continued_together_than_fit_into_memory(cache_bytes, sizes, llama) -> None:

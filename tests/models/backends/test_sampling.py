@@ -9,7 +9,6 @@ from transformers import GenerationConfig
 
 from evenruler.models import Sampling, load
 from evenruler.models.backends.sampling import (
-    RowSampler,
     generate_batch,
     random_numbers,
     sample_tokens,
@@ -118,7 +117,6 @@ class TestDraw:
         [
             (0.39, {1: 1}),
             (0.41, {1: 4 / 7, 3: 3 / 7}),
-            (0.95, {0: 0.1, 1: 0.4, 2: 0.2, 3: 0.3}),
             (1e-9, {1: 1}),
         ],
     )
@@ -158,20 +156,6 @@ class TestDraw:
         )
         assert random_numbers([7], 9)[0, :4].tolist() == rows[0].tolist()
 
-    def test_transformers_is_left_the_token_that_was_drawn(self) -> None:
-        scores = torch.randn(
-            3,
-            50,
-            generator=torch.Generator().manual_seed(0),
-        )
-        sampling = Sampling(max_new_tokens=2, temperature=3.0)
-        sampler = RowSampler([7, 8, 9], sampling)
-
-        for numbers in random_numbers([7, 8, 9], 2).T:
-            left = sampler(torch.zeros((3, 1)), scores)
-            assert torch.isneginf(left).sum() == 3 * 49
-            assert left.argmax(-1).tolist() == sample_tokens(scores, numbers, sampling)
-
 
 class TestDistribution:
     def test_the_first_token_follows_the_model(self, llama) -> None:
@@ -199,49 +183,6 @@ def opinionated(tmp_path, llama):
 
 
 class TestReplies:
-    def test_seeds_make_the_difference(self, llama) -> None:
-        prompts, sampling = ["The man"] * 20, Sampling(max_new_tokens=8)
-
-        replies = llama.generate(
-            prompts,
-            sampling=sampling,
-            seeds=range(20),
-        )
-        again = llama.generate(
-            prompts[:3],
-            sampling=sampling,
-            seeds=[5, 5, 0],
-        )
-
-        assert len(set(replies)) > 10
-        assert again == [replies[5], replies[5], replies[0]]
-        assert llama.generate(prompts[:1], sampling=sampling) == [replies[0]]  # 0 by default
-        assert llama.asked == 20
-        with pytest.raises(ValueError, match="shorter"):
-            llama.generate(["a", "b"], seeds=[1])
-
-    def test_a_reply_ends_with_the_end_token_which_is_not_shown(self, tiny) -> None:
-        model = tiny()
-        head, end = model.backend.model.lm_head, model.backend.tokenizer.eos_token_id
-        bias = torch.nn.functional.one_hot(torch.tensor(end), head.out_features)
-        head.bias = torch.nn.Parameter(1000.0 * bias)  # nothing else can come
-
-        assert model.generate(["The man", "x"], sampling=Sampling(max_new_tokens=5)) == ["", ""]
-
-    def test_so_does_any_other_token_that_the_model_calls_an_end(self, opinionated, llama) -> None:
-        """Chat models end a turn with a token of their own, named in generation_config.json."""
-        ids, tokenizer = tokens_of(llama, "The man"), llama.backend.tokenizer
-        (whole,) = generate_batch(llama.backend.model, [ids], [0], GREEDY)
-        end = next(token for token in whole if token != whole[0])
-
-        model = opinionated(eos_token_id=[tokenizer.eos_token_id, end])
-        (ended,) = generate_batch(model.backend.model, [ids], [0], GREEDY)
-
-        assert ended == whole[: whole.index(end) + 1]
-        text = tokenizer.decode(ended, skip_special_tokens=True)
-        assert model.generate(["The man"], sampling=GREEDY) == [text]
-        assert len(ended) < len(whole) == 8
-
     def test_a_models_own_settings_do_not_come_through(self, opinionated, llama) -> None:
         """What `Sampling` says is all there is: a model's generation_config.json adds nothing."""
         model = opinionated(
@@ -249,15 +190,6 @@ class TestReplies:
         )
 
         assert model.generate(PROMPTS, sampling=GREEDY) == llama.generate(PROMPTS, sampling=GREEDY)
-
-    def test_a_prompt_that_leaves_no_room_is_refused_in_one_line(self, tiny, error_of) -> None:
-        line = error_of(
-            tiny("gpt2").generate,
-            ["q" * 250],
-            sampling=Sampling(max_new_tokens=20),
-        )
-
-        assert "256" in line
 
 
 class TestPrompts:
@@ -286,34 +218,3 @@ class TestPrompts:
         assert replies == llama.generate([text], sampling=self.SAMPLING)
         other = llama.generate(["Who?"], sampling=self.SAMPLING)
         assert (replies == other) is (text == "Who?")
-
-    def test_each_prompt_may_have_a_system_prompt_of_its_own(self, llama) -> None:
-        systems = ["Be brief.", None, "Be kind.", "Be brief."]
-        questions = ["Who?", "Who?", "Who?", "Where?"]
-        how = {"sampling": self.SAMPLING, "chat": True}
-
-        replies = llama.generate(questions, system=systems, **how)
-
-        pairs = zip(questions, systems, strict=True)
-        alone = [llama.generate([text], system=system, **how)[0] for text, system in pairs]
-        assert replies == alone
-        assert len(set(replies)) == 4
-        with pytest.raises(ValueError, match="shorter"):
-            llama.generate(questions, system=systems[:1])
-
-    def test_a_chat_model_chats_by_default(self, llama, llama_folder) -> None:
-        params = tiny_params({"tiny": llama_folder}, chat=True)
-        chats = load("tiny", params, store=llama._cache.store)
-
-        for named, chat in (({}, True), ({"chat": False}, False)):
-            replies = chats.generate(
-                ["Who?"],
-                sampling=self.SAMPLING,
-                **named,
-            )
-            assert replies == llama.generate(["Who?"], sampling=self.SAMPLING, chat=chat)
-
-    def test_chat_without_a_template_is_refused_in_one_line(self, tiny, error_of) -> None:
-        line = error_of(tiny(entry={"chat": True}).generate, ["Who?"])
-
-        assert "chat" in line

@@ -182,15 +182,6 @@ class TestReplies:
         assert together == load_t5().generate(prompts, **question)
         assert len(set(together)) > len(PROMPTS)
 
-    def test_a_system_prompt_is_a_paragraph_before(self, load_t5) -> None:
-        model, greedy = load_t5(), Sampling(max_new_tokens=5, temperature=0)
-        (with_it,) = model.generate(
-            ["He"],
-            system="women",
-            sampling=greedy,
-        )
-        assert with_it == model.generate(["women\n\nHe"], sampling=greedy)[0]
-
 
 class TestWhatItCannot:
     @pytest.fixture
@@ -214,10 +205,6 @@ class TestWhatItCannot:
         )
         assert line == f"'He': {chat}; ask with chat: false"
 
-    def test_it_is_not_declared_to_chat(self, folder) -> None:
-        with pytest.raises(ValueError, match="`chat` is nothing that kind seq2seq can do"):
-            tiny_params({"t5": folder}, kind="seq2seq", chat=True)
-
     def test_a_decoder_that_begins_with_more_than_its_start_token(
         self, changed, load_t5, error_of
     ) -> None:
@@ -236,7 +223,3 @@ class TestWhatItCannot:
             sampling=Sampling(max_new_tokens=10),
         )
         assert "or a reply of 10, the model takes 9" in line
-
-    def test_a_folder_of_a_causal_model(self, llama_folder, load_t5, error_of) -> None:
-        line = error_of(load_t5(llama_folder).generate, ["x"])
-        assert line.startswith(f"{llama_folder}: t5 does not load (")

@@ -1,4 +1,4 @@
-from itertools import chain, product
+from itertools import chain
 
 import numpy as np
 from hypothesis import given
@@ -99,25 +99,10 @@ def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
     assert last.seen_depths.tolist() == [0, 1, 2, 3, 1, 3, 4, 2]
 
 
-def test_given_tokens_have_nodes_but_no_edges() -> None:
-    tree = build_trie([TokenSequence((0, 1, 2, 3, 4), begin=3)])
-
-    assert tree.nodes.tokens.tolist() == [0, 1, 2, 3]
-    assert edges_of(tree) == [(2, 3), (3, 4)]
-    assert tree.paths[0].tolist() == [0, 1]
-
-
 def test_the_start_token_alone_needs_nothing_computed() -> None:
     tree = build_trie(sequences((0,)))
 
     assert len(tree.nodes.tokens) == len(tree.edge_nodes) == len(tree.paths[0]) == 0
-
-
-def test_packs_come_in_the_order_of_tokens() -> None:
-    assert split_into_batches(
-        sequences(B, D, A, C),
-        512,
-    ) == [[3, 2, 0, 1]]
 
 
 def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
@@ -129,15 +114,6 @@ def test_a_pack_holds_as_many_nodes_as_it_may_and_no_more() -> None:
     assert split_into_batches(many, 4) == [[2, 0, 1], [3]]
     # Three: C and A are full; B has four nodes of its own, a pack by itself; the last has three.
     assert split_into_batches(many, 3) == [[2, 0], [1], [3]]
-
-
-def test_a_sequence_longer_than_a_pack_is_a_pack_of_its_own() -> None:
-    many = sequences(
-        (0, 6, 2),
-        tuple(range(10)),
-        (0, 6, 3),
-    )
-    assert split_into_batches(many, 4) == [[1], [0, 2]]
 
 
 def test_a_pack_ends_at_a_new_beginning_once_it_is_a_quarter_full() -> None:
@@ -166,18 +142,6 @@ def test_packs_hold_every_sequence_once_and_do_not_depend_on_order(
     assert packed(shuffled, max_nodes) == packed(drawn, max_nodes)
 
 
-@given(SETS, st.integers(1, 20))
-def test_no_pack_of_several_has_more_nodes_than_it_may(drawn, max_nodes) -> None:
-    for pack in packed(drawn, max_nodes):
-        distinct = set()
-        for sequence in pack:
-            distinct |= {sequence.tokens[:n] for n in range(1, len(sequence.tokens))}
-        n_nodes = len(build_trie(pack).nodes.tokens)
-        assert n_nodes == len(distinct)
-        longest_alone = max(len(sequence.tokens) - 1 for sequence in pack)
-        assert n_nodes <= max(max_nodes, longest_alone)
-
-
 @given(SETS)
 def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
     tree = build_trie(drawn)
@@ -189,17 +153,3 @@ def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
             (seen,) = np.nonzero(seen_from_node[tree.edge_nodes[edge]])
             assert nodes.tokens[seen].tolist() == list(sequence.tokens[:position])
             assert nodes.depths[seen].tolist() == list(range(position))
-
-
-def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:
-    # 40 beginnings of 5 sequences with 3 nodes of their own each.
-    first_and_last = product(range(1, 41), range(50, 55))
-    many = sequences(*((0, first, last, 60, 61) for first, last in first_and_last))
-    before = {frozenset(pack) for pack in packed(many, 32)}
-    added = [*many, TokenSequence((0, 20, 99, 98, 97, 96))]
-
-    after = {frozenset(pack) for pack in packed(added, 32)}
-
-    assert len(before) > 10
-    changed = chain(*(before - after))
-    assert {sequence.tokens[1] for sequence in changed} <= {20, 21, 22}

@@ -75,12 +75,6 @@ class TestUnknownWords:
                 "'mocha,', 'chai'",
             ),
             (["tea ☕ calm"], "☕", ["☕"], "'☕'"),
-            (
-                ["one two three four five six seven"],
-                "",
-                ["one", "two", "three", "four", "five", "six", "seven"],
-                "'one', 'two', 'three', 'four', 'five' and 2 more",
-            ),
         ],
     )
     def test_words_without_a_token_of_their_own_are_unknown(
@@ -125,17 +119,8 @@ class TestCausal:
             assert likelihoods.tokens.tolist() == [5, 0, 0, 3]
         left_out = "unknown to its tokenizer: 'mocha', 'chai'; texts with them are left out"
         assert capsys.readouterr().err.count(f"words: {left_out}") == 1
-        alone = (
-            load_saved(model._folder)
-            .loglikelihood(
-                [
-                    self.TEXTS[0],
-                    self.TEXTS[3],
-                ]
-            )
-            .nats
-        )
-        assert likelihoods.nats[[0, 3]] == pytest.approx(alone)
+        alone = load_saved(model._folder).loglikelihood(self.TEXTS[::3])
+        assert likelihoods.nats[::3] == pytest.approx(alone.nats)
 
     def test_only_the_scored_text_counts(self, model: Model) -> None:
         """A context is not scored: what is unknown there changes what follows, and is no answer by

@@ -258,7 +258,6 @@ def test_busy_workers_are_waited_for_and_absent_ones_only_so_long(
     ("resources", "gpus", "places"),
     [
         ({"CPU": 8.0}, 0, 1),
-        ({}, 0, 0),
         ({"CPU": 8.0, "GPU": 3.0}, 0.1, 30),
         ({"GPU": 1.0}, 2, 0),
     ],
@@ -282,6 +281,11 @@ def test_what_listens_and_is_no_head_is_one_line(user_error) -> None:
         address = urlsplit(url).netloc
         with user_error(f"ray={address}", "no head of a cluster"):
             cluster.Cluster(address)
+
+
+def test_what_greets_as_a_head_may_be_one() -> None:
+    with talking(lambda line: line.sendall(cluster.SETTINGS)) as url:
+        cluster._require_head(urlsplit(url).netloc)
 
 
 def test_a_cluster_of_another_ray_is_one_line_with_both_versions(user_error, monkeypatch) -> None:
