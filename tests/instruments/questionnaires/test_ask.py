@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from scipy.special import expit
 
 from evenruler.instruments.asking import AnsweringModels, collect_answers
 from evenruler.instruments.instrument import (
@@ -434,23 +433,7 @@ class TestThroughTheDoors:
         # the judged pairs.
         assert calls == [("entail", 2 * JUDGED), ("loglikelihood", 24), ("entail", 24)]
 
-    def test_before_it_is_the_model_as_it_was(self, adapted_run) -> None:
-        scored = {record.instrument: record.diagnosis for record in adapted_run[0]}["meetings"]
-        mean = 2 * scored["items"].groupby("method")["score"].mean()  # of two intensifiers
-        before = (
-            scored["trajectories"].query("epoch == 0").set_index(["corpus", "method"])["answer"]
-        )
-        for corpus in ("gloom", "dull"):
-            assert before[corpus].to_dict() == pytest.approx(mean.to_dict(), abs=1e-12)
 
-    def test_changes_say_what_was_expected(self, adapted_run) -> None:
-        changes = together(adapted_run[0], RESAMPLING)["changes"]
-        columns = ["questionnaire", "expected", "corpus", "control", "fit"]
-        assert set(changes[columns].itertuples(index=False, name=None)) == {
-            ("meetings", "up", "gloom", "dull", 1),
-            ("other", "open", "gloom", "dull", 1),
-        }
-        assert set(changes["method"]) == {"verbaliser", "sentence"}
 
     def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
         """Not as if nobody had been asked."""
@@ -462,17 +445,6 @@ class TestThroughTheDoors:
         assert pd.isna(row["text"])
 
 
-def test_a_classifier_judges_by_its_probability() -> None:
-    records, answers, _ = through(subject(), acceptability="judge")
-    prompts = records[0].tables["prompts"].query("item == 'one'")
-    texts = {*prompts["premise"], *prompts["hypothesis"]}
-    judged = answers["acceptability"].set_index("text")["logits"]
-    leads = [judged[text][0] - judged[text][1] for text in texts]
-    content = together(records, RESAMPLING)["content"].set_index(["item", "measure"])
-    row = content.loc["one", "acceptability"]
-    shares = expit(np.negative(leads))
-    assert row["value"] == pytest.approx(shares.mean(), abs=1e-12)
-    assert row["n"] == len(texts) == 5
 
 
 def test_without_any_answer_nothing_is_scored() -> None:
@@ -486,11 +458,3 @@ def test_without_any_answer_nothing_is_scored() -> None:
     assert across([], RESAMPLING) == {}
 
 
-def test_the_card_is_of_this_benchmark() -> None:
-    declared = declaration()
-    benchmark = build(declared, CATALOGUE)
-    frames = {name: table.to_pandas() for name, table in benchmark.tables.items()}
-    printed = card(declared, frames, benchmark.plan, [])
-    assert f"version: {declared.version}" in printed.harness[f"{printed.harness_task}.yaml"]
-    assert [config.name for config in printed.configs] == ["prompts", "items", "subjects", "terms"]
-    assert set(benchmark.tables) == {"prompts", "items", "subjects", "terms", "rejected"}

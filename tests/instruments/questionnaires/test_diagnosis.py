@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import softmax
-from sklearn.metrics import silhouette_score
 
 from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items, silhouette
 from evenruler.instruments.questionnaires.diagnose import evidence
 from evenruler.measurement import Resampling
-from evenruler.measurement.figures import dimensions_of
 from tests.instruments.questionnaires.doors import diagnose, figure_table, matrix_of_text
 from tests.later import Later
 
@@ -209,10 +207,6 @@ class TestItems:
             scores[list(SCORES)], SCORES, check_names=False, rtol=0, atol=1e-12
         )
 
-    def test_silhouette_is_that_of_sklearn(self, diagnosis) -> None:
-        expected = silhouette_score(PSS_BY_HAND, [True, True, False], metric="correlation")
-        assert 0 < expected < 1
-        assert of_item(diagnosis, "one")["silhouette"] == pytest.approx(expected, abs=1e-12)
 
 
 class TestSilhouette:
@@ -245,13 +239,6 @@ class TestContent:
         assert rows["measure"].to_dict() == measures | {"only": "similarity_to_paraphrase"}
 
 
-class TestOfModels:
-    def test_answer_is_the_mean_weight_on_the_scale_itself(self, diagnosis) -> None:
-        # Of the item on paper: the mean over two terms, not over their eight cells.
-        answer = figure(diagnosis, "mean_response", "m0")
-        mean_score = SCORES.loc["m0", FEAR].mean()
-        assert answer["value"] == pytest.approx(4 * mean_score, abs=1e-12)
-        assert answer["reason"] == "no interval: fewer than 5 items"
 
 
 FIVE = [f"m{seed}" for seed in range(5)]
@@ -268,17 +255,6 @@ class TestMembers:
         assert rho["value"] == pytest.approx(expected.statistic, abs=1e-12)
         assert rho["n"] == 5
 
-    def test_others_keep_their_own_scores_and_figures(self, diagnosis, of_five) -> None:
-        pd.testing.assert_frame_equal(of_five.items, diagnosis.items)
-        for name in ("silhouette", "mean_response", "intensifier_order"):
-            alone, together = (figure(tables, name, "m5") for tables in (of_five, diagnosis))
-            assert alone["value"] == together["value"]
-        of_fear = of_five.scales.query("questionnaire == 'fear' and subscale == 'all'")
-        z = of_fear.set_index("model")["z"]
-        assert pd.isna(z["m5"])
-        means = SCORES.loc[FIVE, FEAR].mean(axis=1)
-        expected = stats.zscore(means.to_numpy(), ddof=1)
-        assert z[FIVE].to_numpy() == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_missing_prompt_is_an_error() -> None:
@@ -299,19 +275,4 @@ def test_figures_become_metrics(diagnosis) -> None:
         "unit": "lineages",
         "reason": "a scale of one item has no internal consistency",
     }
-    of_model = [row for row in rows_by_questionnaire["fear"] if row["model"] == "m0"]
-    dimensions = [(row["figure"], dimensions_of(row)) for row in of_model]
-    assert dimensions == [
-        ("accuracy", {"item_set": "pairs"}),
-        ("auc", {"item_set": "pairs"}),
-        ("beyond_twins", {}),
-        ("i_less_others", {}),
-        ("intensifier_order", {}),
-        ("level_shift", {}),
-        ("mean_response", {}),
-        ("mean_response", {"subscale": "body"}),
-        ("pss_range", {}),
-        ("reordering", {}),
-        ("silhouette", {}),
-    ]
     assert evidence({"figures": pd.DataFrame()}) == {}

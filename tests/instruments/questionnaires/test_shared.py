@@ -178,14 +178,6 @@ class TestWhatIsRead:
             to="grief", valence=0.1, words=2, first_person=0.05
         )
 
-    @pytest.mark.parametrize("role", ["intervention", "control"])
-    def test_what_may_happen_can_be_left_open(self, role, file_with) -> None:
-        matched = "" if role == "intervention" else "\nmatched: {to: grief}"
-        changes = [
-            ("role: intervention", f"role: {role}{matched}"),
-            ("{fear: up, joy: down, trust-in-people: none}", "{}"),
-        ]
-        assert load_corpus(file_with("gloom.yaml", CORPUS, *changes)).expect == {}
 
     def test_lines_of_a_file_each_once(self, file_with, tmp_path) -> None:
         lines = tmp_path / "lines.txt"
