@@ -19,8 +19,8 @@ from tests.instruments.framing.hair import (
     hair,
     settings,
     with_alternatives,
+    yaml_of_text,
 )
-from tests.instruments.framing.pronouns import source
 from tests.instruments.framing.recording import record
 
 MANY = settings(stimuli=10)
@@ -176,31 +176,32 @@ FEW = (
 )
 
 
-def lettered() -> ContrastSource:
-    """Eight stimuli, one task with letters, two sentences in place of the one cue."""
-    both = {
-        "bare": "On {STIMULUS}: {OPTIONS} {ANSWER}",
-        "gender-salience": "On gender, {STIMULUS}: {OPTIONS} {ANSWER}",
-    }
-    alternatives = {
-        "grammar": "idle",
-        "form": "{THING}",
-        "cells": {"gender-salience": "On {ALTERNATIVE}, {STIMULUS}: {OPTIONS} {ANSWER}"},
-    }
-    task: dict[str, Any] = {
-        "title": "Choosing",
-        "cells": both,
-        "option": "{LETTER}: {OPTION}",
-    }
-    task |= {
-        "options": {"they": "They", "he": "He"},
-        "alternatives": {"gender-salience": alternatives},
-    }
-    return source(
-        factors={"gender-salience": "the prompt names gender"},
-        tasks={"choosing": task},
-        grammars={"idle": {"seed": 0, "words": {"THING": ["rain", "tea"]}}},
-    )
+LETTERED = """\
+title: Pronouns
+construct: choice of pronouns
+direction: a shift above 0 says more of it
+source: the test
+licence: cc0-1.0
+factors: {gender-salience: the prompt names gender}
+focal_outcome: they
+outcomes: {they: [they], he: [he]}
+stimuli: {s0: hair 0, s1: hair 1, s2: hair 2, s3: hair 3, s4: hair 4, s5: hair 5, s6: hair 6, s7: hair 7}
+grammars: {idle: {seed: 0, words: {THING: [rain, tea]}}}
+tasks:
+  choosing:
+    title: Choosing
+    cells:
+      bare: "On {STIMULUS}: {OPTIONS} {ANSWER}"
+      gender-salience: "On gender, {STIMULUS}: {OPTIONS} {ANSWER}"
+    option: "{LETTER}: {OPTION}"
+    options: {they: They, he: He}
+    alternatives:
+      gender-salience:
+        grammar: idle
+        form: "{THING}"
+        cells: {gender-salience: "On {ALTERNATIVE}, {STIMULUS}: {OPTIONS} {ANSWER}"}
+"""
+"""Eight stimuli, one task with letters, two sentences in place of the one cue."""
 
 
 def limits_of(contrast: ContrastSource, **changes: Any) -> list[str]:
@@ -215,7 +216,8 @@ def test_a_sample_says_of_how_many_stimuli_it_is_and_that_two_sentences_are_few(
         "calibrated": False,
         "generations": 0,
     }
-    assert limits_of(lettered(), **sizes) == [
+    contrast = ContrastSource.model_validate(yaml_of_text(LETTERED))
+    assert limits_of(contrast, **sizes) == [
         "Figures are for 6 of the 8 stimuli, evenly spread over the list: a sample.",
         "6 stimuli are fewer than the 10 that a verdict needs.",
         FEW,

@@ -87,23 +87,15 @@ def answering(masses: Callable[[str], Masses]) -> Rule:
     return rule
 
 
-def moving(
-    prompts: tuple[str, ...], mass: float = 0.6, other: float | None = None
-) -> Callable[[str], Masses]:
-    """Shares of `he` of .3 to .41 by colour, `MOVED` added where a prompt begins so; `other`: the
-    mass in lists."""
+def moving(prompts: tuple[str, ...]) -> Callable[[str], Masses]:
+    """Shares of `he` of .3 to .41 by colour, `MOVED` added where a prompt begins so."""
 
     def masses(prompt: str) -> Masses:
         (colour,) = [
             number for number, name in enumerate(COLOURS) if f" {name} hair" in prompt
         ] or [0]
         share = 0.3 + colour / 100 + MOVED * prompt.startswith(prompts)
-        whole = other if other is not None and "Options: " in prompt else mass
-        return {
-            "He": whole * share,
-            "She": whole * (1 - share),
-            "Rabbit": 0.05,
-        }
+        return {"He": 0.6 * share, "She": 0.6 * (1 - share), "Rabbit": 0.05}
 
     return masses
 

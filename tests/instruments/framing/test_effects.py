@@ -1,5 +1,6 @@
 """Figures of effects beside other sentences, and of shifts of classes, by hand."""
 
+import math
 from itertools import product
 
 import numpy as np
@@ -10,33 +11,23 @@ from evenruler.instruments.framing.diagnose.effects import shift_figures
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import Verdict
 from tests.instruments.framing.plans import figures_of, find_figure
-from tests.instruments.framing.tables import Cells, distributions
+from tests.instruments.framing.tables import (
+    Cells,
+    cells_of_text,
+    distributions,
+    table_of_text,
+)
 from tests.instruments.near import approx, near
 
 # Effects of salience in completion .6 and .2, in association .4 and 0; of instruction in
 # association alone, .1 and .3.
-CELLS: Cells = {
-    ("completion", "instruction"): {
-        "bald": [1.0, 0.0],
-        "long": [0.5, 0.5],
-    },
-    ("completion", "salience+instruction"): {
-        "bald": [0.4, 0.6],
-        "long": [0.3, 0.7],
-    },
-    ("association", "bare"): {
-        "bald": [0.8, 0.2],
-        "long": [0.5, 0.5],
-    },
-    ("association", "salience"): {
-        "bald": [0.4, 0.6],
-        "long": [0.5, 0.5],
-    },
-    ("association", "instruction"): {
-        "bald": [0.9, 0.1],
-        "long": [0.2, 0.8],
-    },
-}
+CELLS = cells_of_text("""
+completion, instruction: bald 1 0; long .5 .5
+completion, salience+instruction: bald .4 .6; long .3 .7
+association, bare: bald .8 .2; long .5 .5
+association, salience: bald .4 .6; long .5 .5
+association, instruction: bald .9 .1; long .2 .8
+""")
 
 
 def rows(cells: Cells = CELLS, **more: str) -> pd.DataFrame:
@@ -195,60 +186,6 @@ def cells_moved(
     return cells
 
 
-def moved(task: str, framing: str, bald: float, long: float) -> Cells:
-    """A cell whose answers are so far from even."""
-    shares = {"bald": [0.5 + bald, 0.5 - bald]}
-    shares["long"] = [
-        0.5 + long,
-        0.5 - long,
-    ]
-    return {(task, framing): shares}
-
-
-class TestMeans:
-    """Of skewed values, whose median is another."""
-
-    def test_over_tasks(self) -> None:
-        cells: dict = {}
-        moves = (
-            ("say", 0, 0),
-            ("choose", 0, 0.3),
-            ("complete", 0.45, 0.45),
-        )
-        for task, bald, long in moves:
-            cells |= moved(task, "bare", 0, 0) | moved(
-                task,
-                "salience",
-                bald,
-                long,
-            )
-        figures = figures_of(rows(cells))
-        assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.2)
-
-    def test_of_alternatives_over_pairs_of_cells(self) -> None:
-        cells: dict = {}
-        moves = (
-            ("", 0.0),
-            ("instruction", 0.0),
-            ("age", 0.0),
-            ("instruction+age", 0.4),
-        )
-        for base, by in moves:
-            there = f"+{base}" if base else ""
-            cells |= moved("say", base or "bare", 0, 0) | moved(
-                "say", f"salience~1{there}", 0.5 * by, 0.5 * by
-            )
-            cells |= moved(
-                "say",
-                f"salience{there}",
-                by,
-                by,
-            )
-        figures = figures_of(rows(cells), factors=["salience", "instruction", "age"])
-        row = find_figure(figures, "effect", cue="salience")
-        assert (row["value"], row["control"]) == approx((0.1, 0.05))
-
-
 ALIKE = np.full(
     (12, 6),
     [0.05, 0.07, 0.09, 0.11, 0.13, 0.15],
@@ -257,16 +194,6 @@ ALIKE = np.full(
 
 
 class TestBesideAlternatives:
-    def test_the_control_is_the_mean_apd_of_alternatives(self) -> None:
-        figures = figures_of(
-            rows(cells_moved(np.full(12, 0.3), ALIKE)),
-            factors=["salience"],
-        )
-        row = find_figure(figures, "effect", cue="salience")
-        assert (row["value"], row["control"]) == approx((0.3, 0.1))
-        assert (row["low"], row["high"]) == approx((0.3, 0.3))
-        assert row[["p", "verdict", "bound"]].isna().all()  # it describes
-
     def test_an_alternative_that_lacks_a_task_is_no_part_of_the_control_over_tasks(self) -> None:
         say = cells_moved(
             np.full(12, 0.3),
@@ -349,50 +276,26 @@ class TestCoverageBelowTheFloor:
 
 
 def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_alternatives() -> None:
-    identity = {
-        "benchmark": "pronouns",
-        "prompt_format": "plain",
-        "model": "m0",
-        "n": 12,
-    }
-    numbers = {
-        "readout": "token",
-        "before": 0.9,
-        "after": 0.6,
-        "change": -0.3,
-    }
-    reason = "GAS is null: no replies"
-    measures = [
-        {
-            "measure": "S",
-            **numbers,
-            "low": -0.4,
-            "high": -0.2,
-            "control": -0.1,
-        },
-        {"measure": "H", **numbers, "before_low": 0.8, "before_high": 0.95},
-        {"measure": "AS of GLD and ADD", "readout": "token", "change": 0.3},
-        {"measure": "AS", "readout": "all", "reason": reason},
-    ]
-    figures = figures_of(
-        rows(),
-        replications=pd.DataFrame([identity | row for row in measures]),
-    )
-    expected = (
-        (
-            "s",
-            "change",
-            [-0.3, -0.4, -0.2, -0.1, None],
-        ),
-        ("h", "before", [0.9, 0.8, 0.95, None, None]),
-        ("h", "after", [0.6, None, None, None, None]),
-        ("as_of_gld_and_add", "change", [0.3, None, None, None, None]),
-        ("as", "change", [None, None, None, None, reason]),
-    )
-    for figure, phase, values in expected:
-        row = find_figure(figures, figure, phase=phase)
-        shown = row[["value", "low", "high", "control", "reason"]].astype(object)
-        assert shown.where(shown.notna(), None).tolist() == values
+    measures = table_of_text("""\
+measure|readout|before|after|change|low|high|before_low|before_high|control|reason
+S|token|0.9|0.6|-0.3|-0.4|-0.2|||-0.1|
+H|token|0.9|0.6|-0.3|||0.8|0.95||
+AS of GLD and ADD|token|||0.3||||||
+AS|all|||||||||GAS is null
+""").assign(benchmark="pronouns", prompt_format="plain", model="m0", n=12)
+    figures = figures_of(rows(), replications=measures)
+    expected = table_of_text("""\
+figure|phase|value|low|high|control|reason
+s|change|-0.3|-0.4|-0.2|-0.1|
+h|before|0.9|0.8|0.95||
+h|after|0.6||||
+as_of_gld_and_add|change|0.3||||
+as|change|||||GAS is null
+""")
+    for values in expected.to_dict("records"):
+        row = find_figure(figures, values["figure"], phase=values["phase"])
+        shown = row[list(values)].astype(object)
+        assert shown.where(shown.notna(), math.nan).to_dict() == approx(values, nan_ok=True)
         assert row[["n", "unit"]].tolist() == [12, "stimuli"]
     assert set(figures.query("figure == 'as_of_gld_and_add'")["phase"]) == {"change"}
 
@@ -400,29 +303,20 @@ def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_alte
 def test_the_continuation_check_is_a_share_of_all_neutral_replies() -> None:
     """The share of them that names another class later, with the interval of Wilson from five
     on."""
-    counts = [
-        ("chat", "all", 20, 5, 5 / 20),
-        ("chat", "salience", 10, 5, 5 / 10),
-        ("few", "all", 4, 1, 1 / 4),
-        ("five", "all", 5, 1, 1 / 5),
-        ("none", "all", 0, 0, None),
-    ]
-    table = pd.DataFrame(counts, columns=["prompt_format", "factor", "n", "named", "share"])
+    table = table_of_text("""\
+prompt_format|factor|n|named|share
+chat|all|20|5|0.25
+chat|salience|10|5|0.5
+few|all|4|1|0.25
+five|all|5|1|0.2
+none|all|0|0|
+""")
     neutral = {"outcome": "he", "keywords": ["she"]}
     figures = figures_of(rows(), continuations=table, continuation=neutral)
     checks = figures.query("figure == 'continuation' and readout == 'choice' and outcome == 'he'")
     checks = checks.set_index("prompt_format")
-    assert checks["value"].dropna().to_dict() == {
-        "chat": 0.25,
-        "few": 0.25,
-        "five": 0.2,
-    }
-    assert checks["n"].to_dict() == {
-        "chat": 20,
-        "few": 4,
-        "five": 5,
-        "none": 0,
-    }
+    assert checks["value"].tolist() == approx([0.25, 0.25, 0.2, math.nan], nan_ok=True)
+    assert checks["n"].tolist() == [20, 4, 5, 0]
     assert set(checks["unit"]) == {"replies"}
     interval = stats.binomtest(5, 20).proportion_ci(0.9, method="wilson")
     assert checks.loc["chat", ["low", "high"]].tolist() == approx(list(interval))
@@ -451,33 +345,12 @@ class TestShiftsOfClasses:
         bald = [("bald", name, shift) for shift in (0.3, 0.3, 0.9) for name in ("he", "she")]
         figures = shifted([*bald, ("long", "he", 0.1), ("long", "she", -0.3)])
         # (.5 + .1) / 2, (.5 - .3) / 2, and (.0 - .4) / 2.
-        he, she = (
-            ("shift", "he", None),
-            (
-                "shift",
-                "she",
-                None,
-            ),
-        )
         expected = {
-            he: 0.3,
-            she: 0.1,
+            ("shift", "he", None): 0.3,
+            ("shift", "she", None): 0.1,
             ("shift_difference", "she", "he"): -0.2,
         }
         values = {key: figure.value for key, figure in figures.items()}
         assert values == approx(expected)
         for figure in figures.values():
             assert (figure.n, figure.unit, figure.low) == (2, "stimuli", None)
-
-    def test_intervals_are_over_stimuli(self) -> None:
-        values = [-0.1, 0.0, 0.1, 0.2, 0.3]
-        shifts = []
-        for number, by in enumerate(values):
-            stimulus = f"s{number}"
-            shifts += [
-                (stimulus, "he", by),
-                (stimulus, "she", by),
-            ]
-        figure = shifted(shifts)["shift", "she", None]
-        assert figure.value == approx(0.1)
-        assert (figure.low, figure.high) == approx(by_t(values))

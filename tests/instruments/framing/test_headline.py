@@ -12,7 +12,6 @@ from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.declare.task_prompts import CONTROL
 from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.framing.diagnose.headlines import (
-    beyond_alternatives,
     build_change_test,
     contrast,
     positive_control,
@@ -71,18 +70,6 @@ class TestRank:
             ps.append(p)
         assert sorted(ps) == approx([rank / 40 for rank in range(1, 41)])
 
-    def test_a_cue_that_moves_no_further_is_rarely_detected(self) -> None:
-        """A guard of 200 draws; 2,000 by hand are in docs/framing.md."""
-        random = np.random.default_rng(11)
-        detected = 0
-        for _ in range(200):
-            changes = draw_changes(random, K + 1)
-            points = points_of(changes[:, 0], changes[:, 1:])
-            effect, p = beyond_alternatives(points, 0), rank_among_alternatives(points, 0).p
-            is_beyond = effect.low > 0 or effect.high < 0
-            detected += p is not None and p < 0.05 and is_beyond
-        assert detected / 200 <= 0.09
-
     def test_alike_wordings_of_one_theme_are_ranked_as_themes(self) -> None:
         """Three wordings of a cue resemble each other: their mean is compared with those of other
         themes, and never one by one."""
@@ -95,17 +82,12 @@ class TestRank:
             detected += p is not None and p < 0.05
         assert detected / 200 <= 0.09
 
-    @pytest.mark.parametrize(
-        ("n_sentences", "verdict"), [(18, Verdict.DESCRIPTIVE), (39, Verdict.DETECTED)]
-    )
-    def test_fewer_than_19_sentences_give_no_verdict(self, n_sentences, verdict) -> None:
-        changes = draw_changes(np.random.default_rng(5), n_sentences)
-        test = build_change_test(points_of(changes.mean(axis=1) + 50, changes), BOUND, 0)
-        figure = judge(test)
-        assert figure.verdict == str(verdict)
-        if verdict == Verdict.DESCRIPTIVE:
-            assert figure.why is not None
-            assert "18 alternatives (at least 19 needed)" in figure.why
+    def test_fewer_than_19_sentences_give_no_verdict(self) -> None:
+        changes = draw_changes(np.random.default_rng(5), 18)
+        figure = judge(build_change_test(points_of(changes.mean(axis=1) + 50, changes), BOUND, 0))
+        assert figure.verdict == str(Verdict.DESCRIPTIVE)
+        assert figure.why is not None
+        assert "18 alternatives (at least 19 needed)" in figure.why
 
     def test_a_cue_that_moves_by_40_points_beyond_others_is_detected(self) -> None:
         changes = draw_changes(np.random.default_rng(6), K)
@@ -115,10 +97,8 @@ class TestRank:
         assert (figure.p, figure.facets) == (1 / 40, "12 stimuli, 39 sentences")
         assert figure.null == "rank among 39 alternatives, sentences of the cue's form"
         # (39.0, 41.0): a t interval over stimuli, of which the alternatives' mean is taken off.
-        spread = np.linspace(-1, 1, N).std(ddof=1)
-        half = 2.200985 * spread / N**0.5
-        expected = [40 - half, 40 + half]
-        assert [figure.low, figure.high] == approx(expected, rel=1e-5)
+        half = 2.200985 * np.linspace(-1, 1, N).std(ddof=1) / N**0.5
+        assert (figure.low, figure.high) == approx((40 - half, 40 + half), rel=1e-5)
         assert (figure.reference_set, figure.alternatives) == (
             "sentences of the grammar idle",
             39,
@@ -133,10 +113,8 @@ class TestRank:
 
     def test_how_often_the_old_test_detects_other_sentences_stands_beside(self) -> None:
         """Thirteen sentences move every stimulus alike, the others none on average."""
-        signs = np.tile([1.0, -1.0], N // 2)
-        still = signs[:, None] * np.ones(26)
-        steps = np.linspace(-1, 1, N)
-        moving = 5 + steps[:, None] * np.ones(13)
+        still = np.tile([[1.0], [-1.0]], (N // 2, 26))
+        moving = 5 + np.tile(np.linspace([-1], [1], N), 13)
         points = points_of(np.full(N, 3.0), np.hstack([still, moving]))
         test = build_change_test(points, BOUND, 0)
         assert test.compared is not None
@@ -285,10 +263,6 @@ class TestReplies:
         assert row["verdict"] == str(Verdict.INVALID)
         assert "positive control" in row["why"]
 
-    def test_eighteen_sentences_are_described(self) -> None:
-        row = find_change(diagnosed(turning(*CUES, back=TOLD), alternatives=18), task="completion")
-        assert (row["value"], row["verdict"]) == (50, str(Verdict.DESCRIPTIVE))
-
     def test_rows_that_stand_there_twice_change_nothing(self) -> None:
         once, twice = (
             find_change(diagnosed(turning(*CUES, back=TOLD, share=0.4), doubled), task="completion")
@@ -334,13 +308,8 @@ class TestTwoModels:
         assert (figure.verdict, figure.p) == (str(Verdict.DETECTED), 1 / 40)
         assert figure.value == approx(35)
         assert test.dimensions == {"cue": "salience"}
-        first, second = self.made_of(5, 2), self.made_of(40, 1)
-        opposite = judge(contrast(first, second, BOUND))
-        assert opposite.value == approx(-35)
-
-    def test_two_that_a_cue_moves_alike_do_not_differ(self) -> None:
-        test = contrast(self.made_of(20, 1), self.made_of(20, 2), BOUND)
-        assert not test.is_detected
+        alike = contrast(self.made_of(20, 1), self.made_of(20, 2), BOUND)
+        assert not alike.is_detected
 
 
 def shares(

@@ -19,6 +19,7 @@ from tests.instruments.framing.hair import (
     hair,
     settings,
     with_alternatives,
+    yaml_of_text,
 )
 
 SETTINGS = settings()
@@ -186,14 +187,7 @@ def test_the_plan_holds_options_and_forms_as_json() -> None:
 
 
 def test_groups_stand_in_the_plan_in_the_order_of_the_source() -> None:
-    stimuli = {
-        name: {"text": name, "group": group}
-        for name, group in (
-            ("one", "z"),
-            ("two", "a"),
-            ("three", "z"),
-        )
-    }
+    stimuli = yaml_of_text("{a: {text: a, group: z}, b: {text: b, group: a}}")
     assert build(declaration(hair(stimuli=stimuli)), NO_MODELS).plan["groups"] == ["z", "a"]
 
 

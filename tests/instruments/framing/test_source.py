@@ -91,18 +91,11 @@ class TestWhatIsRead:
         }
         say, choose = source.tasks["say"], source.tasks["choose"]
         assert say.template("instruction", "balanced") == "Who likes {STIMULUS}? {ANSWER}"
-        assert (say.option, say.separator, say.options_of("instruction", "balanced")) == (
-            None,
-            ", ",
-            {},
-        )
+        assert (say.option, say.separator) == (None, ", ")
+        assert say.options_of("instruction", "balanced") == {}
         assert (choose.option, choose.separator) == ("({LETTER}) {OPTION}", " or ")
-        for cell in choose.cells:
-            assert list(choose.options_of(cell, "balanced").items()) == [
-                ("he", "A man with {STIMULUS}"),
-                ("dog", "A dog"),
-                ("she", "A woman"),
-            ]
+        options = {"he": "A man with {STIMULUS}", "dog": "A dog", "she": "A woman"}
+        assert choose.options_of("salience+instruction", "balanced") == options
 
     def test_options_by_cell(self, read) -> None:
         choose = read((TEA[TEA.index("    options:") :], BY_CELL)).tasks["choose"]
@@ -285,14 +278,11 @@ class TestAlternatives:
         assert of_say == [f"Here is the {text} of" for text in sample.texts]
 
     def test_another_seed_samples_others(self, read) -> None:
-        orders = []
+        orders = set()
         for seed in range(5):
             source = read(*WITH_ALTERNATIVES, ("seed: 3", f"seed: {seed}"))
-            orders.append(tuple(source.sample("choose", "salience", 39).texts))
-        assert len(set(orders)) > 1
-        assert read(*WITH_ALTERNATIVES, ("seed: 3", "seed: 0")).sample(
-            "choose", "salience", 39
-        ).texts == list(orders[0])
+            orders.add(tuple(source.sample("choose", "salience", 39).texts))
+        assert len(orders) > 1
 
     def test_what_stands_in_place_of_a_cue_is_numbered(self, read) -> None:
         source = read(*WITH_ALTERNATIVES)
@@ -425,11 +415,6 @@ class TestConfirmatory:
         expected = [("salience", "choose"), ("instruction", None)]
         assert self.named(read, '["salience, choose", instruction]') == expected
         assert self.named(read, "[]") == [("salience", None), ("instruction", None)]
-
-    def test_plans_hold_them_as_they_are_written(self, read) -> None:
-        written = 'title: Tea\nfocal_outcome: she\nheadlines: ["salience, choose", instruction]\n'
-        dumped = read(("title: Tea\n", written)).model_dump()
-        assert dumped["headlines"] == ["salience, choose", "instruction"]
 
     def test_none_without_the_class_that_they_are_about(self, read, error_of) -> None:
         assert read().confirmed == []
