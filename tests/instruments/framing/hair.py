@@ -3,12 +3,12 @@
 from typing import Any
 
 import pandas as pd
-from ruamel.yaml import YAML
 
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, ModelMeta, Plan, Profile
 from evenruler.models.declarations import Catalogue, Kind, operations_of
+from tests.text_tables import yaml_of_text
 
 HAIR = """\
 title: Hair
@@ -62,10 +62,6 @@ choice:
       salience+instruction:
         "Choose, {ALTERNATIVE}, for {STIMULUS}. Options: {OPTIONS}. The answer is: {ANSWER}"
 """
-
-
-def yaml_of_text(text: str) -> Any:
-    return YAML(typ="safe").load(text)
 
 
 def hair(**changes: Any) -> ContrastSource:

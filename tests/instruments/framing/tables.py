@@ -1,17 +1,12 @@
 """Distributions over classes, written down cell by cell."""
 
 from collections.abc import Mapping, Sequence
-from io import StringIO
 
 import pandas as pd
 
 Shares = Mapping[str, Sequence[float]]
 Cells = Mapping[tuple[str, str], Shares]
 """By task and framing, by stimulus: the share of every class."""
-
-
-def table_of_text(text: str) -> pd.DataFrame:
-    return pd.read_csv(StringIO(text), sep="|")
 
 
 def cells_of_text(text: str) -> Cells:

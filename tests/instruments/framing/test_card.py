@@ -19,9 +19,9 @@ from tests.instruments.framing.hair import (
     hair,
     settings,
     with_alternatives,
-    yaml_of_text,
 )
 from tests.instruments.framing.recording import record
+from tests.text_tables import yaml_of_text
 
 MANY = settings(stimuli=10)
 

@@ -21,8 +21,8 @@ from evenruler.instruments.framing.schemas import (
     CHOICES,
     DISTRIBUTIONS,
 )
-from tests.instruments.framing.tables import table_of_text
 from tests.instruments.near import approx
+from tests.text_tables import table_of_text
 
 OUTCOMES = {
     "he": ["he", "his"],

@@ -11,13 +11,9 @@ from evenruler.instruments.framing.diagnose.effects import shift_figures
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import Verdict
 from tests.instruments.framing.plans import figures_of, find_figure
-from tests.instruments.framing.tables import (
-    Cells,
-    cells_of_text,
-    distributions,
-    table_of_text,
-)
+from tests.instruments.framing.tables import Cells, cells_of_text, distributions
 from tests.instruments.near import approx, near
+from tests.text_tables import table_of_text
 
 # Effects of salience in completion .6 and .2, in association .4 and 0; of instruction in
 # association alone, .1 and .3.

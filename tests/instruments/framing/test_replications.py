@@ -7,13 +7,9 @@ from scipy.spatial.distance import jensenshannon
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.diagnose.replications import compute_replications
 from evenruler.measurement.resampling import jackknife, logit_transformation
-from tests.instruments.framing.tables import (
-    Cells,
-    cells_of_text,
-    distributions,
-    table_of_text,
-)
+from tests.instruments.framing.tables import Cells, cells_of_text, distributions
 from tests.instruments.near import approx, near
+from tests.text_tables import table_of_text
 
 LEVEL = 0.9
 CLASSES = {

@@ -13,14 +13,8 @@ from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.rows import balanced_orders, build, compose_tables
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declarations import Catalogue
-from tests.instruments.framing.hair import (
-    built,
-    declaration,
-    hair,
-    settings,
-    with_alternatives,
-    yaml_of_text,
-)
+from tests.instruments.framing.hair import built, declaration, hair, settings, with_alternatives
+from tests.text_tables import yaml_of_text
 
 SETTINGS = settings()
 

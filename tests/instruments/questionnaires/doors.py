@@ -4,7 +4,6 @@ import hashlib
 import pickle
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
-from io import StringIO
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from ruamel.yaml import YAML
 
 from evenruler.instruments.instrument import ModelMeta, Plan, Record
 from evenruler.instruments.questionnaires import schemas
@@ -30,16 +28,7 @@ from evenruler.models import LABELS
 from evenruler.models.declarations import LIKELIHOODS
 from evenruler.publish.folder import BenchmarkFolder, Config
 from evenruler.versions import Changelog
-
-
-def table_of_text(text: str) -> pd.DataFrame:
-    return pd.read_csv(StringIO(text), sep="|")
-
-
-def cases(text: str) -> list[list[str]]:
-    """The rows of a table of texts: a line each, fields between checks."""
-    lines = text.strip().splitlines()
-    return [[field.strip() for field in line.split("|")] for line in lines]
+from tests.text_tables import yaml_of_text
 
 
 def matrix_of_text(text: str) -> np.ndarray:
@@ -48,10 +37,6 @@ def matrix_of_text(text: str) -> np.ndarray:
     for row in text.split(";"):
         rows.append([float(Fraction(cell)) for cell in row.split()])
     return np.array(rows)
-
-
-def yaml_of_text(text: str) -> Any:
-    return YAML(typ="safe").load(text)
 
 
 PLAN: Plan = yaml_of_text("""\

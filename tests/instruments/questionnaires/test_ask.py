@@ -32,8 +32,9 @@ from evenruler.measurement import Resampling
 from evenruler.models.declarations import Catalogue
 from evenruler.models.questions import LogLikelihoods
 from evenruler.tables import table_of
-from tests.instruments.questionnaires.doors import no_answers, subject, together, yaml_of_text
+from tests.instruments.questionnaires.doors import no_answers, subject, together
 from tests.instruments.questionnaires.test_rows import SCALE, SOURCE
+from tests.text_tables import yaml_of_text
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 CATALOGUE = Catalogue.model_validate(
@@ -433,8 +434,6 @@ class TestThroughTheDoors:
         # the judged pairs.
         assert calls == [("entail", 2 * JUDGED), ("loglikelihood", 24), ("entail", 24)]
 
-
-
     def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
         """Not as if nobody had been asked."""
         refused = pd.DataFrame({"corpus": ["gloom"], "fit": 1, "epoch": 0, "reply": None})
@@ -443,8 +442,6 @@ class TestThroughTheDoors:
         assert (row["measure"], row["reason"]) == ("reply", "the server filtered it")
         assert pd.isna(row["value"])
         assert pd.isna(row["text"])
-
-
 
 
 def test_without_any_answer_nothing_is_scored() -> None:
@@ -456,5 +453,3 @@ def test_without_any_answer_nothing_is_scored() -> None:
     of_nobody = together([record], RESAMPLING)
     assert {name for name, rows in of_nobody.items() if len(rows)} == {"population"}
     assert across([], RESAMPLING) == {}
-
-

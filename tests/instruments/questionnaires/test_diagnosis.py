@@ -208,7 +208,6 @@ class TestItems:
         )
 
 
-
 class TestSilhouette:
     def test_by_hand(self) -> None:
         # Within each group correlation 1, so distance 0; between them -1, so 2: (2 - 0) / 2.
@@ -239,8 +238,6 @@ class TestContent:
         assert rows["measure"].to_dict() == measures | {"only": "similarity_to_paraphrase"}
 
 
-
-
 FIVE = [f"m{seed}" for seed in range(5)]
 
 
@@ -254,7 +251,6 @@ class TestMembers:
         rho = figure(of_five, "rho", other="joy", method="head")
         assert rho["value"] == pytest.approx(expected.statistic, abs=1e-12)
         assert rho["n"] == 5
-
 
 
 def test_a_missing_prompt_is_an_error() -> None:

@@ -11,8 +11,9 @@ from scipy import stats
 from evenruler.instruments.questionnaires.diagnose.figures import model_figures, population_figures
 from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import ValidityCheck
-from tests.instruments.questionnaires.doors import figure_table, table_of_text
+from tests.instruments.questionnaires.doors import figure_table
 from tests.later import Later
+from tests.text_tables import table_of_text
 
 pingouin = Later("pingouin")
 

@@ -26,7 +26,8 @@ from evenruler.instruments.questionnaires.declare.source import QuestionnaireSou
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.models import load
 from evenruler.models.questions import CONTENT_FREE, OPTIONS, entailment_prompts
-from tests.instruments.questionnaires.doors import by_logits, table_of_text, yaml_of_text
+from tests.instruments.questionnaires.doors import by_logits
+from tests.text_tables import table_of_text, yaml_of_text
 from tests.tiny import save_tiny, tiny_params
 
 SCALE = ResponseScale.model_validate(

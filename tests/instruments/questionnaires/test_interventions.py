@@ -24,13 +24,8 @@ from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import PositiveControl, ValidityCheck, judge_all
 from evenruler.models.questions import LABELS
 from tests.instruments.questionnaires import test_ask
-from tests.instruments.questionnaires.doors import (
-    figure_table,
-    subject,
-    table_of_text,
-    together,
-    yaml_of_text,
-)
+from tests.instruments.questionnaires.doors import figure_table, subject, together
+from tests.text_tables import table_of_text, yaml_of_text
 
 LEVEL = 0.95
 PLAN: Plan = yaml_of_text("""\
@@ -178,10 +173,6 @@ class TestFigures:
         assert figures_of(ends(SIX), course)["moved", "gloom"].verdict == verdict
 
 
-
-
-
-
 class Planted:
     """A model double: adapted to gloom it takes source terms to go with more of an intensifier, by
     a planted amount.
@@ -239,10 +230,6 @@ def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkey
     drift = figure_rows.loc[("changed", "dull"), "value"]
     drifts_alike = moved < 0.1 and noise < 0.1
     assert abs(drift) > (5 * abs(moved_row["value"]) if drifts_alike else 0)
-
-
-
-
 
 
 def through_the_doors(monkeypatch: pytest.MonkeyPatch, **planted: Any) -> pd.DataFrame:

@@ -25,13 +25,8 @@ from evenruler.instruments.questionnaires.diagnose.population import (
 from evenruler.measurement.figures import as_rows
 from evenruler.measurement.headings import find_heading
 from evenruler.measurement.verdicts import ValidityCheck
-from tests.instruments.questionnaires.doors import (
-    PLAN,
-    fact_answers,
-    labelled,
-    subject,
-    table_of_text,
-)
+from tests.instruments.questionnaires.doors import PLAN, fact_answers, labelled, subject
+from tests.text_tables import table_of_text
 
 
 def accuracies_of(*frames: pd.DataFrame) -> pd.DataFrame:
@@ -106,8 +101,6 @@ def test_figures_stand_beside_guessing() -> None:
     plan: Any = {**PLAN, "accuracy": {"threshold": 0.7, "pairs": [{"set": "mnli"}]}}
     titles = [find_heading(row, headings(plan)).heading for row in as_rows(figures, "fear", "m0")]
     assert titles == ["accuracy", "AUC", "accuracy on statements", "AUC on statements"]
-
-
 
 
 def record(
@@ -268,7 +261,6 @@ class TestScaleScores:
         }
         n_items = scales.groupby("subscale")["n"].unique()
         assert n_items.to_dict() == {"all": [3], "body": [2]}
-
 
 
 def of_all(scales: pd.DataFrame) -> pd.DataFrame:

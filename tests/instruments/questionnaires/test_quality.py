@@ -14,7 +14,8 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
     threshold_verdict,
 )
 from evenruler.measurement.reliability import icc_agreement
-from tests.instruments.questionnaires.doors import figure_table, subject, table_of_text
+from tests.instruments.questionnaires.doors import figure_table, subject
+from tests.text_tables import table_of_text
 
 CLOSER = "stay closer to the original question: fix the templates, or the source terms"
 PLAINER = (
@@ -78,7 +79,6 @@ fear|two|silhouette|m1||0.6|told|
         rows = rows[rows["measure"].isin(expected["measure"])].reset_index(drop=True)
         plain, written = (table.astype(object).fillna("") for table in (rows, expected))
         pd.testing.assert_frame_equal(plain, written)
-
 
 
 SCORES = {"fear": 7, "joy": 6}

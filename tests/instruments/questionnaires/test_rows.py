@@ -8,7 +8,7 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.rows import QuestionnaireRows, fill_templates
 from evenruler.tables import read_frame, write_table
-from tests.instruments.questionnaires.doors import yaml_of_text
+from tests.text_tables import yaml_of_text
 
 ITEM = yaml_of_text("""\
 original: How often do you meet one?

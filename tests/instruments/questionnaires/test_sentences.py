@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.reference_sets import ANIMAL_NOUNS, PERSON_NOUNS
 from studies.reference_subjects import draw_subjects
 from tests.conftest import ROOT
-from tests.instruments.questionnaires.doors import cases
+from tests.text_tables import cases
 
 SOURCES = ROOT / "data" / "sources" / "questionnaires"
 SUBJECTS = SOURCES / "shared" / "pairs" / "subjects.csv"

@@ -178,7 +178,6 @@ class TestWhatIsRead:
             to="grief", valence=0.1, words=2, first_person=0.05
         )
 
-
     def test_lines_of_a_file_each_once(self, file_with, tmp_path) -> None:
         lines = tmp_path / "lines.txt"
         lines.write_text(

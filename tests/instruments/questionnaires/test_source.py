@@ -5,7 +5,7 @@ import pytest
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire, verb_error
 from evenruler.instruments.questionnaires.rows import fill_templates
 from tests.conftest import ROOT
-from tests.instruments.questionnaires.doors import cases, yaml_of_text
+from tests.text_tables import cases, yaml_of_text
 
 SOURCES = ROOT / "data" / "sources"
 SCALES = SOURCES / "questionnaires" / "shared" / "scales"

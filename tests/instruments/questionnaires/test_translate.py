@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.translate import (
 )
 from evenruler.instruments.questionnaires.translate.statements import OPPOSITES, item_to_templates
 from tests.documents.pages import blocks
-from tests.instruments.questionnaires.doors import cases
+from tests.text_tables import cases
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "data/sources/questionnaires"
@@ -106,8 +106,6 @@ def test_the_scales_of_the_paper_beside_what_ships(name, counts) -> None:
     for row, published in zip(rows.values(), shipped_items(name), strict=True):
         assert row.reverse == (published.get("keying") == -1)
         assert row.subscale == published.get("subscale")
-
-
 
 
 RULES = cases("""

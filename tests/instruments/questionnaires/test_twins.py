@@ -21,8 +21,8 @@ from evenruler.instruments.questionnaires.declare.source import (
 )
 from evenruler.instruments.questionnaires.rows import fill_templates
 from tests.conftest import ROOT
-from tests.instruments.questionnaires.doors import cases, yaml_of_text
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
+from tests.text_tables import cases, yaml_of_text
 
 TWIN = yaml_of_text("""\
 premise: At night the road meets a {TERM}.
