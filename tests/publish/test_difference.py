@@ -163,7 +163,6 @@ class TestHashesOfLastBits:
             [ConfigDifference("probes", 1, 1)],
         )
 
-
     def test_another_text_still_asks_for_a_major_version(self, compared):
         difference = compared(probes(self.OLD), probes(hashed(0.3 + 3e-15, "other")))
         assert (difference.needs, difference.configs[0].by_column) == (
@@ -408,7 +407,6 @@ class TestErrors:
         new = write(tmp_path / "new", **probes(*THREE, row("2", "other")))
         assert error_of(compare, old, new) == f"{data_file(new)}: an id stands twice; {VERIFY}"
 
-
     def test_no_ids(self, tmp_path, error_of):
         table = pa.Table.from_pylist(THREE)
         folders = [write(tmp_path / "0"), write(tmp_path / "1")]
@@ -436,8 +434,6 @@ class TestErrors:
         path = folders[1] / "evidence.json"
         path.write_text(evidence_as_json(rows))
         assert error_of(compare, *folders) == f"{path}: {fault}; {VERIFY}"
-
-
 
 
 def same(before, after):

@@ -215,14 +215,6 @@ def test_what_breaks_off_leaves_no_half_version_and_the_next_run_finishes(client
             "error: params.yaml: no benchmark 'probes-job'; did you mean",
         ),
         (
-            ("publish", "probes-jobs", "--to", "you/no--name"),
-            "error: you/no--name: the Hub takes no such name (",
-        ),
-        (
-            ("verify", "benchmarks/nothing"),
-            "error: benchmarks/nothing: no such folder; name a folder, a NAME of",
-        ),
-        (
             ("verify", "at@1.0.0/one.csv"),
             "error: at@1.0.0/one.csv: a file, expected a folder; name a folder, a",
         ),

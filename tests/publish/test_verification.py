@@ -246,8 +246,6 @@ class TestCard:
         ("old", "new"),
         [
             pytest.param('pretty_name: "Jobs', 'pretty_name: "Jobs" "', id="broken"),
-            pytest.param("language:", "language: en\nlanguage:", id="key-twice"),
-            pytest.param("---\npretty_name", "\n---\npretty_name", id="begins-late"),
             pytest.param("---\npretty_name", "pretty_name", id="begins-nowhere"),
             pytest.param("\n---\n# Jobs", "\n# Jobs", id="ends-nowhere"),
             pytest.param("---\npretty_name", "---\n- a\n---\n", id="a-list"),
@@ -311,18 +309,6 @@ class TestCard:
                 "  data_files: probes/train-*.parquet",
                 [f"{NOTHING_MATCHES} probes/train-*.parquet"],
                 id="one-path",
-            ),
-            pytest.param(
-                "path: probes/test-*.parquet",
-                "path: /probes/test-*.parquet",
-                [f"{NOTHING_MATCHES} /probes/test-*.parquet"],
-                id="an-absolute-path",
-            ),
-            pytest.param(
-                "path: probes/test-*.parquet",
-                'path: ""',
-                [f"{NOTHING_MATCHES} "],
-                id="an-empty-path",
             ),
         ],
     )

@@ -10,10 +10,6 @@ import pandas as pd
 import pytest
 
 from evenruler import cli
-from evenruler.report.grid import MARGIN
-from evenruler.results.comparison import DIFFER, compare
-from evenruler.results.store import read_all
-from evenruler.results.view import difference_lines
 from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 
 UNFIT = {**CONFIRMED, "verdict": "invalid", "why": "It fails | a bar.", "value": -0.6}
@@ -58,12 +54,7 @@ def test_markdown_shows_both_tables(results, run):
     assert "| figure | one | three | two |" in lines
     assert "0.600 [0.400, 0.800]; more than 90% of its reference set; detected" in out
     assert "| figure | A | B | A - B [95%] | p | verdict |" in lines
-    endings = [line.split(" | ")[-1] for line in lines[-3:]]
-    assert [ending.rstrip(" |").partition(".")[0] for ending in endings] == [
-        "invalid: three",
-        "one: more than two",
-        "invalid: three",
-    ]
+    assert ["one: more than two" in line for line in lines[-3:]] == [False, True, False]
     assert lines.index("- three: invalid: It fails \\| a bar.") < lines.index(
         "## Figures and verdicts"
     )
@@ -73,27 +64,12 @@ def test_markdown_shows_both_tables(results, run):
     assert contrasts[1].startswith("- one minus two: one: more than two; Spread (seed): 2.0 [")
 
 
-def test_a_difference_without_a_sign_has_no_larger_side(results):
-    """A spread of concepts, as SAGED compares it."""
-    stored_results = read_all(results)
-    comparisons = compare(stored_results).assign(says=DIFFER)
-    _, line, _ = difference_lines(stored_results, comparisons)
-    assert line[1].startswith("not alike; Spread (seed): 2.0 [")
-    assert line[1].endswith(", p 0.00049.")
-
-
 def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
     for name in ("one", "two"):
         figures = [figure_row("offset", 0.1, name)]
         trial = synthetic(name, figures=figures, limit=20, prefixes=False)
         stored(tmp_path / "results", trial)
-    status, out, _ = run(
-        "compare",
-        tmp_path / "results",
-        "--page",
-        tmp_path / "page.html",
-    )
-    assert status == 0
+    _, out, _ = run("compare", tmp_path / "results", "--page", tmp_path / "page.html")
     assert out.startswith(
         "# probes-made-up 1.0.0+trial+limit-20\n\nNo figure of these results has a verdict"
     )
@@ -200,17 +176,6 @@ class TestPage:
         page_text = " ".join(filter(None, page.texts))
         assert "0.600 [0.400, 0.800] More than 90% [80, 100] of 40 alternatives" in page_text
         assert all(svg["aria-hidden"] for svg in page.all("svg"))  # the words beside say the same
-
-    def test_draws_values_and_intervals_on_one_axis(self, text):
-        """Values .6, -.6 and ends .4 and .8 lie on an axis from -1 to 1: .6 at 80% of what the
-        margins leave."""
-
-        def place(share):
-            return f"{MARGIN + (100 - 2 * MARGIN) * share:g}%"
-
-        page = Page(text)
-        values = [circle["cx"] for circle in page.all("circle")]
-        assert values == [place(0.8), place(0.2), place(0.8)]
 
 
 def test_comparing_loads_no_heavy_library(results):

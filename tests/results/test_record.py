@@ -12,8 +12,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import evenruler
-from evenruler import models
 from evenruler.evaluate.cost import SpendingLimit
 from evenruler.evaluate.measure import measure, measure_each
 from evenruler.evaluate.session import replies_with_prompts
@@ -21,19 +19,18 @@ from evenruler.results.record import Result
 from evenruler.results.store import read_stored_result
 from evenruler.tables.frames import without_last_bits
 from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
+from tests.text_tables import table_of_text
 from tests.tiny import save_tiny
 
-MADE_OF = pd.DataFrame(
-    [
-        ("nurse", "t", "man", "g", 1, 10.0, 1.0),
-        ("nurse", "u", "man", "g", 1, 10.0, 3.0),
-        ("nurse", "t", "woman", "h", -1, 10.0, 5.0),
-        ("nurse", "t", "guest", "p", 0, 10.0, 99.0),
-        ("smith", "t", "man", "g", 1, 90.0, 2.0),
-        ("smith", "t", "woman", "h", -1, 90.0, 0.5),
-    ],
-    columns=["unit", "at", "word", "group", "pole", "axis_position", "value"],
-).assign(set="s", readout=math.nan, model="one", figure="spread", rows="r")
+MADE_OF = table_of_text("""\
+unit|at|word|group|pole|axis_position|value
+nurse|t|man|g|1|10|1
+nurse|u|man|g|1|10|3
+nurse|t|woman|h|-1|10|5
+nurse|t|guest|p|0|10|99
+smith|t|man|g|1|90|2
+smith|t|woman|h|-1|90|0.5
+""").assign(set="s", readout=math.nan, model="one", figure="spread", rows="r")
 
 
 def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> None:
@@ -88,15 +85,8 @@ def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
 
 
 def test_replies_stand_beside_their_prompts() -> None:
-    replies = pd.DataFrame(
-        {
-            "id": ["b", "a"],
-            "seed": [1, 2],
-            "reply": ["yes", None],
-            "reason": [None, "no"],
-        }
-    )
-    published = {"prompts": pd.DataFrame({"id": ["a", "b"], "prompt": ["A?", "B?"]})}
+    replies = table_of_text("id|seed|reply|reason\nb|1|yes|\na|2||no\n")
+    published = {"prompts": table_of_text("id|prompt\na|A?\nb|B?\n")}
     joined = replies_with_prompts({"replies": replies, "choices": replies}, published)["replies"]
     assert list(joined.columns) == ["prompt", "reply", "reason", "id", "seed"]
     assert joined["prompt"].tolist() == ["B?", "A?"]
@@ -117,13 +107,7 @@ def test_a_plot_has_a_panel_a_figure(
     assert len(chart["vconcat"]) == 2
     datasets = chart["datasets"].values()
     ((low,), (high,)) = sorted(datasets, key=lambda rows: rows[0]["value"])
-    numbers = {
-        "value": -0.6,
-        "low": -0.8,
-        "high": -0.4,
-        "less": -0.05,
-    }
-    assert {name: low[name] for name in numbers} == numbers
+    assert (low["value"], low["low"], low["high"], low["less"]) == (-0.6, -0.8, -0.4, -0.05)
     assert (low["bound"], high["where"]) == (0.05, "seed: detected")
     assert "no headline has a value and a verdict" in error_of(synthetic(figures=[alpha]).plot)
     monkeypatch.setitem(sys.modules, "altair", None)
@@ -199,8 +183,3 @@ def test_what_is_measured_brings_its_tables_and_a_page(
         **options,
     )
     assert json.loads(line) == json.loads(result.to_json())
-
-
-def test_what_users_import_is_listed() -> None:
-    assert {"measure", "load_results"} <= {*dir(evenruler)}
-    assert {"load", "Model", "Sampling"} <= {*dir(models)}

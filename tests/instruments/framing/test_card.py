@@ -1,6 +1,5 @@
 """What the card of a contrast says, and what it says that it does not show, by how it is asked."""
 
-from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -21,7 +20,7 @@ from tests.instruments.framing.hair import (
     with_alternatives,
 )
 from tests.instruments.framing.recording import record
-from tests.text_tables import yaml_of_text
+from tests.text_tables import table_of_text, yaml_of_text
 
 MANY = settings(stimuli=10)
 
@@ -50,16 +49,17 @@ def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
     _, plan = built(declaration(with_alternatives(headlines=["salience, choice", "instruction"])))
     columns = headings(plan)
     *of_cues, probability, coverage = columns
-    cues = [(column.figure, column.dimensions["cue"]) for column in of_cues]
-    of_both = ("salience", "instruction")
-    described = [(figure, cue) for cue in of_both for figure in ("any_sentence", "raw_change")]
-    changes = [("change", cue) for cue in of_both]
-    later = list(product(("nonresponse_change", "effect"), of_both))
-    assert cues == [*changes, *described, *later]
+    cues = [f"{column.figure} {column.dimensions['cue']}" for column in of_cues]
+    assert cues == [
+        *("change salience", "change instruction"),
+        *("any_sentence salience", "raw_change salience"),
+        *("any_sentence instruction", "raw_change instruction"),
+        *("nonresponse_change salience", "nonresponse_change instruction"),
+        *("effect salience", "effect instruction"),
+    ]
     assert [column.figure_type for column in of_cues[:3]] == ["headline", "headline", "descriptive"]
-    choice = {"cue": "salience", "task": "choice", "outcome": "he"}
-    whole = {"cue": "instruction", "task": None, "outcome": "he"}
-    assert [column.dimensions for column in of_cues[:2]] == [choice, whole]
+    about = [(column.dimensions["task"], column.dimensions["outcome"]) for column in of_cues[:2]]
+    assert about == [("choice", "he"), (None, "he")]
     assert (probability.figure, probability.dimensions) == ("shift_probability", {})
     assert (coverage.figure, coverage.dimensions) == ("coverage", {"cell": None})
 
@@ -68,15 +68,14 @@ def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     _, plan = built(declaration(least_coverage=0.25))
     coverage = headings(plan)[-1]
     assert (coverage.figure_type, coverage.least) == ("validity", None)
-    parts = product(("token", "choice"), ("plain", "chat"))
-    figures: list[dict[str, object]] = []
-    for (readout, prompt_format), share in zip(
-        parts,
-        (0.24, 0.26, 0.39, 0.41),
-        strict=True,
-    ):
-        part = {"prompt_format": prompt_format, "readout": readout}
-        figures.append({"figure": "coverage", "model": "m", **part, "value": share})
+    parts = table_of_text("""\
+readout|prompt_format|value
+token|plain|0.24
+token|chat|0.26
+choice|plain|0.39
+choice|chat|0.41
+""")
+    figures = parts.assign(figure="coverage", model="m").to_dict("records")
     warnings = limit_warnings(figures, headings(plan))
     assert [line.partition(":")[0] for line in warnings] == ["plain, token", "plain, choice"]
     assert coverage.warning.format(value=0.034) == (
@@ -96,22 +95,19 @@ STUDY = {
 
 
 def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None:
-    groups = {
-        "a": {"text": "a", "group": "x"},
-        "b": {"text": "b", "group": "y"},
+    groups = yaml_of_text("{a: {text: a, group: x}, b: {text: b, group: y}}")
+    expected = {
+        "p-at": "s before, s change, h before, h change, as change",
+        "indirect-probing": "gas before, gas change, gld before, gld change, add before, "
+        "add change, as change, as_of_gld_and_add change",
     }
-    of_study = {"p-at": ["s", "h"], "indirect-probing": ["gas", "gld", "add"]}
-    mean_changes = {"p-at": ["as"], "indirect-probing": ["as", "as_of_gld_and_add"]}
-    for study, measures in of_study.items():
+    for study, measures in expected.items():
         _, plan = built(declaration(hair(replicates=study, stimuli=groups, **STUDY)))
-        phases = product(measures, ("before", "change"))
-        expected = [
-            *phases,
-            *product(mean_changes[study], ["change"]),
-        ]
         effect, probability, *shown, coverage = headings(plan)
-        by_phase = [(column.figure, column.dimensions["phase"]) for column in shown]
-        assert by_phase == expected
+        assert (
+            ", ".join(f"{column.figure} {column.dimensions['phase']}" for column in shown)
+            == measures
+        )
         around = [column.figure for column in (effect, probability, coverage)]
         assert around == ["effect", "shift_probability", "coverage"]
 

@@ -249,7 +249,6 @@ class TestReplies:
             assert row["positive_control"] == '"of a woman"'
         rows = tables["figures"].query("readout == 'choice'")
         about = {"cue": "salience", "task": "completion", "outcome": "he"}
-        assert find_figure(rows, "any_sentence", **about)["value"] == 0
         raw_change = find_figure(rows, "raw_change", **about)
         assert (raw_change["value"], raw_change["control"]) == (50, 0)
 

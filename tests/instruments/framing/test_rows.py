@@ -129,19 +129,10 @@ def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> Non
     }
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
     composed = compose_tables("hair", declared.source, SETTINGS)
-    assert list(map(itemgetter("outcome", "surface_form", "use"), composed["outcomes"])) == [
-        ("he", "he", "form"),
-        ("she", "she", "form"),
-        ("she", "woman", "term"),
-        ("she", "she-wolf", "not"),
-    ]
-    plan = build(declared, NO_MODELS).plan
-    assert plan["outcomes"][1] == {
-        "outcome": "she",
-        "forms": ["she"],
-        "terms": ["woman"],
-        "not_": ["she-wolf"],
-    }
+    rows = [f"{row['outcome']}: {row['use']} {row['surface_form']}" for row in composed["outcomes"]]
+    assert rows == ["he: form he", "she: form she", "she: term woman", "she: not she-wolf"]
+    planned = {"outcome": "she", "forms": ["she"], "terms": ["woman"], "not_": ["she-wolf"]}
+    assert build(declared, NO_MODELS).plan["outcomes"][1] == planned
 
 
 NO_MODELS = Catalogue(models={})
@@ -149,20 +140,15 @@ NO_MODELS = Catalogue(models={})
 
 def test_the_tables_are_those_of_the_schemas_and_one_line_says_how_many_rows() -> None:
     built = build(declaration(), NO_MODELS)
-    assert {name: table.schema for name, table in built.tables.items()} == {
+    schemas = {
         "prompts": PROMPTS,
         "content-free": CONTENT_FREE,
         "outcomes": OUTCOMES,
         "stimuli": STIMULI,
         "rejected": REJECTED,
     }
-    assert {name: table.num_rows for name, table in built.tables.items()} == {
-        "prompts": 30,
-        "content-free": 6,
-        "outcomes": 4,
-        "stimuli": 2,
-        "rejected": 0,
-    }
+    assert {name: table.schema for name, table in built.tables.items()} == schemas
+    assert [table.num_rows for table in built.tables.values()] == [30, 6, 4, 2, 0]
     assert built.messages == ["hair: 30 prompts, 0 rejected"]
 
 
@@ -193,22 +179,14 @@ class TestAlternatives:
 
     def test_each_is_a_framing_of_its_own_with_its_text(self) -> None:
         rows = compose_tables("hair", with_alternatives(), SETTINGS)["prompts"]
-        framings = {
-            (row["task"], row["framing"], row["alternative"])
-            for row in rows
-            if row["alternative"] is not None
-        }
-        expected = set()
-        numbered = {str(number): text for number, text in enumerate(self.texts(), start=1)}
-        for number, text in (numbered | {"control": "of a woman"}).items():
-            framing = f"salience~{number}+instruction"
-            expected |= {("completion", framing, text), ("choice", framing, text)}
-        assert framings == expected
-        assert {row["framing"] for row in rows if row["alternative"] is None} == {
-            "bare",
-            "instruction",
-            "salience+instruction",
-        }
+        text_by_framing = {(row["task"], row["framing"]): row["alternative"] for row in rows}
+        numbered = dict(enumerate(self.texts(), start=1)) | {"control": "of a woman"}
+        expected: dict = dict.fromkeys([("completion", "bare")])
+        for task in ("completion", "choice"):
+            expected |= dict.fromkeys([(task, "instruction"), (task, "salience+instruction")])
+            for number, text in numbered.items():
+                expected[task, f"salience~{number}+instruction"] = text
+        assert text_by_framing == expected
 
     def test_it_is_asked_with_the_orders_and_options_of_its_cue(self) -> None:
         by_framing: dict[str, list[dict]] = {}

@@ -283,11 +283,6 @@ class TestPlan:
         ]
         assert first_states[0] == first_states[1]
 
-    def test_so_many_labelled_pairs_are_in_it(self) -> None:
-        accuracy = built(accuracy_pairs=4).plan["accuracy"]
-        assert (accuracy["threshold"], accuracy["sources"]) == (0.01, ["s; cc0-1.0"])
-        assert len(accuracy["pairs"]) == 8
-
     @pytest.mark.parametrize(("judge", "operation"), [("talker", "slor"), ("judge", "classify")])
     def test_the_judge_is_asked_what_it_can(self, judge, operation) -> None:
         assert built(acceptability=judge).plan["judge"] == {"model": judge, "operation": operation}
@@ -349,22 +344,11 @@ class TestRequests:
             full = [batch for batch in batches if len(batch.rows) == n * 12 and n]
             tables = ["entailment", "likelihoods", "likelihoods"]
             assert sorted(batch.table for batch in full) == (tables if n else [])
-            texts = set()
-            for batch in full:
-                if batch.operation == "in_place":
-                    parts = [batch.inputs[name] for name in ("before", "word", "after")]
-                    texts = {"".join(text) for text in zip(*parts, strict=True)}
-            hers = "At night the tenant meets a friend. This never happens."
-            assert (hers in texts) == bool(n)
 
     def test_nothing_is_asked_twice(self) -> None:
         _, answers, _ = through(subject(adapted="every"), acceptability="talker")
         answered = {table: rows for table, rows in answers.items() if len(rows)}
         assert asked_of(subject(adapted="every"), answered, acceptability="talker") == []
-
-    def test_nothing_that_the_model_cannot_do(self) -> None:
-        who = subject(**TALKER, operations=frozenset(), adapted="last")
-        assert {batch.table for batch in asked_of(who, prefixed=1)} == {"losses", "embeddings"}
 
     @pytest.mark.parametrize(
         ("adapted", "gloomy_states"),

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.questionnaires.declare import Settings, load, takes
 from evenruler.models.declarations import Catalogue
@@ -60,20 +59,6 @@ class TestSettings:
         assert settings().uses(None) == [ToolUse("minilm", "embed", "embedder")]
         judged = settings(acceptability="judge").uses(None)
         assert judged[1:] == [ToolUse("judge", ("slor", "classify"), "acceptability")]
-
-    def test_those_that_are_shipped(self) -> None:
-        declared = ParamsFile(ROOT / "params.yaml", "paper")
-        gad = declared.settings("gad-7")
-        assert sorted(gad.corpora) == [
-            "depressive-mood",
-            "everyday-luck",
-            "everyday-trouble",
-            "high-coherence",
-        ]
-        assert {corpus.epochs for corpus in gad.corpora.values()} == {20}
-        assert gad.fits == 6
-        quick = ParamsFile(ROOT / "params.yaml", "quick").settings("gad-7")
-        assert (dict(quick.corpora), quick.fits) == ({}, 1)
 
 
 class TestLoad:

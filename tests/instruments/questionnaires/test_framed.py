@@ -9,13 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.card import render_templates
-from evenruler.instruments.questionnaires import card, schemas
 from evenruler.instruments.questionnaires.ask.questions import prefixed_rows
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.measurement.figures import dimensions_of, model_label
-from evenruler.tables import write_table
 from tests.instruments.questionnaires.doors import diagnose
 from tests.instruments.questionnaires.test_diagnosis import (
     BY_HAND,
@@ -147,6 +144,10 @@ class TestShifts:
         assert control["value"] == pytest.approx(shift / 5**0.5, abs=1e-12)
         assert (control["n"], control["unit"]) == (5, "placebos")
         assert row["control"] == control["value"]
+        # Nothing else rests on what was asked after prefixes.
+        without = diagnosed({})
+        for table in ("cells", "items", "scales", "content", "quality"):
+            pd.testing.assert_frame_equal(getattr(diagnosis, table), getattr(without, table))
 
     @pytest.mark.parametrize(
         ("lost", "complaint"),
@@ -199,46 +200,3 @@ class TestWhereItHasNoMeaning:
         row = figure(diagnosed({}))
         assert pd.isna(row["value"])
         assert row["reason"] == "nothing was asked after prefixes"
-
-
-class TestNothingElseRestsOnFramedRows:
-    def test_all_other_tables_and_figures_have_the_same_bytes(self, diagnosed, tmp_path) -> None:
-        shifted = {**unmoved(), "m0": dict.fromkeys(MODELS["m0"], BY_HAND)}
-        diagnosis_by_name = {
-            "with": diagnosed({"salience": shifted, "instruction": unmoved()}),
-            "without": diagnosed({}),
-        }
-        schema_by_table = {
-            "cells": schemas.CELLS,
-            "items": schemas.ITEM_SCORES,
-            "scales": schemas.SCALE_SCORES,
-            "content": schemas.CONTENT,
-            "quality": schemas.QUALITY,
-            "figures": schemas.FIGURES,
-        }
-        path = tmp_path / "table.parquet"
-        for table, schema in schema_by_table.items():
-            written = set()
-            for diagnosis in diagnosis_by_name.values():
-                rows = getattr(diagnosis, table)
-                if table == "figures":
-                    rows = rows[~rows["figure"].isin(["level_shift", "reordering"])]
-                write_table(rows[schema.names], schema, path)
-                written.add(path.read_bytes())
-            assert len(rows) > 0
-            assert len(written) == 1, table
-
-
-class TestCard:
-    def test_and_the_words_that_were_put_before(self) -> None:
-        source = QuestionnaireSource.model_validate(
-            {**SOURCE, "items": {"one": ITEM}, "prefixes": FRAMINGS}
-        )
-        ending = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        without = source.model_copy(update={"prefixes": None})
-        shown = {"tables": {"subjects": [1]}, "plan": {"subjects": 20}}
-        reading = render_templates(card.WORDS["reading"], source=source, **shown)
-        assert reading.endswith(ending)
-        assert "about I less that about 20 other subjects" in reading
-        unframed = render_templates(card.WORDS["reading"], source=without, **shown)
-        assert "level shift" not in unframed

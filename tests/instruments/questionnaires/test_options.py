@@ -116,20 +116,18 @@ class TestQuestions:
         assert facts["prompt"].iloc[0].startswith(f"{question}Fire is ____ hot.")
 
     @pytest.mark.parametrize(
-        ("operations", "expected"),
-        [({"words", "generate"}, ("letters", "words")), ({"generate"}, ("options", "generate"))],
+        ("operation", "table"), [("words", "letters"), ("generate", "options")]
     )
     def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(
-        self, operations, expected
+        self, operation, table
     ) -> None:
         tables, plan = published()
-        who = replace(CHAT, operations=frozenset(operations))
+        who = replace(CHAT, operations=frozenset({"generate", operation}))
         embedded = {"embeddings": pd.DataFrame()}
         (batch,) = [batch for batch in requests(tables, plan, embedded, who) if not batch.by]
-        assert (batch.table, batch.operation) == expected
-        assert len(batch.rows) % (4 * 168 + 572) == 0
-        if batch.table == "letters":
-            assert batch.inputs["surface_form"][:8] == list("ABCDEFGH")
+        assert (batch.table, batch.operation) == (table, operation)
+        n_letters = 8 if table == "letters" else 1
+        assert len(batch.rows) == (4 * 168 + 572) * n_letters
 
 
 def replied(rows: pd.DataFrame, replies: Any) -> dict[str, pd.DataFrame]:

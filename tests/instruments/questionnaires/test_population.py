@@ -9,7 +9,6 @@ from scipy.stats import norm
 
 from evenruler.instruments.instrument import ModelMeta, Record
 from evenruler.instruments.questionnaires.ask.item_scores import of_facts
-from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.diagnose.population import (
     accuracy_figures,
     accuracy_table,
@@ -22,8 +21,6 @@ from evenruler.instruments.questionnaires.diagnose.population import (
     standardise_scores,
     validity_by_method,
 )
-from evenruler.measurement.figures import as_rows
-from evenruler.measurement.headings import find_heading
 from evenruler.measurement.verdicts import ValidityCheck
 from tests.instruments.questionnaires.doors import PLAN, fact_answers, labelled, subject
 from tests.text_tables import table_of_text
@@ -65,10 +62,6 @@ class TestAccuracies:
         pairs = labelled(n=6).query("label != 'contradiction'")
         assert pd.isna(accuracies_of(pairs)["auc"]).all()
 
-    def test_nothing_asked(self) -> None:
-        assert accuracies_of(labelled(n=0)).empty
-        assert judged_by(accuracies_of(labelled(n=0))) == {}
-
 
 class TestFitness:
     def test_the_lower_end_decides(self) -> None:
@@ -98,9 +91,6 @@ def test_figures_stand_beside_guessing() -> None:
     assert values["accuracy", "pairs"] == (0.75, 1 / 3)
     assert values["auc", "pairs"][1] == 0.5
     assert values["accuracy", "statements"][0] == 4 / 6
-    plan: Any = {**PLAN, "accuracy": {"threshold": 0.7, "pairs": [{"set": "mnli"}]}}
-    titles = [find_heading(row, headings(plan)).heading for row in as_rows(figures, "fear", "m0")]
-    assert titles == ["accuracy", "AUC", "accuracy on statements", "AUC on statements"]
 
 
 def record(
@@ -120,30 +110,21 @@ class TestFacts:
     """Known answers, by likelihoods."""
 
     @pytest.mark.parametrize(
-        ("model", "share"),
+        ("liked", "share"),
         [
-            ("perfect", 1.0),
-            ("says yes to all", 0.0),
-            ("always often", 0.0),
-            ("prefers the right term alone", 0.0),
+            ("(term == 'right') == (word == 'always')", 1.0),
+            ("word == 'always'", 0.0),
+            ("term == 'right'", 0.0),
         ],
     )
-    def test_only_who_knows_how_often_is_right(self, model, share) -> None:
+    def test_only_who_knows_how_often_is_right(self, liked, share) -> None:
         """Terms and words that are liked by themselves are taken off by the normalisation: a tie is
         not right."""
         answers = fact_answers(n=30)
-        is_right, is_always = answers["term"] == "right", answers["word"] == "always"
-        liked = {
-            "perfect": is_right == is_always,
-            "says yes to all": is_right | True,
-            "always often": is_always,
-            "prefers the right term alone": is_right,
-        }
-        answers["nats"] = liked[model].astype(float)
+        answers["nats"] = answers.eval(liked).astype(float)
         right_facts = of_facts(answers, PLAN).assign(model="m0")
-        (row,) = accuracy_table(labelled(n=0).assign(model="m0"), 0.95, right_facts).to_dict(
-            "records"
-        )
+        nothing = labelled(n=0).assign(model="m0")
+        (row,) = accuracy_table(nothing, 0.95, right_facts).to_dict("records")
         assert (row["set"], row["n"]) == ("facts", 30)
         assert (row["accuracy"], row["chance"]) == (share, 0.5)
 
@@ -208,10 +189,6 @@ class TestNormalScores:
         expected = norm.ppf(np.array([1.125, 3.625, 1.125, 2.625]) / 4.25)
         scores = normal_scores(np.array([1.0, 7.0, 1.0, 2.0]))
         assert scores == pytest.approx(expected, abs=1e-15)
-
-    def test_nan_below_three(self) -> None:
-        scores = normal_scores(np.array([1.0, 2.0]))
-        assert np.isnan(scores).tolist() == [True, True]
 
 
 def test_answers_that_no_term_changes_measure_nothing() -> None:
