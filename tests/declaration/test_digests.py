@@ -223,14 +223,6 @@ def test_what_there_is_a_digest_of(small: Path) -> None:
 
 
 class TestSettings:
-    def test_of_an_instrument_and_of_its_family(self, small: Path) -> None:
-        pairs = {f"settings.{name}" for name in ("doctors", "nurses", "found", "bred")}
-        assert changed_by(small, ("{most: 3}", "{most: 4}")) == {*pairs, "declared"}
-        assert changed_by(small, ("{family: pairs} #", "{family: pairs, most: 4} #")) == {
-            "settings.doctors",
-            "declared",
-        }
-
     def test_those_of_the_other_scale_do_not_count(self, small: Path) -> None:
         assert changed_by(small, ("{most: 3}", "{most: {quick: 3, paper: 4}}")) == set()
         assert (
@@ -239,13 +231,6 @@ class TestSettings:
             )
             == set()
         )
-
-    def test_those_of_every_size_do(self, small: Path) -> None:
-        change = (
-            "hair: {family: framing}",
-            "hair: {family: framing, stimuli: {trial: 12, standard: 25, full: 1000}}",
-        )
-        assert changed_by(small, change) == {"settings.hair", "declared"}
 
     @pytest.mark.parametrize(
         "setting", ["seed: 0", "stimuli: {trial: 12, standard: 24, full: 1000}"]

@@ -45,18 +45,3 @@ def test_what_is_drawn_says_the_figures_of_the_benchmark() -> None:
         if figure_name(row) == "r:set=validation":
             assert f">{row['model']}<" in picture
             assert f">r = {figure_in_words(row, 2)}<" in picture
-
-
-def test_panels_share_their_axes() -> None:
-    rows = pd.DataFrame({"word": ["nurse", "mechanic", "clerk"], "criterion": [12.6, 97.0, 20.0]})
-    rows = rows.assign(low=0.0, high=0.0)
-    large = rows.assign(model="large", centred=[-2.0, 2.0, 0.0])
-    small = rows.assign(model="small", centred=[-0.1, 0.1, 0.0])
-    figure = {"value": 0.8, "low": 0.5, "high": 0.9, "n": 3, "control": 0.3}
-    figures = [{"model": name, **figure} for name in ("large", "small")]
-    chart = draw()["validity"](pd.concat([large, small]), figures).to_dict()
-    left, right = chart["hconcat"]
-    for layer in left["layer"] + right["layer"]:
-        encoding = layer["encoding"]
-        assert str(encoding["y"]["scale"]["domain"]) == "[-2.24, 2.24]"
-        assert str(encoding["x"]["scale"]["domain"]) == "[0.0, 100.0]"

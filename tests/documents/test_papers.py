@@ -5,11 +5,11 @@ import json
 import runpy
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
 from tests.documents.pages import ROOT
+from tests.text_tables import table_of_text, yaml_of_text
 
 PAPERS = runpy.run_path(str(ROOT / "docs/papers.py"))
 DISPARITIES = "data/diagnosis/saged/tables/disparities.parquet"
@@ -57,45 +57,22 @@ def test_every_model_of_ours_is_declared(cells) -> None:
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     """Two of the paper's models and one of ours were asked, and one about a domain."""
-    records = {
-        "small-1": {
-            "value": 0.5,
-            "low": 0.25,
-            "high": 0.75,
-            "n": 43,
-            "control": 0.1,
-            "verdict": "detected",
-        },
-        "small-2": {"value": None, "n": 0, "reason": "all equal"},
-        "own": {"value": 0.2, "n": 9, "reason": "over one task alone"},
-    }
     (tmp_path / "benchmarks/probes-x").mkdir(parents=True)
-    figures = [
-        {"figure": "r", "model": model, "set": "seed", "method": "mlm", **record}
-        for model, record in records.items()
-    ]
+    figures = yaml_of_text("""
+- {model: small-1, value: 0.5, low: 0.25, high: 0.75, n: 43, control: 0.1, verdict: detected}
+- {model: small-2, value: null, n: 0, reason: all equal}
+- {model: own, value: 0.2, n: 9, reason: over one task alone}
+""")
+    for figure in figures:
+        figure.update({"figure": "r", "set": "seed", "method": "mlm"})
     (tmp_path / "benchmarks/probes-x/evidence.json").write_text(json.dumps({"figures": figures}))
-    numbers = {
-        "value": [0.1, 0.3],
-        "p": [0.2, None],
-    }
-    words = {
-        "domain": "d",
-        "model": "own",
-        "role": "no-role",
-        "template": "plain",
-        "feature": "vader",
-        "reason": None,
-    }
-    same = {
-        "grouping": "concept",
-        "statistic": "mean",
-        "metric": "range",
-        "calibration": ["raw", "calibrated"],
-        "p": [0.2, None],
-    }
+    disparities = table_of_text("""\
+domain|model|role|template|feature|reason|grouping|statistic|metric|calibration|value|p
+d|own|no-role|plain|vader||concept|mean|range|raw|0.1|0.2
+d|own|no-role|plain|vader||concept|mean|range|calibrated|0.3|
+""")
     (tmp_path / DISPARITIES).parent.mkdir(parents=True)
-    pd.DataFrame({**words, **same, **numbers}).to_parquet(tmp_path / DISPARITIES)
+    disparities.astype({"reason": object}).to_parquet(tmp_path / DISPARITIES)
     return tmp_path
 
 

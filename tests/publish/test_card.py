@@ -152,9 +152,6 @@ class TestBody:
         assert "\nVersion 1.1.0, released 2025-03-01. " in body
         assert NO_TAG not in body
 
-    def test_how_it_is_run(self, benchmark):
-        assert "--tasks other_task\n```\n" in body_of(replace(benchmark, harness_task="other_task"))
-
     def test_parameters_and_command(self, benchmark):
         built = section(body_of(replace(benchmark, n_rejected=1234)), "How it was built")
         assert "\n```console\ndvc repro card-probes@jobs\n```\n" in built
@@ -273,17 +270,6 @@ class TestQuality:
         body = body_of(replace(benchmark, evidence=EVIDENCE[:4]))
         assert table(body, "| model | r | alpha |")[1] == ["tiny", "", "0.90 [0.85, 0.94], n = 50"]
 
-    def test_a_figure_that_a_part_lacks_has_no_column(self, benchmark):
-        body = body_of(replace(benchmark, evidence=EVIDENCE[:2]))
-        assert table(body, "| model | alpha |")[1] == ["tiny", "0.90 [0.85, 0.94], n = 50"]
-
-    def test_each_part_has_its_table(self, benchmark):
-        evidence = [row | {"set": row["model"]} for row in EVIDENCE if row["model"]]
-        quality = section(body_of(replace(benchmark, evidence=evidence)), "Quality")
-        first, second = quality.split("### `tiny`\n")
-        assert [row[0] for row in table(first, self.HEADER)] == ["small"]
-        assert [row[0] for row in table(second, self.HEADER)] == ["tiny"]
-
     def test_figures_of_no_model_stand_below_the_table(self, benchmark):
         quality = section(body_of(benchmark), "Quality")
         assert "|\n\n- semantic diversity of the templates: 0.30, n = 8\n" in quality
@@ -305,9 +291,6 @@ class TestVersions:
             for line in section(body_of(changed), "Versions").splitlines()
             if line.startswith("- ")
         ]
-
-    def test_newest_first(self, benchmark):
-        assert self.lines(benchmark, "1.10.0") == RELEASED
 
     def test_one_that_is_not_released_says_so(self, benchmark):
         assert sorted(self.lines(benchmark, "1.11.0")) == sorted(
@@ -378,16 +361,6 @@ class TestValidityAndUse:
         body = body_of(replace(benchmark, validity=None, responsible=None))
         assert "Validity" not in body
         assert "Use and risks" not in body
-
-
-def test_columns_stand_in_the_order_of_a_reader(benchmark):
-    assert benchmark.configs[0].as_read.column_names == [
-        "text",
-        "source",
-        "licence",
-        "id",
-        "content_sha256",
-    ]
 
 
 def test_why_nothing_was_measured_on_a_model(benchmark):

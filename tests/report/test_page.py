@@ -1,6 +1,5 @@
 """The report's page: whole, safe, and used in a real browser without network."""
 
-import base64
 import html
 import re
 from collections.abc import Iterator
@@ -204,7 +203,7 @@ class TestText:
             "of 90%."
         )
         compared = ["98% of pairs of other themes", "2.9-fold"]
-        assert rows[0][:5] == ["Jobs", "b", claim, "1.76 [1.10,\u00a02.40] nats", "detected"]
+        assert rows[0][:5] == ["Jobs (next-word)", "b", claim, "1.76 [1.10,\u00a02.40] nats", "detected"]
         assert rows[0][5:] == [*compared, "brides and monks: 25-fold, detected"]
         assert [(texts[1], texts[4]) for texts in rows] == [
             *(("b", "detected"), ("a", "inconclusive"), ("c", "invalid")),
@@ -325,30 +324,6 @@ class TestBrowser:
         assert tab.run("window.seen") == [3, 2, 2]
         tab.run("dispatchEvent(new Event('afterprint'))")
         assert tab.run(SEEN)[0] == 0
-
-    def test_a_print_from_the_menu_is_open_and_says_what_it_lacks(
-        self, tab: browser.Browser, file: Path
-    ) -> None:
-        tab.open(file)
-        tab.run(f"addEventListener('beforeprint', () => (window.seen = {SEEN}))")
-        pdf = base64.b64decode(tab.call("Page.printToPDF")["data"])
-        assert pdf.startswith(b"%PDF")
-        assert tab.run("window.seen")[0] == 3
-        assert tab.run(SEEN)[0] == 0
-        shown = (
-            "['.picture', '.figures'].map((one) => "
-            "getComputedStyle(document.querySelector(one), '::after').content)"
-        )
-        tab.call("Emulation.setEmulatedMedia", media="print")
-        # In one go: an open part is soon drawn.
-        undrawn = tab.run(
-            f"(() => {{ document.getElementById('probes-x').open = true; return {shown}; }})()"
-        )
-        assert ["Print with everything" in content for content in undrawn] == [True, True]
-        tab.run("parts.get('probes-x').drawAll()")
-        assert tab.run(shown) == ["none", "none"]
-        tab.sized(1280, 800)
-        assert tab.run(shown) == ["none", "none"]
 
     def test_is_dark_where_one_wants_it_and_printed_in_the_light(
         self, tab: browser.Browser, file: Path

@@ -168,14 +168,6 @@ class TestCharts:
         fields = [layer["encoding"]["x"].get("field") for layer in layers]
         assert fields == ["low", None, "control", "value"]
 
-    def test_of_several_colours_have_as_many_shapes_beside_each_other(self) -> None:
-        part = part_of("dots", x="value", y="model", colour="set")
-        encoding = draw_rows(part)["layer"][-1]["encoding"]
-        names = ["all", "seed"]
-        assert encoding["shape"]["scale"] == {"domain": names}
-        assert encoding["color"]["scale"] == {"domain": names, "scheme": "tableau10"}
-        assert encoding["yOffset"]["field"] == "set"
-
     @pytest.mark.parametrize(("least", "n_colours"), [(-0.5, 3), (0.5, 2)])
     def test_of_heat_show_signs_by_colour(self, least: float, n_colours: int) -> None:
         rows = select_rows(TABLE.assign(value=[least, 0.6, 0.7, 0.8]), HEAT)

@@ -394,10 +394,3 @@ def test_units_are_named_from_either_end() -> None:
     assert extremes["highest_units"][0] == ", ".join(names[:-6:-1])
     assert extremes["lowest_units"][0] == ", ".join(names[:5])
     assert extremes.loc[1, ["highest_units", "lowest_units"]].tolist() == [None, None]
-
-
-def test_few_units_have_no_ends() -> None:
-    made_of = gain_of("one", 3.0, figure="gain")
-    few = made_of[made_of["unit"] < "unit-09"]
-    figures = pd.DataFrame([{"figure": "gain", "model": "one", "set": "seed"}])
-    assert with_extreme_units(figures, few)["highest_units"].tolist() == [None]

@@ -75,15 +75,6 @@ def test_verdicts_by_figure_and_dimensions() -> None:
     }
 
 
-def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
-    base = synthetic()
-    settings = base.settings.model_copy(
-        update={"size": "trial", "method": "choice", "limit": 5, "prefixes": False}
-    )
-    row = base.model_copy(update={"settings": settings}).frame().iloc[0]
-    assert row[["size", "method", "limit", "prefixes"]].tolist() == ["trial", "choice", 5, False]
-
-
 def test_replies_stand_beside_their_prompts() -> None:
     replies = table_of_text("id|seed|reply|reason\nb|1|yes|\na|2||no\n")
     published = {"prompts": table_of_text("id|prompt\na|A?\nb|B?\n")}

@@ -105,14 +105,3 @@ def test_compare_shows_both_scales_below_the_lean_and_says_where_they_disagree(
     assert "| gain:set=seed, in nats |" in text
     assert "| gain:set=seed, in nats by the SD within units, d/SD |" in text
     assert DISAGREE in text
-
-
-def test_results_without_scales_are_compared_as_before(tmp_path: Path) -> None:
-    results = [
-        result_of(tmp_path, "one", 3.0, scales(1.0)),
-        result_of(tmp_path, "two", 1.0, None),
-    ]
-    comparisons = compare(results)
-    (row,) = comparisons.to_dict("records")
-    assert pd.isna(row["nats"])
-    assert "in nats" not in as_markdown(results, comparisons)

@@ -16,8 +16,8 @@ from evenruler.instruments.framing.ask import (
     scores,
     surface_forms,
 )
-from evenruler.instruments.framing.declare.task_prompts import CONTROL, alternative_of, orders_of
-from evenruler.instruments.framing.rows import balanced_orders, compose_tables
+from evenruler.instruments.framing.declare.task_prompts import CONTROL, alternative_of
+from evenruler.instruments.framing.rows import compose_tables
 from evenruler.instruments.instrument import RequestBatch
 from evenruler.models.declarations import Kind
 from evenruler.tables import table_of
@@ -208,16 +208,6 @@ def test_forms_come_with_and_without_space_and_capital(
     forms: list[str], before: str, chat: bool, expected: list[str]
 ) -> None:
     assert surface_forms(forms, before, chat=chat) == expected
-
-
-@pytest.mark.parametrize("options", range(11))
-def test_orders_are_counted_as_they_are_made(options: int) -> None:
-    assert orders_of(options) == len(
-        balanced_orders(
-            [f"option-{number}" for number in range(options)],
-            0,
-        )
-    )
 
 
 def test_letters_are_asked_alone_and_with_the_first_word_of_their_option() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.evaluate.session import limit_warnings
-from evenruler.instruments.framing import card, schemas
+from evenruler.instruments.framing import card
 from evenruler.instruments.framing.card import card as card_of
 from evenruler.instruments.framing.declare import headings
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
@@ -155,11 +155,6 @@ def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
     assert of_variant(limits(source, MANY)) == [
         "It was built in the variant `balanced`; `paper` would have other prompts."
     ]
-
-
-def test_columns_that_are_described_are_there() -> None:
-    described = card.WORDS["published"]["prompts"]["described"]
-    assert set(described) <= set(schemas.PROMPTS.names)
 
 
 LETTERS = "Where options are lettered, a model's preference for a letter is "

@@ -387,16 +387,6 @@ class TestContinuations:
             ["instruction", True, 2, 1, 0.5],
         ]
 
-    def test_a_model_without_neutral_replies_has_rows_without_a_share(self) -> None:
-        parts = [chosen("he", None, model="m"), chosen("they", model="n", reply="They are female")]
-
-        counts = count_continuations(pd.concat(parts), ["salience"], "they", self.KEYWORDS)
-
-        assert counts["n"].tolist() == [0, 0, 0, 1, 1, 0]
-        assert counts["share"].tolist() == approx(
-            [math.nan] * 3 + [1.0, 1.0, math.nan], nan_ok=True
-        )
-
 
 CLASSES = ("he", "she")
 SAME = {
@@ -432,25 +422,6 @@ def cell(
 
 def judged(*cells: pd.DataFrame, least: float = 0.1) -> pd.DataFrame:
     return compute_exclusions(pd.concat(cells), least)
-
-
-def test_of_words_it_is_the_mean_over_stimuli_against_what_the_source_says() -> None:
-    bare = cell({"a": 0.02, "b": 0.1})
-    cued = cell({"a": 0.02, "b": 0.3}, framing="salience")
-    exclusions = judged(bare, cued, least=0.12)
-    rows = exclusions.set_index("framing")[["coverage", "least", "n", "excluded"]]
-    assert rows.loc["bare"].tolist() == [
-        approx(0.06),
-        0.12,
-        2,
-        True,
-    ]
-    assert rows.loc["salience"].tolist() == [
-        approx(0.16),
-        0.12,
-        2,
-        False,
-    ]
 
 
 def test_of_replies_it_is_forty_per_cent_of_those_of_all_stimuli() -> None:

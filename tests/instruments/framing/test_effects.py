@@ -114,18 +114,6 @@ def test_no_feasible_pair_is_null_and_names_the_factor() -> None:
     assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.4)
 
 
-def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> None:
-    measured = rows(readout="choice").assign(n=10)
-    gone = (measured["task"] == "association") & (measured["framing"] == "salience")
-    figures = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)))
-    lost = find_figure(figures, "effect", cue="salience", task="association")
-    assert pd.isna(lost["value"])
-    assert lost["reason"] == (
-        "no two cells that differ in salience alone are left: excluded, or without valid answers"
-    )
-    assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.4)
-
-
 def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
     measured = rows(readout="choice").assign(
         share=np.nan,
@@ -256,12 +244,6 @@ class TestCoverageBelowTheFloor:
         assert pd.isna([hear["verdict"], mean["verdict"]]).all()
         every = find_figure(self.figures(), "effect", cue="salience")
         assert every["value"] == approx(0.275)
-
-    def test_where_every_task_is_unfit_so_is_the_mean(self) -> None:
-        figures = self.figures(("say", "salience"), ("hear", "bare"))
-        mean = find_figure(figures, "effect", cue="salience")
-        assert mean["value"] == approx(0.275)
-        assert mean["verdict"] == str(Verdict.INVALID)
 
 
 def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_alternatives() -> None:

@@ -24,8 +24,6 @@ others, too."""
 FEW = 7
 """Stimuli of plans that are not as published."""
 
-OTHER_PLANS: dict[str, dict[str, Any]] = {"letters as they are": {"calibrated": False}}
-
 
 @pytest.fixture(scope="module", params=UNLIKE)
 def published(
@@ -33,20 +31,6 @@ def published(
 ) -> Published:
     """Each of the contrasts."""
     return Published(request.param, tmp_path_factory.mktemp("published") / "benchmark")
-
-
-def planned(published: Published, plan: str) -> Published:
-    """With one of the plans."""
-    return published.planned(
-        **OTHER_PLANS[plan],
-        stimuli=published.planned().plan["stimuli"][:FEW],
-    )
-
-
-@pytest.fixture(scope="module")
-def gender(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    """Words and letters, two cues, and tasks that have not all cells."""
-    return Published("gender", tmp_path_factory.mktemp("gender") / "benchmark")
 
 
 class Scripted(AnsweringModels):
@@ -140,11 +124,6 @@ class TestRows:
 class TestMetrics:
     def test_they_are_our_figures(self, published: Published) -> None:
         self.check(published.planned())
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("plan", OTHER_PLANS)
-    def test_they_are_with_other_plans(self, gender: Published, plan: str) -> None:
-        self.check(planned(gender, plan))
 
     @pytest.mark.slow
     def test_where_a_task_has_no_alternatives_effect_and_control_are_of_the_others(

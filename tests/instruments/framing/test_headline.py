@@ -277,20 +277,6 @@ class TestReplies:
         row = find_change(diagnosed(lambda _: reply), task="completion")
         assert row["verdict"] == str(Verdict.INVALID)
 
-    def test_a_cue_that_has_it_refuse_is_described(self) -> None:
-        """Twelve of twelve replies to a cue are refused, and no headline is made of that."""
-
-        def reply(prompt: str) -> str:
-            if any(cue in prompt for cue in CUES):
-                return "I cannot help with that."
-            return turning(back=TOLD)(prompt)
-
-        rows = diagnosed(reply)["figures"].query("readout == 'choice'")
-        row = find_figure(rows, "nonresponse_change", cue="salience")
-        assert row["value"] == 100
-        assert pd.isna(row["p"])
-        assert pd.isna(row["bound"])
-
 
 class TestTwoModels:
     def made_of(self, by: float, seed: int, **rows: Any) -> pd.DataFrame:

@@ -333,17 +333,6 @@ choose, salience~2: poem .5 .5; dance .5 .5
         assert pd.isna(s["control"])  # of one group there is no S
         assert pd.isna(sensitivity["control"])
 
-    def test_the_control_of_as_is_what_alternatives_give(self) -> None:
-        rows = shares_of(self.cells(0.1))
-        # By alternative, of which of the five stimuli it is asked.
-        stimuli = {"1": "01234", "2": "1234", "3": "234", "4": "034", "5": "014"}
-        cells = zip(rows["framing"].str.partition("~")[2], rows["stimulus"].str[1], strict=True)
-        is_asked = [stimulus in stimuli.get(number, "01234") for number, stimulus in cells]
-        row = probed(rows[np.array(is_asked)], NOTHING_SAID).loc["AS of GLD and ADD"]
-        changes = [(0.6 - d) / 2 for d in self.DISTANCES]  # ADD is 0 where all stimuli are alike
-        assert row["control"] == approx(np.mean(changes), abs=1e-9)
-        assert min(changes) <= row["control"] <= max(changes)
-
     def test_s_is_beside_alternatives_too(self) -> None:
         third = "choose, salience~1: algebra .7 .3; number .7 .3; poem .4 .6; dance .4 .6"
         rows = shares_of(ASSOCIATED | cells_of_text(third))

@@ -38,14 +38,6 @@ def test_every_feasible_cell_is_written_out_and_no_other(prompts: list[dict]) ->
 STIMULI_ = ("short", "long")
 
 
-def test_a_prompt_ends_where_the_model_answers(prompts: list[dict]) -> None:
-    bare = [row for row in prompts if row["framing"] == "bare"]
-    row = next(row for row in bare if row["stimulus"] == "long")
-    assert row["prompt"] == "There is a person with long hair."
-    assert row["decision"] == len(row["prompt"])
-    assert (row["alternative"], row["order"], row["variant"]) == (None, [], "balanced")
-
-
 def choices(prompts: list[dict], stimulus: str) -> list[dict]:
     return [row for row in prompts if row["task"] == "choice" and row["stimulus"] == stimulus]
 

@@ -137,19 +137,6 @@ completion, salience+instruction+age: bald .1 .9 0
             ("association", "instruction", "bald"): (0.1, 1),
         }
 
-    def test_models_configurations_and_metrics_go_their_own_ways(self) -> None:
-        still = cells_of_text("completion, bare: bald 1 0 0\ncompletion, salience: bald 1 0 0")
-        moved = cells_of_text("completion, bare: bald 1 0 0\ncompletion, salience: bald .7 .3 0")
-        parts = [distributions(moved), distributions(still, benchmark="other")]
-        for change in ({"model": "m1"}, {"prompt_format": "chat"}, {"readout": "choice"}):
-            parts.append(distributions(still, **change))
-        effects = compute_effects(pd.concat(parts), FACTORS)
-        identity = ["benchmark", "model", "prompt_format", "readout", "apd"]
-        assert effects.query("apd > 0")[identity].to_numpy().tolist() == [
-            ["pronouns", "m0", "plain", "token", near(0.3)]
-        ]
-        assert len(effects) == len(parts)
-
     def test_no_feasible_pair_is_an_empty_table(self) -> None:
         rows = distributions({("choice", "instruction"): {"bald": [1.0, 0.0, 0.0]}})
         assert compute_effects(rows, FACTORS).empty

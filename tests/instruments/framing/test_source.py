@@ -291,32 +291,6 @@ class TestAlternatives:
         assert [entry.text for entry in replaced][2] == "woman"
         assert replaced[2].template == "A woman or a woman, {OPTIONS}? {ANSWER}"
 
-    def test_a_variant_may_have_none(self, read) -> None:
-        varied = ALTERNATIVES.replace(
-            '"A {ALTERNATIVE} or', '{old: "{STIMULUS}, {ALTERNATIVE} or'
-        ).replace('ANSWER}"}', 'ANSWER}"}}')
-        source = read(
-            ("title: Tea\n", GRAMMARS),
-            (TEA[TEA.index("  choose:") :], VARIED + varied),
-            variant="old",
-        )
-        alternatives = source.tasks["choose"].alternatives["salience"]
-        assert alternatives.template("salience+instruction", "old").startswith(
-            "{STIMULUS}, {ALTERNATIVE} or a {ALTERNATIVE}, "
-        )
-        assert (alternatives.has_variant("old"), alternatives.has_variant("plain")) == (True, False)
-
-    def test_a_grammar_may_lie_in_the_shared_folder(self, file_with, tmp_path) -> None:
-        changes = [("title: Tea\n", GRAMMARS), *WITH_ALTERNATIVES[1:]]
-        changes.append((GRAMMARS[GRAMMARS.index("grammars:") :], ""))
-        path = file_with("drinks.yaml", TEA, *changes)
-        shared = tmp_path / "shared"
-        shared.mkdir()
-        lines = GRAMMARS[GRAMMARS.index("grammars:") :]
-        (shared / "grammars.yaml").write_text(lines)
-        source = load(path, settings(), shared)
-        assert source.sample("choose", "salience", 39).sentences == 8
-
     def test_pairs_are_the_cells_that_are_there_without_the_cue(self, read) -> None:
         tasks = read().tasks
         assert (tasks["say"].pairs("instruction"), tasks["say"].pairs("salience")) == (

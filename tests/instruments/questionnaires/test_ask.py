@@ -22,17 +22,17 @@ from evenruler.instruments.instrument import (
     RequestBatch,
 )
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
-from evenruler.instruments.questionnaires.ask.questions import MESSAGE, adaptation_course
+from evenruler.instruments.questionnaires.ask.questions import MESSAGE
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import ResponseScale
-from evenruler.instruments.questionnaires.diagnose import TABLES, across, figures
+from evenruler.instruments.questionnaires.diagnose import TABLES, figures
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models.declarations import Catalogue
 from evenruler.models.questions import LogLikelihoods
 from evenruler.tables import table_of
-from tests.instruments.questionnaires.doors import no_answers, subject, together
+from tests.instruments.questionnaires.doors import subject, together
 from tests.instruments.questionnaires.test_rows import SCALE, SOURCE
 from tests.text_tables import yaml_of_text
 
@@ -417,23 +417,3 @@ class TestThroughTheDoors:
         # Every word of the prompts must be known to the tokenizer, so they are a call apart from
         # the judged pairs.
         assert calls == [("entail", 2 * JUDGED), ("loglikelihood", 24), ("entail", 24)]
-
-    def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
-        """Not as if nobody had been asked."""
-        refused = pd.DataFrame({"corpus": ["gloom"], "fit": 1, "epoch": 0, "reply": None})
-        refused["reason"] = "the server filtered it"
-        (row,) = adaptation_course({**no_answers(), "replies": refused}, "m0").to_dict("records")
-        assert (row["measure"], row["reason"]) == ("reply", "the server filtered it")
-        assert pd.isna(row["value"])
-        assert pd.isna(row["text"])
-
-
-def test_without_any_answer_nothing_is_scored() -> None:
-    tables, plan = published()
-    scored = scores(tables, plan, no_answers(), subject())
-    assert not any(len(rows) for rows in scored.values())
-    tables_of_figures = figures("meetings", tables, plan, scored, subject(), RESAMPLING)
-    record = Record("meetings", subject(), tables, plan, tables_of_figures)
-    of_nobody = together([record], RESAMPLING)
-    assert {name for name, rows in of_nobody.items() if len(rows)} == {"population"}
-    assert across([], RESAMPLING) == {}

@@ -259,13 +259,3 @@ fear|similarity|0.7
         assert figure_rows["subscale"].tolist() == [*[""] * 3, *firsts, *[""] * 3]
         assert figure_rows["other"].tolist() == 3 * seconds
         assert figure_rows["method"].tolist() == 6 * ["head"] + 3 * ["tuned"]
-
-    def test_a_lineage_that_lacks_one_of_two_scales_is_left_out(self) -> None:
-        scales = answered(DRAWN[:, :2], LINEAGES).assign(
-            questionnaire=lambda rows: rows["item"], subscale="all"
-        )
-        lacking = scales[(scales["lineage"] != "a") | (scales["item"] != "i1")]
-        figure_row = over_models(OF_DRAWN, lacking).iloc[-1]
-        columns = ["benchmark", "figure", "other", "value", "n", "reason"]
-        reason = "fewer than 5 lineages of models"
-        assert figure_row[columns].tolist() == ["i0", "rho", "i1", None, 4, reason]

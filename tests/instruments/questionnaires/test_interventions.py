@@ -108,12 +108,6 @@ class TestChanges:
             ["gloom", "dull", "up", 2, 0.5, 3.0, 4.0, -1.0],
         ]
 
-    def test_only_the_last_epoch_counts(self) -> None:
-        way = ends([(1.0, 0.25)])
-        before, after = way.query("epoch == 0"), way.query("epoch == 1")
-        later = pd.concat([before, after.assign(answer=70.0), after.assign(epoch=2)])
-        assert intervention_changes(later, PLAN)["difference"].tolist() == [0.75]
-
     def test_of_no_adaptation_nothing(self) -> None:
         nothing = answer_trajectories(
             items([1.0]), items([1.0], corpus="", fit=0, epoch=0)[:0], words=2

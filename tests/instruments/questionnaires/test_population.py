@@ -10,7 +10,6 @@ from scipy.stats import norm
 from evenruler.instruments.instrument import ModelMeta, Record
 from evenruler.instruments.questionnaires.ask.item_scores import of_facts
 from evenruler.instruments.questionnaires.diagnose.population import (
-    accuracy_figures,
     accuracy_table,
     check_accuracy_validity,
     judged_by,
@@ -78,19 +77,6 @@ class TestFitness:
 
     def test_of_whom_nothing_is_known(self) -> None:
         assert check_accuracy_validity(None, 0.7).failure == "no labelled pairs or facts were asked"
-
-
-def test_figures_stand_beside_guessing() -> None:
-    rows = accuracies_of(
-        labelled(right=15), labelled(right=4, n=6, name="statements"), labelled("verbaliser", 0)
-    )
-    figures = accuracy_figures(rows, "head")
-    values = {}
-    for figure in figures:
-        values[figure.figure, figure.dimensions["item_set"]] = (figure.value, figure.control)
-    assert values["accuracy", "pairs"] == (0.75, 1 / 3)
-    assert values["auc", "pairs"][1] == 0.5
-    assert values["accuracy", "statements"][0] == 4 / 6
 
 
 def record(
@@ -261,10 +247,3 @@ class TestMembers:
         scales = scale_scores(items(self.MORE), members)
         assert scales[["z", "normal"]].isna().all(axis=None)
         assert scales["score"].notna().all()
-
-    def test_those_of_one_configuration_are_counted_apart(self) -> None:
-        few = items({"d": [90.0] * 3, "e": [99.0] * 3, "f": [93.0] * 3}, "verbaliser")
-        everyone = pd.concat([items(SCORES), few])
-        z = of_all(scale_scores(everyone, members=["a", "b", "c", "d", "e"]))["z"]
-        assert z[["a", "b", "c"]].tolist() == [1.0, -1.0, 0.0]
-        assert z[["d", "e", "f"]].isna().all()  # two of them count, that are too few

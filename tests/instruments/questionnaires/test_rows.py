@@ -213,14 +213,6 @@ class TestIds:
         assert changed(before, after, "id") == ALL
         assert changed(before, after, "content_sha256") == NONE
 
-    def test_another_slug_of_a_term_too(self, translated) -> None:
-        after = translated({"terms": {"source": {"foe": "enemy"}, "inverse": {"pal": "friend"}}})
-        assert changed(translated(), after, "id") == {
-            "items": [False],
-            "terms": [True, False],
-            "prompts": [True, True, False, False],
-        }
-
 
 OTHER = {
     **ITEM,

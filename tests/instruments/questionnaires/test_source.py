@@ -1,5 +1,3 @@
-from collections import Counter
-
 import pytest
 
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire, verb_error
@@ -243,11 +241,3 @@ often: 2
 very frequently: 3
 always: 4
 """)
-
-    def test_soc_13_has_its_three_subscales(self) -> None:
-        source, _ = load_questionnaire(SOURCES / "questionnaires" / "soc-13.yaml", SCALES)
-        assert Counter(item.subscale for item in source.items.values()) == {
-            "comprehensibility": 5,
-            "manageability": 4,
-            "meaningfulness": 4,
-        }

@@ -199,15 +199,6 @@ def test_each_doubt_is_named(item, doubt, drafted) -> None:
     assert doubt in draft.doubts
 
 
-@pytest.mark.parametrize(
-    "item",
-    ["Feeling tense or worried", "My neighbours are lazy", "It is pleasant for me at home"],
-)
-def test_of_a_plain_item_only_added_terms_are_doubtful(item, drafted) -> None:
-    (draft,) = drafted(item).values()
-    assert {*draft.doubts} <= {"not of the item: 'idle'", "not of the item: 'enjoyable'"}
-
-
 def test_of_a_frequency_under_a_time_the_tense_is_named(drafted) -> None:
     (draft,) = drafted("I start conversations", facts=f"{FACTS}In the past 3 weeks").values()
     doubt = "'In the past three weeks' goes with another tense than that of 'start'"
@@ -341,12 +332,6 @@ def test_a_draft_loads_once_it_was_read_and_filled_and_not_before(tmp_path, erro
     passed = {slug: draft.row.reverse for slug, draft in drafts.items() if draft.passes}
     assert {slug: item.keying == -1 for slug, item in source.items.items()} == passed
     assert source.original.stem == facts.stem
-
-
-def test_where_nothing_passes_it_is_yaml_still(written) -> None:
-    facts, rows = read_scale(written("Pain"))
-    text = as_yaml(facts, draft_items(facts, rows, SCALE))
-    assert YAML(typ="safe").load(text)["items"] == {}
 
 
 class TestCommand:
