@@ -11,6 +11,7 @@ from evenruler.publish.folder import BenchmarkFolder, render_card, write_benchma
 from evenruler.publish.locate import BenchmarkListing, as_table, list_benchmarks, replace_location
 from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
+from tests.text_tables import cases, yaml_of_text
 
 
 def test_the_card_of_what_is_not_released_names_its_tag_on_the_hub(benchmark):
@@ -51,18 +52,15 @@ def test_what_lies_there_is_listed(folder) -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "verdict"),
-    [
-        ({"trial": None, "standard": "2-fold", "full": "1.5-fold"}, "at standard"),
-        ({"trial": None, "standard": None, "full": "1.5-fold"}, "at full"),
-        ({"trial": None, "standard": None, "full": None}, "no"),
-        ({"trial": "", "standard": ""}, "not known"),
-        ({"trial": None, "standard": "", "full": ""}, "not known"),
-    ],
+    cases("""
+{standard: {detects: 2-fold}, full: {detects: 1.5-fold}} | at standard
+{standard: {detects: null}, full: {detects: 1.5-fold}} | at full
+{standard: {detects: null}, full: {detects: null}} | no
+{standard: {detects: null}, full: {detects: ""}} | not known
+"""),
 )
-def test_the_size_at_which_a_verdict_can_come(
-    folder: Path, sizes: dict[str, str | None], verdict: str
-) -> None:
-    plan = {"sizes": {size: {"detects": detects} for size, detects in sizes.items()}}
+def test_the_size_at_which_a_verdict_can_come(folder: Path, sizes: str, verdict: str) -> None:
+    plan = {"sizes": yaml_of_text(sizes)}
     (folder / "probes-jobs/plan.json").write_text(json.dumps(plan))
     (listing,) = list_benchmarks(folder)
     assert listing.verdict == verdict

@@ -155,7 +155,7 @@ def test_the_page_needs_nothing_else_and_says_verdicts_in_words(results, run, tm
     for shown in ("invalid: three. It fails | a bar.", "one: more than two. "):
         assert shown in words
     assert "0.600 [0.400, 0.800] More than 90% [80, 100] of 40 alternatives" in words
-    assert re.findall('<td[^>]* data-model="?(\w+)', text) == ["one", "three", "two"]
+    assert re.findall(r'<td[^>]* data-model="?(\w+)', text) == ["one", "three", "two"]
 
 
 def test_comparing_loads_no_heavy_library(results):

@@ -133,117 +133,56 @@ def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
     assert find_figure(figures, "excluded_cells")["value"] == 5
 
 
-STIMULI = [f"s{number}" for number in range(12)]
-
-
-def shares_moved(moves: np.ndarray) -> dict[str, list[float]]:
-    """Shares that are even but for a move by stimulus, nan where it was not asked about."""
-    return {
-        stimulus: [0.5 + by, 0.5 - by]
-        for stimulus, by in zip(STIMULI, moves, strict=True)
-        if not np.isnan(by)
-    }
-
-
-def cells_moved(
-    cue: np.ndarray,
-    alternatives: np.ndarray,
-    task: str = "say",
-    base: str = "bare",
-    factor: str = "salience",
-) -> Cells:
-    """Answers that a cue moves by [12], and alternatives by [12, k], nan where none was asked."""
-    there = "" if base == "bare" else f"+{base}"
-    cells: dict = {
-        (task, base): shares_moved(np.zeros(12)),
-        (task, f"{factor}{there}"): shares_moved(cue),
-    }
-    for number, column in enumerate(alternatives.T, start=1):
-        cells[task, f"{factor}~{number}{there}"] = shares_moved(column)
-    return cells
-
-
-ALIKE = np.full(
-    (12, 6),
-    [0.05, 0.07, 0.09, 0.11, 0.13, 0.15],
-)
-"""Six sentences, each moving all alike: mean .1, SD .0374."""
+# In place of the cue of .3 stand sentences that move by .05 and .15.
+SAY = cells_of_text("""
+say, bare: bald .5 .5; long .5 .5
+say, salience: bald .8 .2; long .8 .2
+say, salience~1: bald .55 .45; long .55 .45
+say, salience~2: bald .65 .35; long .65 .35
+""")
+HEAR = cells_of_text("""
+hear, bare: bald .5 .5; long .5 .5
+hear, salience: bald .7 .3; long .7 .3
+hear, salience~1: bald .55 .45; long .55 .45
+""")
 
 
 class TestBesideAlternatives:
     def test_an_alternative_that_lacks_a_task_is_no_part_of_the_control_over_tasks(self) -> None:
-        say = cells_moved(
-            np.full(12, 0.3),
-            ALIKE[:, :2],
-        )
-        hear = cells_moved(
-            np.full(12, 0.2),
-            ALIKE[:, :1],
-            task="hear",
-        )
-        cells = say | hear
-        figures = figures_of(rows(cells), factors=["salience"])
+        figures = figures_of(rows(SAY | HEAR), factors=["salience"])
         row = find_figure(figures, "effect", cue="salience")
         assert (row["value"], row["control"]) == approx((0.25, 0.05))
         say = find_figure(figures, "effect", cue="salience", task="say")
-        assert say["control"] == approx(0.06)
+        assert say["control"] == approx(0.1)
 
     def test_an_effect_over_tasks_is_of_those_that_have_alternatives(self) -> None:
-        bare = cells_moved(
-            np.full(12, 0.4),
-            np.empty((12, 0)),
-            task="hear",
-        )
-        figures = figures_of(
-            rows(cells_moved(np.full(12, 0.3), ALIKE) | bare), factors=["salience"]
-        )
+        measured = rows(SAY | HEAR).query("task == 'say' or framing != 'salience~1'")
+        figures = figures_of(measured, factors=["salience"])
         row = find_figure(figures, "effect", cue="salience")
         assert (row["value"], row["control"]) == approx((0.3, 0.1))
         assert row["reason"] == "over say only: no alternatives in hear"
         hear = find_figure(figures, "effect", cue="salience", task="hear")
-        assert hear["value"] == approx(0.4)
+        assert hear["value"] == approx(0.2)
         assert pd.isna(hear["control"])
         # The mean over cues is of what is published of each.
         assert find_figure(figures, "shift_probability")["value"] == approx(0.3)
 
 
-class TestCoverageBelowTheFloor:
-    def measured(self, *low: tuple[str, str]) -> pd.DataFrame:
-        cells = cells_moved(np.full(12, 0.3), ALIKE) | cells_moved(
-            np.full(12, 0.25), ALIKE, task="hear"
-        )
-        distribution = rows(cells)
-        gone = [
-            cell in low
-            for cell in zip(
-                distribution["task"],
-                distribution["framing"],
-                strict=True,
-            )
-        ]
-        return distribution.assign(coverage=distribution["coverage"].mask(np.array(gone), 0.04))
-
-    def figures(self, *low: tuple[str, str]) -> pd.DataFrame:
-        names = ["salience", "salience, say", "salience, hear"]
-        return figures_of(
-            self.measured(*low),
-            factors=["salience"],
-            headlines=names,
-        )
-
-    def test_a_task_with_a_cell_of_too_little_is_unfit_and_no_part_of_the_mean(self) -> None:
-        figures = self.figures(("say", "bare"))
-        say, hear, mean = (
-            find_figure(figures, "effect", cue="salience", **task)
-            for task in ({"task": "say"}, {"task": "hear"}, {})
-        )
-        assert say[["value", "control"]].tolist() == approx([0.3, 0.1])
-        assert say["verdict"] == str(Verdict.INVALID)
-        assert mean[["value", "control"]].tolist() == approx([0.25, 0.1])
-        assert mean["reason"] == "over hear only: too little coverage in say"
-        assert pd.isna([hear["verdict"], mean["verdict"]]).all()
-        every = find_figure(self.figures(), "effect", cue="salience")
-        assert every["value"] == approx(0.275)
+def test_a_task_with_a_cell_of_too_little_is_unfit_and_no_part_of_the_mean() -> None:
+    names = ["salience", "salience, say", "salience, hear"]
+    measured = rows(SAY | HEAR)
+    is_low = (measured["task"] == "say") & (measured["framing"] == "bare")
+    low = measured.assign(coverage=measured["coverage"].mask(is_low, 0.04))
+    figures = figures_of(low, factors=["salience"], headlines=names)
+    say, hear, mean = (
+        find_figure(figures, "effect", cue="salience", **task)
+        for task in ({"task": "say"}, {"task": "hear"}, {})
+    )
+    assert say[["value", "control"]].tolist() == approx([0.3, 0.1])
+    assert say["verdict"] == str(Verdict.INVALID)
+    assert mean[["value", "control"]].tolist() == approx([0.2, 0.05])
+    assert mean["reason"] == "over hear only: too little coverage in say"
+    assert pd.isna([hear["verdict"], mean["verdict"]]).all()
 
 
 def test_measures_of_a_study_stand_before_and_after_and_their_change_beside_alternatives() -> None:

@@ -282,21 +282,6 @@ class TestIntervals:
         assert row["change"] == approx(0.5)
         assert ends(row) == approx((interval.low, interval.high))
 
-    def test_gas_is_a_share_of_replies(self) -> None:
-        framings = table_of_text("framing|first|odd|even\nbare|He.|It.|It.\nsalience|She.|It.|She.")
-        stimuli = pd.DataFrame({"stimulus": FIVE, "second": ["odd", "even", "odd", "even", "odd"]})
-        parts = []
-        for framing in framings.to_dict("records"):
-            for texts in ([framing["first"]] * 5, stimuli["second"].map(framing)):
-                parts.append(stimuli.assign(framing=framing["framing"], reply=texts))
-        even = dict.fromkeys(FIVE, (0.5, 0.5))
-        rows = shares_of({("describe", framing): even for framing in ("bare", "salience")})
-        row = probed(rows, replies(pd.concat(parts))).loc["GAS"]
-        assert ends(row, "before_") == (0.5, 0.5)
-        scale = logit_transformation(0, 1)
-        interval = jackknife(np.mean, [0.5, 1, 0.5, 1, 0.5], scale=scale, level=LEVEL)
-        assert (row["after"], *ends(row, "after_")) == approx((0.7, interval.low, interval.high))
-
 
 class TestAlternatives:
     """The control of a change is what alternatives in the place of the cue change."""

@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from difflib import SequenceMatcher
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -59,14 +60,12 @@ def drafted(written) -> Callable[..., dict[str, Draft]]:
 
 
 def distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Words to put in, take out or replace (Levenshtein 1966)."""
-    row = list(range(len(second) + 1))
-    for row_number, first_word in enumerate(first, start=1):
-        above, row = row, [row_number]
-        for column, second_word in enumerate(second):
-            replaced = above[column] + (first_word != second_word)
-            row.append(min(above[column + 1] + 1, row[-1] + 1, replaced))
-    return row[-1]
+    """Words to put in, take out or replace."""
+    matching = SequenceMatcher(None, first, second, autojunk=False)
+    n_changed = 0
+    for tag, begin, end, other_begin, other_end in matching.get_opcodes():
+        n_changed += max(end - begin, other_end - other_begin) * (tag != "equal")
+    return n_changed
 
 
 def words(wording: Mapping[str, Any]) -> list[str]:
