@@ -83,6 +83,12 @@ class TestVerdicts:
         assert "\nWhat p is of: criterion randomised over 43 attributes\n" in body
         assert "\n- tiny, `hand`: Highest: carpenter; lowest: nurse.\n" in body
 
+    def test_a_part_that_the_heading_says_is_not_said_again(self, benchmark):
+        heading = FigureHeading("r", "r on hand", "its r", dimensions={"set": "hand"})
+        row = JUDGED | {"prompt_format": "chat"}
+        body = body_of(replace(benchmark, evidence=[row], quality=[heading]))
+        assert table(body, HEADER)[0][1:3] == ["`chat`", "r on hand"]
+
     def test_without_a_test_or_control(self, benchmark):
         missing = ("p", "null", "facets", "positive_control", "percentile", "detects")
         row = {key: content for key, content in JUDGED.items() if key not in missing}

@@ -17,6 +17,7 @@ from evenruler.publish.manifest import (
 )
 from evenruler.tables.schemas import build_schema
 
+CATEGORIES = pa.dictionary(pa.int32(), pa.string())
 SPAN = pa.struct({"begin": pa.int32(), "word": pa.string()})
 TABLES = {
     "probes": pa.table(
@@ -100,7 +101,7 @@ class TestIdentity:
             pytest.param(dict(reversed(TABLES.items())), id="order-of-tables"),
             pytest.param(probes(lambda t: t.select(t.column_names[::-1])), id="order-of-columns"),
             pytest.param(
-                probes(lambda t: column(t, "text", t["text"].combine_chunks().dictionary_encode())),
+                probes(lambda t: column(t, "text", t["text"].to_pylist(), CATEGORIES)),
                 id="categories",
             ),
             pytest.param(

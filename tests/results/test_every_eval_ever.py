@@ -152,6 +152,7 @@ def test_figures_with_interval_control_and_verdict(stored_result, tmp_path):
     files, [content] = exported([stored_result], tmp_path)
     spread = content["evaluation_results"][1]
     assert spread["evaluation_name"] == "probes-made-up/seed"
+    assert spread["evaluation_result_id"].endswith("#spread-set-seed")
     assert spread["score_details"]["score"] == 0.6
     assert spread["score_details"]["uncertainty"] == {
         "confidence_interval": {"lower": 0.4, "upper": 0.8, "confidence_level": 0.95},

@@ -69,11 +69,11 @@ def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     coverage = headings(plan)[-1]
     assert (coverage.figure_type, coverage.least) == ("validity", None)
     parts = table_of_text("""\
-readout|prompt_format|value
-token|plain|0.24
-token|chat|0.26
-choice|plain|0.39
-choice|chat|0.41
+prompt_format|readout|value
+plain|token|0.24
+chat|token|0.26
+plain|choice|0.39
+chat|choice|0.41
 """)
     figures = parts.assign(figure="coverage", model="m").to_dict("records")
     warnings = limit_warnings(figures, headings(plan))
@@ -108,6 +108,7 @@ def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None
             ", ".join(f"{column.figure} {column.dimensions['phase']}" for column in shown)
             == measures
         )
+        assert shown[1].heading == f"{shown[0].heading.removesuffix(' before')} change"
         around = [column.figure for column in (effect, probability, coverage)]
         assert around == ["effect", "shift_probability", "coverage"]
 

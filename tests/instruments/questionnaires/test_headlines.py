@@ -214,6 +214,7 @@ class TestOneVerdict:
     def test_what_was_not_asked_is_described_with_the_reason(self, refused, reason) -> None:
         (row,) = verdicts([record("m0", refused=refused)])
         assert (row["value"], row["verdict"]) == (None, str(Verdict.DESCRIPTIVE))
+        assert row["facets"] == "0 items, 0 wordings, 0 subjects, 1 fit"
         assert reason in row["why"]
 
     def test_a_sixth_model_changes_nothing_of_five(self) -> None:
