@@ -9,7 +9,6 @@ from evenruler.declaration.params_file import (
 )
 from evenruler.instruments.registry import FAMILIES
 from evenruler.measurement import Resampling
-from evenruler.models.declarations import TrainingData
 
 ACTIVE = """\
 active:
@@ -188,17 +187,6 @@ class TestOtherParts:
         declaration = declared(active=ACTIVE.replace(old, new))
         assert error_of(lambda: declaration.active).startswith(
             f"{declaration.path.with_name('active.yaml')}: {reason}"
-        )
-
-    def test_the_catalogue(self, declared) -> None:
-        catalogue = declared().catalogue
-        assert (list(catalogue.models), catalogue.kind("tiny")) == (["tiny"], "causal")
-        assert isinstance(catalogue.training["nli"], TrainingData)
-        assert (
-            declared(
-                ('training:\n  nli: {source: "local:nli.csv", licence: mit, origin: o}\n', "")
-            ).catalogue.training
-            == {}
         )
 
     def test_intervals(self, declared) -> None:

@@ -13,6 +13,7 @@ from evenruler.publish.folder import render_card
 from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
 from tests.publish.conftest import EVIDENCE, R
+from tests.text_tables import yaml_of_text
 
 
 def front_matter(card):
@@ -66,28 +67,25 @@ def with_evidence(benchmark, *rows):
 class TestFrontMatter:
     def test_values(self, benchmark):
         matter, _ = front_matter(render_card(benchmark))
-        assert matter == {
-            "pretty_name": "Jobs and gender",
-            "language": ["en"],
-            "license": "other",
-            "license_name": "by-row",
-            "license_details": "apache-2.0, mit; see the column `licence`",
-            "task_categories": ["text-generation"],
-            "size_categories": ["n<1K"],
-            "source_datasets": ["original"],
-            "tags": ["bias", "probes"],
-            "configs": [
-                {
-                    "config_name": "probes",
-                    "default": True,
-                    "data_files": [{"split": "test", "path": "probes/test-*.parquet"}],
-                },
-                {
-                    "config_name": "templates",
-                    "data_files": [{"split": "test", "path": "templates/test-*.parquet"}],
-                },
-            ],
-        }
+        assert matter == yaml_of_text("""\
+pretty_name: Jobs and gender
+language: [en]
+license: other
+license_name: by-row
+license_details: apache-2.0, mit; see the column `licence`
+task_categories: [text-generation]
+size_categories: [n<1K]
+source_datasets: [original]
+tags: [bias, probes]
+configs:
+- config_name: probes
+  default: true
+  data_files:
+  - {split: test, path: probes/test-*.parquet}
+- config_name: templates
+  data_files:
+  - {split: test, path: templates/test-*.parquet}
+""")
 
     def test_a_table_without_rows_is_no_config_since_datasets_cannot_load_it(self, benchmark):
         probes, templates = benchmark.configs

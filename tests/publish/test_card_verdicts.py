@@ -8,31 +8,32 @@ from evenruler.publish.folder import write_benchmark
 from evenruler.report.sentences import VERDICT_MEANINGS
 from tests.publish.conftest import R
 from tests.publish.test_card import body_of, section, table, with_evidence
+from tests.text_tables import yaml_of_text
 
-JUDGED = {
-    "figure": "r",
-    "model": "tiny",
-    "set": "hand",
-    "value": 0.924725,
-    "low": 0.8851,
-    "high": 0.9454,
-    "p": 0.0021645,
-    "n": 43,
-    "unit": "attributes",
-    "null": "criterion randomised over 43 attributes",
-    "bound": 0.2,
-    "detects": 0.31,
-    "percentile": 98.0,
-    "alternatives": 351.0,
-    "reference_set": "person nouns",
-    "positive_control": "brides and monks",
-    "positive_value": 0.99,
-    "positive_low": 0.9,
-    "positive_p": 0.001,
-    "facets": "43 attributes, 8 templates",
-    "verdict": "detected",
-    "why": "It is so.",
-}
+JUDGED = yaml_of_text("""\
+figure: r
+model: tiny
+set: hand
+value: 0.924725
+low: 0.8851
+high: 0.9454
+p: 0.0021645
+n: 43
+unit: attributes
+'null': criterion randomised over 43 attributes
+bound: 0.2
+detects: 0.31
+percentile: 98.0
+alternatives: 351.0
+reference_set: person nouns
+positive_control: brides and monks
+positive_value: 0.99
+positive_low: 0.9
+positive_p: 0.001
+facets: 43 attributes, 8 templates
+verdict: detected
+why: It is so.
+""")
 
 
 HEADER = "| model | part | figure | value | p | bound | positive control | sample | verdict |"
@@ -142,20 +143,19 @@ def test_nothing_is_said_of_what_is_not_there(benchmark):
     assert "Against others" not in body
 
 
-PLANTED = {
-    "figure": "r",
-    "key": "set=hand",
-    "plant": "occupation-gender",
-    "own": True,
-    "sensitivity": 0.31,
-    "low": 0.25,
-    "high": 0.37,
-    "verdict": None,
-    "planted": [
-        {"dose": 2.0, "n": 6, "detected": 5, "opposite": 0, "low": 0.436, "high": 0.97},
-        {"dose": 8.0, "n": 1, "detected": 1, "opposite": 0, "low": 0.207, "high": 1.0},
-    ],
-}
+PLANTED = yaml_of_text("""\
+figure: r
+key: set=hand
+plant: occupation-gender
+own: true
+sensitivity: 0.31
+low: 0.25
+high: 0.37
+verdict:
+planted:
+- {dose: 2.0, n: 6, detected: 5, opposite: 0, low: 0.436, high: 0.97}
+- {dose: 8.0, n: 1, detected: 1, opposite: 0, low: 0.207, high: 1.0}
+""")
 
 
 class TestPlanted:

@@ -206,13 +206,11 @@ class TestColumns:
 
 
 FIGURES = [
-    pytest.param(R, R | {"value": 0.75149}, False, id="value-just-inside"),
-    pytest.param(R, R | {"value": 0.75151}, True, id="value-just-outside"),
-    pytest.param(R, R | {"low": 0.602}, True, id="bound"),
-    pytest.param(R, R | {"unit": "attributes"}, True, id="key-more"),
-    pytest.param(R | {"why": "a"}, R | {"why": "b"}, False, id="why"),
-    pytest.param(R, NONE, True, id="none"),
-    pytest.param(NONE, NONE | {"reason": "b"}, True, id="reason"),
+    (R, R | {"value": 0.75149}, False),
+    (R, R | {"value": 0.75151}, True),
+    (R, R | {"unit": "attributes"}, True),
+    (R | {"why": "a"}, R | {"why": "b"}, False),
+    (NONE, NONE | {"reason": "b"}, True),
 ]
 
 

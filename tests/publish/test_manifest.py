@@ -16,6 +16,7 @@ from evenruler.publish.manifest import (
     read_manifest,
 )
 from evenruler.tables.schemas import build_schema
+from tests.text_tables import yaml_of_text
 
 CATEGORIES = pa.dictionary(pa.int32(), pa.string())
 SPAN = pa.struct({"begin": pa.int32(), "word": pa.string()})
@@ -173,19 +174,20 @@ def test_columns_of():
     assert columns_of(schema) == {"id": "string", "pole": "int8", "notes": "list<item: double>"}
 
 
-CONTENT = {
-    "name": "probes-jobs",
-    "version": "1.2.3",
-    "location": ".",
-    "content_sha256": "rows+plan:ab",
-    "rows": {"probes": 3},
-    "rejected": 5,
-    "columns": {"probes": {"id": "string"}},
-    "sources": ["Sœur"],
-    "licences": ["mit"],
-    "parameters": {"article": "agree"},
-    "files": {"README.md": "ab", "probes/test-00000-of-00001.parquet": "cd"},
-}
+CONTENT = yaml_of_text("""\
+name: probes-jobs
+version: 1.2.3
+location: .
+content_sha256: rows+plan:ab
+rows: {probes: 3}
+rejected: 5
+columns:
+  probes: {id: string}
+sources: [Sœur]
+licences: [mit]
+parameters: {article: agree}
+files: {README.md: ab, probes/test-00000-of-00001.parquet: cd}
+""")
 
 
 class TestReading:

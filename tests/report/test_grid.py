@@ -13,6 +13,7 @@ from evenruler.report.grid import (
     rows_of,
     verdict_count_sentences,
 )
+from tests.text_tables import yaml_of_text
 
 
 def view_of(record: dict[str, object], decimals: int | None = None) -> InstrumentView:
@@ -102,12 +103,12 @@ def test_figures_of_a_type_have_a_row_a_heading_and_part() -> None:
         FigureHeading("alpha", "alpha", "", figure_type="validity"),
         FigureHeading("spread", "spread", ""),
     ]
-    rows: list[dict[str, object]] = [
-        {"figure": "spread", "model": "a", "value": 2.0},
-        {"figure": "alpha", "model": "a", "value": None, "reason": "one template"},
-        {"figure": "alpha", "set": "seed", "value": 0.8, "low": 0.7, "high": 0.9, "n": 7},
-        {"figure": "alpha", "model": "b", "value": 0.5, "control": 0.1, "verdict": "invalid"},
-    ]
+    rows: list[dict[str, object]] = yaml_of_text("""\
+- {figure: spread, model: a, value: 2.0}
+- {figure: alpha, model: a, value: null, reason: one template}
+- {figure: alpha, set: seed, value: 0.8, low: 0.7, high: 0.9, n: 7}
+- {figure: alpha, model: b, value: 0.5, control: 0.1, verdict: invalid}
+""")
     figures = [make_figure_cell({"model": None, **row}, columns) for row in rows]
     view = InstrumentView("jobs", "probes", "Jobs", "", columns, figures)
     table = figures_by_model(view, "validity")

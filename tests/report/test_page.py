@@ -203,7 +203,13 @@ class TestText:
             "of 90%."
         )
         compared = ["98% of pairs of other themes", "2.9-fold"]
-        assert rows[0][:5] == ["Jobs (next-word)", "b", claim, "1.76 [1.10,\u00a02.40] nats", "detected"]
+        assert rows[0][:5] == [
+            "Jobs (next-word)",
+            "b",
+            claim,
+            "1.76 [1.10,\u00a02.40] nats",
+            "detected",
+        ]
         assert rows[0][5:] == [*compared, "brides and monks: 25-fold, detected"]
         assert [(texts[1], texts[4]) for texts in rows] == [
             *(("b", "detected"), ("a", "inconclusive"), ("c", "invalid")),

@@ -177,13 +177,6 @@ class TestCharts:
         assert scale.get("domainMid") == (0 if n_colours == 3 else None)
         assert numbers["encoding"]["text"]["field"] == "value"
 
-    def test_of_lines_go_over_numbers_or_over_names(self) -> None:
-        epochs = _first_axis(LINES)
-        assert epochs["type"] == "quantitative"
-        assert epochs["axis"]["tickMinStep"] == 1
-        named = part_of("lines", x="model", y="value")
-        assert _first_axis(named)["sort"] == ["b", "a"]
-
     def test_have_panels_side_by_side_with_scales_of_their_own(self) -> None:
         chart = draw_rows(LINES)
         assert (chart["facet"]["field"], chart["facet"]["sort"]) == ("set", ["all", "seed"])
@@ -201,13 +194,6 @@ class TestCharts:
         assert chart["transform"] == [{"filter": "datum['set'] == chosen_set"}]
         one_set = DOTS.model_copy(update={"where": {"set": ["seed"]}})
         assert "params" not in draw_rows(one_set)
-
-
-def _first_axis(part: PartDeclaration) -> dict[str, Any]:
-    chart = draw_rows(part)
-    panel = chart.get("spec", chart)
-    axis: dict[str, Any] = panel["layer"][-1]["encoding"]["x"]
-    return axis
 
 
 def test_an_unknown_key_of_a_declaration_is_named(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from evenruler.report.sentences import (
 )
 from tests.conftest import ROOT
 from tests.results.synthetic import gain_of
-from tests.text_tables import cases
+from tests.text_tables import cases, yaml_of_text
 
 GAIN = FigureHeading(
     "gain",
@@ -38,41 +38,40 @@ GAIN = FigureHeading(
     ends=["men", "women"],
     not_shown="It does not show that the model treats people differently.",
 )
-ROW = {
-    "figure": "gain",
-    "model": "m",
-    "set": "next-word",
-    "value": 1.758,
-    "low": 1.1,
-    "high": 2.4,
-    "p": 0.0001,
-    "bound": 0.693,
-    "detects": 1.065,
-    "reference_set": "person nouns",
-    "alternatives": 351.0,
-    "percentile": 98.0,
-    "percentile_low": 95.0,
-    "percentile_high": 100.0,
-    "same_test": 0.03,
-    "positive_control": "brides and monks",
-    "positive_value": 3.22,
-    "positive_low": 2.25,
-    "positive_high": 4.17,
-    "positive_p": 0.0004,
-    "verdict": "detected",
-    "why": "The randomisation's p is below .05, and the interval leaves out 0.",
-}
-PLANTED = {
-    "figure": "gain",
-    "key": "set=next-word",
-    "plant": "gender",
-    "own": True,
-    "verdict": None,
-    "planted": [
-        {"dose": 8.0, "n": 1, "detected": 1, "opposite": 0},
-        {"dose": 2.0, "n": 6, "detected": 6, "opposite": 0},
-    ],
-}
+ROW = yaml_of_text("""\
+figure: gain
+model: m
+set: next-word
+value: 1.758
+low: 1.1
+high: 2.4
+p: 0.0001
+bound: 0.693
+detects: 1.065
+reference_set: person nouns
+alternatives: 351.0
+percentile: 98.0
+percentile_low: 95.0
+percentile_high: 100.0
+same_test: 0.03
+positive_control: brides and monks
+positive_value: 3.22
+positive_low: 2.25
+positive_high: 4.17
+positive_p: 0.0004
+verdict: detected
+why: The randomisation's p is below .05, and the interval leaves out 0.
+""")
+PLANTED = yaml_of_text("""\
+figure: gain
+key: set=next-word
+plant: gender
+own: true
+verdict:
+planted:
+- {dose: 8.0, n: 1, detected: 1, opposite: 0}
+- {dose: 2.0, n: 6, detected: 6, opposite: 0}
+""")
 CURVE = {
     **PLANTED,
     "planted": [{"dose": 1.0, "n": 3, "detected": 0, "opposite": 0}, *PLANTED["planted"]],

@@ -95,11 +95,10 @@ def test_a_plot_has_a_panel_a_figure(
     above = figure_row("spread", 0.6, **CONFIRMED)
     below = figure_row("gain", -0.6, **CONFIRMED) | {"low": -0.8, "high": -0.4}
     chart = synthetic(figures=[above, below, alpha]).plot().to_dict()
+    rows = pd.concat(map(pd.DataFrame, chart["datasets"].values())).set_index("value")
+    assert rows.loc[-0.6, ["low", "high", "less", "bound"]].tolist() == [-0.8, -0.4, -0.05, 0.05]
+    assert rows.loc[0.6, "where"] == "seed: detected"
     assert len(chart["vconcat"]) == 2
-    datasets = chart["datasets"].values()
-    ((low,), (high,)) = sorted(datasets, key=lambda rows: rows[0]["value"])
-    assert (low["value"], low["low"], low["high"], low["less"]) == (-0.6, -0.8, -0.4, -0.05)
-    assert (low["bound"], high["where"]) == (0.05, "seed: detected")
     assert "no headline has a value and a verdict" in error_of(synthetic(figures=[alpha]).plot)
     monkeypatch.setitem(sys.modules, "altair", None)
     assert (
@@ -150,27 +149,13 @@ def test_what_is_measured_brings_its_tables_and_a_page(
         "answers-starts",
     }
     options: dict[str, Any] = dict.fromkeys(("device", "name", "kind", "start", "max_requests"))
-    options |= {"dtype": "float32", "spending": SpendingLimit()}
-    options |= {"limit": 6, "size": "trial"}
-    folder = Path("results")
-    benchmarks = ["probes-age-competence", "framing-age"]
-    (page,) = measure_each(
-        "./tiny",
-        benchmarks,
-        folder,
-        show="html",
-        **options,
-    )
+    options |= {"dtype": "float32", "spending": SpendingLimit(), "limit": 6, "size": "trial"}
+    folder, benchmarks = Path("results"), ["probes-age-competence", "framing-age"]
+    (page,) = measure_each("./tiny", benchmarks, folder, show="html", **options)
     seen = Seen(page)
     assert page.startswith("<!doctype html>")
     assert "Age and competence" in seen.text
     assert "framing-age" in seen.text
     assert "Differences" not in seen.text
-    (line,) = measure_each(
-        "./tiny",
-        benchmarks[:1],
-        folder,
-        show="json",
-        **options,
-    )
+    (line,) = measure_each("./tiny", benchmarks[:1], folder, show="json", **options)
     assert json.loads(line) == json.loads(result.to_json())

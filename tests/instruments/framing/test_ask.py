@@ -96,8 +96,8 @@ def test_a_limit_is_of_stimuli_and_of_alternatives(n: int, n_sentences: int) -> 
     tables, plan = built(declaration(with_alternatives(), generations=0))
     limited_tables, limited_plan = limited(tables, plan, n)
     (forms,) = requests(limited_tables, limited_plan, {}, subject())
-    prompts = limited_tables["prompts"].set_index("id")
-    asked_prompts = prompts.loc[prompts.index.intersection(forms.rows["id"].unique())]
+    prompts = limited_tables["prompts"]
+    asked_prompts = prompts[prompts["id"].isin(forms.rows["id"])]
     assert asked_prompts["stimulus"].nunique() == min(n, 12)
     numbers = set(asked_prompts["framing"].map(alternative_of))
     assert numbers == {CONTROL, *range(n_sentences + 1)}
@@ -130,23 +130,12 @@ def test_what_a_model_cannot_do_is_not_asked() -> None:
 def test_a_model_that_was_not_tuned_to_chat_is_left_out_of_replies_and_that_is_said_once(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    plain, silent = subject(chats=False, name="plain"), subject(chats=False, name="silent")
     for _ in range(2):
-        batches = requests(
-            TABLES,
-            PLAN,
-            {},
-            subject(chats=False, name="plain"),
-        )
+        batches = requests(TABLES, PLAN, {}, plain)
         assert outline(batches) == [("forms", "words", {"chat": False}, FORMS)]
     _, unsampled = built(declaration(generations=0))
-    for chats in (True, False):
-        batches = requests(
-            TABLES,
-            unsampled,
-            {},
-            subject(chats=chats, name="silent"),
-        )
-        assert {request.table for request in batches} == {"forms"}
+    assert [batch.table for batch in requests(TABLES, unsampled, {}, silent)] == ["forms"]
     notes = capfd.readouterr().err.splitlines()
     assert notes == [
         "plain is not sampled where framing has `choices: chat`: it was not tuned to chat"

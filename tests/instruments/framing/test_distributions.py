@@ -82,15 +82,13 @@ a| her|0.1|1
 
 
 def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> None:
-    orders = {
-        "a": ("he", "she", "rabbit"),
-        "b": ("rabbit", "he", "she"),
-        "c": ("he", "rabbit", "she"),
-    }
-    letters = table_of_text("surface_form|p\n A|0.5\n B|0.2\n C|0.1\n")
-    by_prompt = letters.merge(pd.DataFrame({"id": [*orders]}), how="cross")
-    forms = forms_of(by_prompt.to_csv(sep="|", index=False))
-    by_class = masses(forms, [prompt(id_, order) for id_, order in orders.items()])
+    prompts = [
+        prompt("a", ("he", "she", "rabbit")),
+        prompt("b", ("rabbit", "he", "she")),
+        prompt("c", ("he", "rabbit", "she")),
+    ]
+    lines = [f"{place}| A|0.5\n{place}| B|0.2\n{place}| C|0.1\n" for place in "abc"]
+    by_class = masses(forms_of("id|surface_form|p\n" + "".join(lines)), prompts)
     # Of a median they would have .5 and .1.
     assert by_class.loc["he"].tolist() == approx([0.4, 0.75, 1.6 / 3, 3])
     assert by_class.loc["she"].tolist() == approx([0.4 / 3, 0.25, 1.6 / 3, 3])

@@ -1,6 +1,5 @@
 """Prompts of a contrast: cells, orders of options, ids."""
 
-import json
 from collections import Counter
 from itertools import product
 from operator import itemgetter
@@ -142,20 +141,6 @@ def test_the_tables_are_those_of_the_schemas_and_one_line_says_how_many_rows() -
     assert {name: table.schema for name, table in built.tables.items()} == schemas
     assert [table.num_rows for table in built.tables.values()] == [30, 6, 4, 2, 0]
     assert built.messages == ["hair: 30 prompts, 0 rejected"]
-
-
-def test_the_plan_holds_options_and_forms_as_json() -> None:
-    plan = build(declaration(), NO_MODELS).plan
-    options = {"he": "He", "she": "She", "rabbit": "Rabbit with {STIMULUS}"}
-    assert plan["options"] == [
-        {"task": "choice", "framing": framing, "options": options}
-        for framing in ("instruction", "salience+instruction")
-    ]
-    assert json.loads(json.dumps(plan)) == plan
-    assert FramingPlan.read(plan | {"tools": {}}).forms == {
-        "he": ["he", "him"],
-        "she": ["she", "hers"],
-    }
 
 
 def test_groups_stand_in_the_plan_in_the_order_of_the_source() -> None:

@@ -101,17 +101,13 @@ class TestOfOneModel:
         )
         cells = pd.concat(CELLS.assign(model=model, method=method) for model, method, _ in parts)
         twins = TWINS.assign(model="m1", method="nli")
-        accuracy = pd.DataFrame({"method": ["nli", "head"], "accuracy": [0.5, 0.75]})
-        accuracy = accuracy.assign(set="mnli", n=9, low=0.25, high=1.0, chance=1 / 3, auc=np.nan)
         fits = {"nli": ValidityCheck(), "head": ValidityCheck("it guesses"), "mlm": ValidityCheck()}
-        figure_rows = figure_table(model_figures(items, twins, cells, accuracy, fits, 0.9))
+        figure_rows = figure_table(model_figures(items, twins, cells, NO_ACCURACY, fits, 0.9))
         answers = figure_rows.query("figure == 'mean_response' and subscale == ''")
         assert answers["model"].tolist() == ["m0", "m1", "m1"]
         assert answers["value"].tolist() == [6, 0, 3]
         assert answers["why"].str.contains("it guesses").eq(True).tolist() == [False, True, False]
         assert answers["control"].tolist() == pytest.approx([np.nan, np.nan, 1.125], nan_ok=True)
-        accuracies = figure_rows.query("figure == 'accuracy' and item_set == 'pairs'")
-        assert accuracies["value"].tolist() == [0.75, 0.5]
 
     def test_no_item_has_a_value(self) -> None:
         silhouette = of_one(ITEMS.assign(silhouette=np.nan)).iloc[1]
@@ -187,18 +183,6 @@ class TestOverModels:
         )
         assert item_rest.loc["i1", ["n", "unit"]].tolist() == [5, "lineages"]
         assert len(item_rest) == 3
-
-    def test_subscales_and_configurations_have_their_own_in_order(self) -> None:
-        parts = [
-            answered(DRAWN[:5], LINEAGES, method="tuned"),
-            answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
-        ]
-        figure_rows = over_models(pd.concat(parts))
-        assert records(figure_rows, "subscale", "figure", "method", "n") == [
-            ("", "alpha", "head", 5),
-            ("ability", "alpha", "head", 5),
-            ("", "alpha", "tuned", 5),
-        ]
 
     @pytest.mark.parametrize(
         ("values", "reason"),

@@ -130,13 +130,6 @@ class TestFigures:
         assert moved.null == "which of a fit's corpora is the control, randomised over 6 fits"
         assert moved.positive_value == 4.0
 
-    def test_beside_it_stands_what_each_corpus_does(self) -> None:
-        figure_by_name = figures_of(ends(SIX, before=0.5))
-        gloomy, dull = (figure_by_name["changed", corpus] for corpus in ("gloom", "dull"))
-        assert gloomy.value == pytest.approx(1.15 - 0.5, abs=1e-12)
-        assert dull.value == pytest.approx(0.1 - 0.5, abs=1e-12)
-        assert (gloomy.verdict, gloomy.n) == (None, 6)
-
     def test_an_intervention_without_a_control_is_not_told(self) -> None:
         moved = figures_of(ends(SIX))["moved", "joy"]
         assert (moved.value, moved.verdict) == (None, str(Verdict.DESCRIPTIVE))
