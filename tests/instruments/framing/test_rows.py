@@ -73,11 +73,7 @@ def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
     assert len({tuple(order) for order in drawn}) == len(drawn) == orders
     for position in zip(*drawn, strict=True):
         assert set(Counter(position).values()) == {orders // k}
-    for order, turned in zip(
-        drawn[::2],
-        drawn[1::2],
-        strict=False,
-    ):
+    for order, turned in zip(drawn[::2], drawn[1::2], strict=False):
         assert turned == order[::-1]
 
 
@@ -166,17 +162,15 @@ class TestAlternatives:
         assert text_by_framing == expected
 
     def test_it_is_asked_with_the_orders_and_options_of_its_cue(self) -> None:
-        by_framing: dict[str, list[dict]] = {}
-        for row in compose_tables("hair", with_alternatives(), SETTINGS)["prompts"]:
-            if row["task"] == "choice" and row["stimulus"] == "grey":
-                by_framing.setdefault(row["framing"], []).append(row)
-        cued = by_framing["salience+instruction"]
+        rows = pd.DataFrame(compose_tables("hair", with_alternatives(), SETTINGS)["prompts"])
+        rows = rows.query("task == 'choice' and stimulus == 'grey'").set_index("framing")
+        cued = rows.loc["salience+instruction"]
+        listed = cued["prompt"].str.partition("Options: ")[2]
         for number, text in enumerate(self.texts(), start=1):
-            rows = by_framing[f"salience~{number}+instruction"]
-            assert [row["order"] for row in rows] == [row["order"] for row in cued]
-            for row, real in zip(rows, cued, strict=True):
-                listed = real["prompt"].partition("Options: ")[2]
-                assert row["prompt"] == f"Choose, {text}, for grey hair. Options: {listed}"
+            alternative = rows.loc[f"salience~{number}+instruction"]
+            assert alternative["order"].tolist() == cued["order"].tolist()
+            expected = f"Choose, {text}, for grey hair. Options: " + listed
+            assert alternative["prompt"].tolist() == expected.tolist()
 
     def test_what_was_sampled_is_said(self) -> None:
         source = with_alternatives(construct_words=["rain", "fog"])
