@@ -80,13 +80,10 @@ class TestWhatItSays:
         paper = instruments_at(tmp_path, path, "paper")
         assert (quick[0].settings.most, paper[0].settings.most) == (3, 30)
         (bred,) = [instrument for instrument in quick if instrument.name == "bred"]
-        assert (bred.source.title, bred.written) == (
-            "Pairs doctors",
-            Path("data/sources/pairs/doctors.yaml"),
-        )
-        assert [(use.model, use.operation, use.key) for use in bred.uses] == [
-            ("parked", "entail", "judge")
-        ]
+        assert bred.source.title == "Pairs doctors"
+        assert bred.written == Path("data/sources/pairs/doctors.yaml")
+        (use,) = bred.uses
+        assert (use.model, use.operation, use.key) == ("parked", "entail", "judge")
 
     def test_a_model_may_name_the_instruments_that_ask_it(self, tmp_path) -> None:
         named = (

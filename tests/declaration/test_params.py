@@ -56,19 +56,6 @@ versions: {{framing-jobs: 1.2.3}}
 
 
 class TestWhatIsRead:
-    def test_values(self, file_with):
-        params = load_params(file_with("params.yaml", PARAMS))
-        assert list(params.models) == ["tiny", "minilm", "big", "shared", "parked"]
-        assert params.models["big"].revision == REVISION
-        assert params.models["tiny"].sha256 == SHA256
-        assert params.instruments == {
-            "jobs": {"family": "framing", "stimuli": {"quick": 3, "paper": 9}},
-            "later": {"family": "saged", "profile": "paper"},
-        }
-        assert params.families == {"framing": {"seed": 2}, "saged": None}
-        assert params.versions == {"framing-jobs": "1.2.3"}
-        assert (params.diagnosis.level, params.diagnosis.seed) == (0.9, 7)
-
     def test_benchmarks_are_of_all_instruments_at_whatever_scale(self, file_with):
         assert load_params(file_with("params.yaml", PARAMS)).benchmarks == {
             "framing-jobs": "1.2.3",

@@ -75,11 +75,6 @@ class TestSettings:
         assert [settings.stimuli for settings in sizes] == [2, 8, 20]
         assert declared().settings("theirs").stimuli == 2
 
-    @pytest.mark.parametrize("families", ["", "families:\n"])
-    def test_families_may_say_nothing(self, declared, families) -> None:
-        start, end = PARAMS.index("families:"), PARAMS.index("diagnosis:")
-        assert declared((PARAMS[start:end], families)).settings("ours").seed == 0
-
     @pytest.mark.parametrize(
         ("change", "name", "line"),
         [

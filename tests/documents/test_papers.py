@@ -124,13 +124,3 @@ def test_disparities_are_as_the_paper_computes_them(built) -> None:
         ("own", "0.10", "shuffled labels, p = 0.20", ""),
         ("own", "0.30", "", ""),
     ]
-
-
-def test_a_table_is_written_between_its_markers_and_needs_them() -> None:
-    shown = {"A": ["| r | Large: 0.9 | not run |"]}
-    written = PAPERS["page"]("before\n<!-- A -->\nold\n<!-- / -->\nafter\n", shown)
-    head = "| | paper | ours |\n| --- | --- | --- |"
-    table = f"{head}\n| r | Large: 0.9 | not run |"
-    assert written == f"before\n<!-- A -->\n{table}\n<!-- / -->\nafter\n"
-    with pytest.raises(ValueError, match="no markers for A"):
-        PAPERS["page"]("before\n", shown)

@@ -235,13 +235,6 @@ class TestTables:
         assert "- !&#91;x]&#40;http://evil)\n" in body
         assert "- tiny: &lt;b>[x]&#40;http://evil)\n" in body
 
-    def test_a_reason_with_pipes_and_newlines_stays_in_its_cell(self, benchmark):
-        body = body_of(with_evidence(benchmark, R | {"value": None, "reason": "a | b\nc"}))
-        assert table(body, "| model | r | r, exact | alpha |")[0][:2] == [
-            "tiny",
-            r"none (a \| b c)",
-        ]
-
 
 class TestQuality:
     HEADER = "| model | r | r, exact | alpha |"

@@ -161,9 +161,3 @@ class TestWhatItSays:
         assert (content["version"], content["datePublished"][:10]) == ("1.2.3", "2025-04-05")
         other = json.loads(render_croissant(released(benchmark, "1.2.4"), folder))
         assert "datePublished" not in other
-
-    def test_two_citations(self, benchmark, folder):
-        content = json.loads(
-            render_croissant(replace(benchmark, citations=["@misc{a}", "@misc{é}"]), folder)
-        )
-        assert content["citeAs"] == f"{benchmark.bibtex[0]}\n@misc{{a}}\n@misc{{é}}"

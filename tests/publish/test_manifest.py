@@ -203,17 +203,6 @@ class TestReading:
         expected = f"{path.parent}: no manifest.json here; name a folder of a benchmark"
         assert error_of(read_manifest, path.parent) == expected
 
-    def test_not_utf_8(self, path, error_of):
-        path.write_bytes(b'{"name": "S\x9cur"}')
-        assert error_of(read_manifest, path.parent) == f"{path}: not UTF-8; get the file again"
-
-    def test_not_json(self, path, error_of):
-        path.write_text('{"name": \n', encoding="utf-8")
-        expected = (
-            f"{path}: not JSON (EOF while parsing a value at line 2 column 0); get the file again"
-        )
-        assert error_of(read_manifest, path.parent) == expected
-
     @pytest.mark.parametrize(
         ("content", "message"),
         [

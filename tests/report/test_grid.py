@@ -45,13 +45,6 @@ def test_the_largest_number_of_a_cell_keeps_two_digits_where_they_fit(numbers, s
     assert (cell["amount"], cell["interval"]) == shown
 
 
-def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
-    view = view_of({"value": 0.002, "low": 0.001, "high": 0.004}, decimals=3)
-    (row,) = rows_of(view, ["m"])
-    (cell,) = row["cells"]
-    assert (cell["amount"], cell["interval"]) == ("0.002", "[0.001, 0.004]")
-
-
 def test_a_cell_is_drawn_by_the_first_word_of_its_verdict() -> None:
     cells = []
     for verdict in Verdict:
@@ -63,15 +56,6 @@ def test_a_cell_is_drawn_by_the_first_word_of_its_verdict() -> None:
     labels = [[line.label for line in cell["lines"]] for cell in cells]
     assert labels[0] == ["detected", "compared", "sensitive"]
     assert labels[-1] == ["invalid"]
-
-
-def test_a_cell_says_what_it_is_compared_with() -> None:
-    compared = {"percentile": 98.0, "alternatives": 351.0, "reference_set": "person nouns"}
-    (row,) = rows_of(view_of({"value": 1.0, **compared}), ["m"])
-    assert row["cells"][0]["compared"] == ("More than 98% of 351 alternatives from person nouns.")
-    for nothing in ({}, {**compared, "verdict": "invalid", "why": "It fails."}):
-        (row,) = rows_of(view_of({"value": 1.0, **nothing}), ["m"])
-        assert row["cells"][0]["compared"] == ""
 
 
 def test_how_many_would_be_detected_if_nothing_were_there() -> None:

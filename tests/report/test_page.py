@@ -14,7 +14,6 @@ from evenruler.measurement.figures import Verdict
 from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import (
     Cell,
-    PageSection,
     Picture,
     Section,
     Table,
@@ -161,17 +160,6 @@ class TestText:
             "say detected if nothing were there anywhere." in page
         )
         assert "Descriptive only, without a verdict:" in body
-
-    def test_has_figures_by_type_unless_there_are_many(self, page: str) -> None:
-        assert page.count(">How well it measures</h5>") == 2
-        assert "What else it measures" not in page
-        alphas = [{"figure": "alpha", "set": f"s{place}", "value": 0.5} for place in range(61)]
-        tables: list[int] = []
-        for rows in (alphas, alphas[1:]):
-            figures = [make_figure_cell({"model": "a", **row}, COLUMNS) for row in rows]
-            view = InstrumentView("x", "probes", "X", "", COLUMNS, figures)
-            tables.append(len(PageSection("x", "X", view, []).figure_tables))
-        assert tables == [0, 1]
 
     def test_a_mark_has_a_shape_of_its_own(self, page: str) -> None:
         """Colour alone tells nothing to those who cannot see it."""

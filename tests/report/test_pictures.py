@@ -10,7 +10,6 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.report.page import ONE_HUE, Cell, Picture, Table
 from evenruler.report.pictures import (
-    NARROW,
     WIDE,
     PartDeclaration,
     SectionDeclaration,
@@ -176,16 +175,6 @@ class TestCharts:
         assert len(scale["range"]) == n_colours
         assert scale.get("domainMid") == (0 if n_colours == 3 else None)
         assert numbers["encoding"]["text"]["field"] == "value"
-
-    def test_have_panels_side_by_side_with_scales_of_their_own(self) -> None:
-        chart = draw_rows(LINES)
-        assert (chart["facet"]["field"], chart["facet"]["sort"]) == ("set", ["all", "seed"])
-        assert chart["resolve"] == {"scale": {"y": "independent"}}
-        assert chart["spec"]["width"] == NARROW
-        one_panel = LINES.model_copy(update={"where": {"set": ["seed"]}, "free": False})
-        alone = draw_rows(one_panel)
-        assert alone["spec"]["width"] == WIDE
-        assert "resolve" not in alone
 
     def test_have_a_drop_down_where_there_is_a_choice(self) -> None:
         bound = {"input": "select", "options": ["all", "seed"], "name": "set "}

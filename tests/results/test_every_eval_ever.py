@@ -220,10 +220,12 @@ def test_who_made_a_model_that_is_not_from_the_hub_is_asked(
     check_record(content)
     details = content["model_info"]["additional_details"]
     assert (details["deployment_type"], details["model_availability"]) == (deployment, availability)
-    with pytest.raises(UserError, match="'maker' is no ORG/MODEL"):
-        export([stored_result], tmp_path / "out", ids={"one": "maker"})
-    with pytest.raises(UserError, match="no result of 'two'"):
-        export([stored_result], tmp_path / "out", ids={"two": "maker/Two"})
+    for ids, complaint in (
+        ({"one": "maker"}, "'maker' is no ORG/MODEL"),
+        ({"two": "maker/Two"}, "no result of 'two'"),
+    ):
+        with pytest.raises(UserError, match=complaint):
+            export([stored_result], tmp_path / "out", ids=ids)
 
 
 def test_a_result_without_such_figures_is_refused(tmp_path):

@@ -52,16 +52,6 @@ def outline(batches: Sequence[RequestBatch]) -> list[tuple[str, str, dict, int]]
 FORMS = 2 * (4 * 12 + 3 * 16) + 6 * 6
 
 
-def test_both_are_asked_in_both_where_every_configuration_is() -> None:
-    _, plan = built(declaration(prompt_formats="every"))
-    assert outline(requests(TABLES, plan, {}, subject())) == [
-        ("forms", "words", {"chat": False}, FORMS),
-        ("forms", "words", {"chat": True}, FORMS),
-        ("replies", "generate", {"new_tokens": 20, "chat": False}, 10),
-        ("replies", "generate", {"new_tokens": 20, "chat": True}, 10),
-    ]
-
-
 def test_prompts_without_content_are_asked_where_letters_are_calibrated() -> None:
     rows = requests(TABLES, PLAN, {}, subject())[0].rows
     free = rows[rows["id"].isin(TABLES["content-free"]["id"])]

@@ -110,17 +110,12 @@ class TestMixedModel:
         critical = stats.studentized_range.ppf(0.9, 3, 1e6) / math.sqrt(2)
         assert critical > stats.norm.ppf(0.95)
         for pair, (difference, error) in by_hand(shifts).items():
-            row, uncorrected = (
-                comparisons.loc[("tukey", *pair)],
-                comparisons.loc[("mixed model", *pair)],
-            )
+            row, uncorrected = (comparisons.loc[(name, *pair)] for name in ("tukey", "mixed model"))
             q = math.sqrt(2) * abs(difference) / error
-            expected = stats.studentized_range.sf(q, 3, 1e6)
-            assert row["p"] == approx(expected, rel=1e-3)
+            assert row["p"] == approx(stats.studentized_range.sf(q, 3, 1e6), rel=1e-3)
             assert uncorrected["p"] < row["p"] < 1
-            assert row[["difference", "low", "high"]].tolist() == approx(
-                [difference, difference - critical * error, difference + critical * error], abs=1e-6
-            )
+            ends = [difference - critical * error, difference + critical * error]
+            assert row[["low", "high"]].tolist() == approx(ends, abs=1e-6)
 
     def test_p_beyond_the_studentised_range_is_no_zero(self) -> None:
         comparisons = compared(simulated(6))
@@ -162,9 +157,8 @@ class TestFixedEffects:
         low, high = fit.conf_int(alpha=0.1).loc["outcome[T.they]"]
         row = comparisons.loc[("fixed effects", "they", "he")]
         assert "mixed model" not in comparisons.index.get_level_values("model_of_shifts")
-        assert row[["difference", "low", "high"]].tolist() == approx(
-            [fit.params["outcome[T.they]"], low, high], abs=1e-9
-        )
+        expected = [fit.params["outcome[T.they]"], low, high]
+        assert row[["difference", "low", "high"]].tolist() == approx(expected, abs=1e-9)
         assert row["p"] == approx(fit.pvalues["outcome[T.they]"], rel=1e-6)
         assert row["n"] == 4 * 20 * 2 * 3
         assert row["n_models"] == 4

@@ -243,7 +243,6 @@ class TestIntervals:
     @pytest.mark.parametrize(
         ("prefix", "distances", "lowest"),
         [
-            ("before_", [0.1, 0.2, 0.4, 0.7, 0.8], 0),
             ("after_", [0.1, 0.0, 0.3, 0.2, 0.9], 0),
             ("", [0.0, -0.2, -0.1, -0.5, 0.1], -1),
         ],
@@ -317,11 +316,3 @@ choose, salience~2: poem .5 .5; dance .5 .5
         assert sensitivity["change"] == approx((0.9 / 2 + 0) / 2)
         assert pd.isna(s["control"])  # of one group there is no S
         assert pd.isna(sensitivity["control"])
-
-    def test_s_is_beside_alternatives_too(self) -> None:
-        third = "choose, salience~1: algebra .7 .3; number .7 .3; poem .4 .6; dance .4 .6"
-        rows = shares_of(ASSOCIATED | cells_of_text(third))
-        row = associated(rows).loc[("token", "S")]
-        # With the alternative S is (.4 - -.2) / 2.
-        assert row["change"] == approx(-0.5)
-        assert row["control"] == approx(0.3 - 0.6)

@@ -84,20 +84,6 @@ def read(file_with):
 
 
 class TestWhatIsRead:
-    def test_values(self, read) -> None:
-        source = read()
-        assert {name: stimulus.group for name, stimulus in source.stimuli.items()} == {
-            "tea": None,
-            "coffee": "roasted",
-        }
-        say, choose = source.tasks["say"], source.tasks["choose"]
-        assert say.template("instruction", "balanced") == "Who likes {STIMULUS}? {ANSWER}"
-        assert (say.option, say.separator) == (None, ", ")
-        assert say.options_of("instruction", "balanced") == {}
-        assert (choose.option, choose.separator) == ("({LETTER}) {OPTION}", " or ")
-        options = {"he": "A man with {STIMULUS}", "dog": "A dog", "she": "A woman"}
-        assert choose.options_of("salience+instruction", "balanced") == options
-
     def test_options_by_cell(self, read) -> None:
         choose = read((TEA[TEA.index("    options:") :], BY_CELL)).tasks["choose"]
         assert choose.options_of("instruction", "balanced") == {"he": "He", "dog": "A dog"}

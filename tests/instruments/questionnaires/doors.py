@@ -1,13 +1,12 @@
 """Scripted answers of several models, taken through the doors of the family."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from evenruler.instruments.instrument import ModelMeta, Plan, Record
 from evenruler.instruments.questionnaires import schemas
@@ -20,8 +19,6 @@ from evenruler.instruments.questionnaires.diagnose import TABLES, across
 from evenruler.instruments.questionnaires.rows import QuestionnaireRows
 from evenruler.measurement import Resampling
 from evenruler.models import LABELS
-from evenruler.publish.folder import BenchmarkFolder, Config
-from evenruler.versions import Changelog
 from tests.text_tables import yaml_of_text
 
 
@@ -101,39 +98,6 @@ def by_logits(
     item_scores = score_items(prompts, items, scores, settings)
     twin_means = item_scores[item_scores["twin"] > 0].groupby("item")["score"].mean()
     return item_scores[item_scores["twin"] == 0].set_index("item").assign(axis_position=twin_means)
-
-
-def benchmark_folder(
-    name: str, source: Any, tables: Mapping[str, pa.Table], plan: Plan, words: Any
-) -> BenchmarkFolder:
-    """A benchmark to be written, with few words beside its tables."""
-    return BenchmarkFolder(
-        name=name,
-        title=source.title,
-        version="1.0.0",
-        language="en",
-        task_categories=["text-classification"],
-        tags=["questionnaire"],
-        construct=source.construct_,
-        warning=None,
-        reading=words.reading,
-        limits=list(words.limits),
-        citations=[],
-        configs=[Config(table, table, table=rows) for table, rows in tables.items()],
-        n_rejected=0,
-        parameters=words.parameters,
-        plan=plan,
-        quality=words.quality,
-        quality_of_any=words.quality_of_any,
-        listed=[],
-        compared=[],
-        evidence=[{"figure": "similarity", "model": None, "value": 0.6, "n": 2, "unit": "items"}],
-        models={},
-        command="make repro",
-        harness=words.harness,
-        harness_task=words.harness_task,
-        changelog=Changelog(),
-    )
 
 
 def no_answers() -> dict[str, pd.DataFrame]:

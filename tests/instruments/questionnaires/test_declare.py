@@ -29,17 +29,6 @@ def settings(profile: str = "quick", **keys: Any) -> Settings:
 
 class TestSettings:
     @pytest.mark.parametrize(
-        ("profile", "prefixed", "epochs"),
-        [("quick", 2, 1), ("paper", 7, 9)],
-    )
-    def test_numbers_by_scale_are_resolved(self, profile, prefixed, epochs) -> None:
-        corpora = {"gloom": {"epochs": {"quick": 1, "paper": 9}}}
-        resolved = settings(
-            profile, prefixed={"trial": 2, "standard": 3, "full": 7}, corpora=corpora
-        )
-        assert (resolved.prefixed, resolved.corpora["gloom"].epochs) == (prefixed, epochs)
-
-    @pytest.mark.parametrize(
         ("keys", "complaint"),
         [
             (

@@ -109,12 +109,6 @@ class TestOfOneModel:
         assert answers["why"].str.contains("it guesses").eq(True).tolist() == [False, True, False]
         assert answers["control"].tolist() == pytest.approx([np.nan, np.nan, 1.125], nan_ok=True)
 
-    def test_no_item_has_a_value(self) -> None:
-        silhouette = of_one(ITEMS.assign(silhouette=np.nan)).iloc[1]
-        assert silhouette["reason"] == "no item has a value"
-        assert silhouette["n"] == 0
-        assert pd.isna(silhouette["value"])
-
     def test_the_order_of_intensifiers_is_of_means_over_items(self) -> None:
         fourth = CELLS.query("level == 1").assign(level=4, intensifier="ever")
         four = pd.concat([CELLS, fourth])

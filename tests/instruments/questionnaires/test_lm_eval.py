@@ -12,7 +12,8 @@ from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.models import load
 from evenruler.models.store import RowStore
 from evenruler.publish.folder import write_benchmark
-from tests.instruments.questionnaires.doors import benchmark_folder, by_logits
+from tests.folders import benchmark_folder
+from tests.instruments.questionnaires.doors import by_logits
 from tests.instruments.questionnaires.test_harness import SCALE, declared, prompts_of
 from tests.lm_eval_run import lm_eval
 from tests.tiny import save_tiny, tiny_params

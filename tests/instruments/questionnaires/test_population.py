@@ -241,9 +241,3 @@ class TestMembers:
         assert counted["z"].tolist() == [1.0, -1.0, 0.0]
         assert counted["normal"].tolist() == alone["normal"].tolist()
         assert scales.loc[["d", "e"], ["z", "normal"]].isna().all(axis=None)
-
-    @pytest.mark.parametrize("members", [[], ["a", "b"]])
-    def test_below_three_nobody_has_a_place(self, members) -> None:
-        scales = scale_scores(items(self.MORE), members)
-        assert scales[["z", "normal"]].isna().all(axis=None)
-        assert scales["score"].notna().all()

@@ -189,7 +189,6 @@ class TestIds:
         ("changes", "contents"),
         [
             ("item: {premise: 'I see a {TERM}.'}", {"items": [True], "prompts": [True] * 4}),
-            ("item: {keying: 1}", {"items": [True], "prompts": [True] * 4}),
             ("item: {original: 'Do you meet one?'}", {"items": [True]}),
             (
                 "item: {terms: {source: {enemy: rival}, inverse: {pal: friend}}}",

@@ -55,21 +55,6 @@ def read(tmp_path, file_with):
 
 
 class TestWhatIsRead:
-    def test_values(self, read) -> None:
-        source, scale = read()
-
-        first, second = source.items["first"], source.items["second"]
-        assert first.terms.source == {"afraid": "afraid", "ill-at-ease": "ill at ease"}
-        assert second.terms.source == {"easy-one": "easy"}
-        assert (first.keying, second.subscale) == (1, None)
-        assert [level.words for level in scale.levels] == [
-            {"never": "never"},
-            {"seldom": "seldom", "very-rarely": "very rarely"},
-            {"always": "always"},
-        ]
-        assert [level.weight for level in scale.levels] == [-4, -2.5, 4]
-        assert scale.intensifiers == ["never", "seldom", "very-rarely", "always"]
-
     def test_the_scale_is_of_frequency_by_default(self, tmp_path, file_with) -> None:
         file_with("frequency.yaml", MOMENTS)
         source, scale = load_questionnaire(

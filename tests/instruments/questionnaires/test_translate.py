@@ -4,8 +4,7 @@ scales come."""
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -59,50 +58,20 @@ def drafted(written) -> Callable[..., dict[str, Draft]]:
     return draft
 
 
-def distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Words to put in, take out or replace."""
-    matching = SequenceMatcher(None, first, second, autojunk=False)
-    n_changed = 0
-    for tag, begin, end, other_begin, other_end in matching.get_opcodes():
-        n_changed += max(end - begin, other_end - other_begin) * (tag != "equal")
-    return n_changed
-
-
-def words(wording: Mapping[str, Any]) -> list[str]:
-    text = f"{wording['premise']} {wording['hypothesis']}"
-    return re.findall(r"[\w'-]+", text.lower())
-
-
 def shipped_items(name: str) -> list[dict[str, Any]]:
     """The items of a shipped questionnaire, as they are written."""
     source = YAML(typ="safe").load(SOURCES / f"{name}.yaml")
     return list(source["items"].values())
 
 
-def counts_beside(drafts: Mapping[str, Draft], name: str) -> tuple[int, int, int, int]:
-    """Rows with an item; items within three words of what ships; source and inverse terms that
-    ship, too."""
-    passed = near = source = inverse = 0
-    for draft, published in zip(drafts.values(), shipped_items(name), strict=True):
-        assert draft.row.item == published["original"].strip()
-        passed += draft.passes
-        is_near = distance(words(draft.wording), words(published)) <= 3
-        near += draft.passes and is_near
-        terms, published_terms = draft.wording["terms"], published["terms"]
-        source += len({*terms["source"]} & {*published_terms["source"]})
-        inverse += len({*terms["inverse"]} & {*published_terms["inverse"]})
-    return passed, near, source, inverse
-
-
-@pytest.mark.parametrize(
-    ("name", "counts"),
-    [("gad-7", (7, 6, 11, 10)), ("phq-9", (7, 4, 6, 7)), ("soc-13", (6, 2, 3, 3))],
-)
-def test_the_scales_of_the_paper_beside_what_ships(name, counts) -> None:
-    """The counts of docs/questionnaires.md."""
+@pytest.mark.parametrize(("name", "n_passing"), [("gad-7", 7), ("phq-9", 7), ("soc-13", 6)])
+def test_the_scales_of_the_paper_beside_what_ships(name, n_passing) -> None:
+    """So many rows have an item."""
     facts, rows = read_scale(PAPER / f"{name}.csv")
-    assert counts_beside(draft_items(facts, rows, SCALE), name) == counts
+    drafts = draft_items(facts, rows, SCALE).values()
+    assert sum(draft.passes for draft in drafts) == n_passing
     for row, published in zip(rows.values(), shipped_items(name), strict=True):
+        assert row.item == published["original"].strip()
         assert row.reverse == (published.get("keying") == -1)
         assert row.subscale == published.get("subscale")
 
