@@ -3,6 +3,7 @@
 import pytest
 
 from evenruler.declaration.params_file import (
+    FIRST_VERSION,
     Active,
     InstrumentEntry,
     ParamsFile,
@@ -143,6 +144,13 @@ class TestInstruments:
         families = "probes, questionnaires, framing, saged, external, pairs"
         assert line == f"{declaration.path}: instruments.couples: {what}; name one: {families}"
 
+    def test_one_of_no_scale(self, declared, error_of) -> None:
+        declaration = declared(("profile: paper,", "profile: papre,"), profile="quick")
+        assert error_of(lambda: declaration.instruments) == (
+            f"{declaration.path}: instruments.large.profile: no profile 'papre'; "
+            "name one (quick or paper), or leave it out for both"
+        )
+
 
 class TestOtherParts:
     def test_the_scale_is_that_in_use_unless_another_is_asked_for(self, declared) -> None:
@@ -159,6 +167,13 @@ class TestOtherParts:
         assert (
             error_of(lambda: declaration.active)
             == f"{path}: no such file; run `evenruler check`, which writes it"
+        )
+
+    def test_versions_are_those_of_benchmarks(self, declared) -> None:
+        declaration = declared()
+        assert (declaration.version("ours"), declaration.version("theirs")) == (
+            "1.2.0",
+            FIRST_VERSION,
         )
 
     def test_what_is_in_use(self, declared) -> None:

@@ -104,6 +104,10 @@ class TestVerdicts:
         ]
         assert "What p is of" not in body
 
+    def test_the_control_stands_in_the_table_of_quality_too(self, benchmark):
+        body = body_of(with_evidence(benchmark, R | {"control": 0.38}))
+        assert "n = 43; control 0.38" in section(body, "Quality")
+
     def test_where_nothing_is_judged_it_says_so(self, benchmark):
         body = body_of(benchmark)
         assert section(body, "What was found").startswith("No figure has a verdict.\n")

@@ -176,6 +176,12 @@ class TestCharts:
         assert scale.get("domainMid") == (0 if n_colours == 3 else None)
         assert numbers["encoding"]["text"]["field"] == "value"
 
+    def test_of_lines_go_over_numbers_or_over_names(self) -> None:
+        of_epochs = draw_rows(LINES)["spec"]["layer"][-1]["encoding"]["x"]
+        assert of_epochs["type"] == "quantitative"
+        of_names = draw_rows(part_of("lines", x="model", y="value"))["layer"][-1]["encoding"]["x"]
+        assert of_names["sort"] == ["b", "a"]
+
     def test_have_a_drop_down_where_there_is_a_choice(self) -> None:
         bound = {"input": "select", "options": ["all", "seed"], "name": "set "}
         chart = draw_rows(DOTS)

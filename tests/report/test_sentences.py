@@ -3,10 +3,11 @@
 import re
 from typing import Any, ClassVar
 
+import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import FigureHeading
-from evenruler.measurement.figures import Verdict
+from evenruler.measurement.figures import Verdict, with_extreme_units
 from evenruler.report.sentences import (
     NOTHING,
     VERDICT_MEANINGS,
@@ -20,6 +21,7 @@ from evenruler.report.sentences import (
     wrap_line,
 )
 from tests.conftest import ROOT
+from tests.results.synthetic import gain_of
 from tests.text_tables import cases, yaml_of_text
 
 GAIN = FigureHeading(
@@ -379,3 +381,15 @@ class TestPlanted:
             doses.append({"dose": float(dose), "n": n, "detected": detected})
         *_, sensitive = headline_lines(ROW, GAIN, [{**PLANTED, "planted": doses}])
         assert text in sensitive.text
+
+
+def test_units_are_named_from_either_end() -> None:
+    """Of made-up attributes, unit-11 is the highest on the axis."""
+    figures = pd.DataFrame(
+        [{"figure": name, "model": "one", "set": "seed"} for name in ("gain", "alpha")]
+    )
+    extremes = with_extreme_units(figures, gain_of("one", 3.0, figure="gain"))
+    names = [f"unit-{place:02}" for place in range(12)]
+    assert extremes["highest_units"][0] == ", ".join(names[:-6:-1])
+    assert extremes["lowest_units"][0] == ", ".join(names[:5])
+    assert extremes.loc[1, ["highest_units", "lowest_units"]].tolist() == [None, None]

@@ -92,6 +92,13 @@ def test_worse_than_the_baseline_fails_and_better_passes(
     assert len(gate([large], ["detected", "worse"], baseline=[small]).failed) == 2
 
 
+def test_a_little_worse_passes(tmp_path: Path) -> None:
+    old = result(tmp_path, "detected", name="old", slope=1.0)
+    new = result(tmp_path, "detected", name="new", slope=1.05)
+    outcome = gate([new], baseline=[old])
+    assert (outcome.failed, outcome.passed) == ([], 1)
+
+
 def test_a_result_without_a_headline_does_not_pass(tmp_path: Path) -> None:
     measured = stored(tmp_path, synthetic(figures=[figure_row("alpha", 0.9)]))
     assert gate([measured]).status == NOT_MEASURED

@@ -12,6 +12,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import evenruler
+from evenruler import models
 from evenruler.evaluate.cost import SpendingLimit
 from evenruler.evaluate.measure import measure, measure_each
 from evenruler.evaluate.session import replies_with_prompts
@@ -73,6 +75,11 @@ def test_verdicts_by_figure_and_dimensions() -> None:
         "spread:set=seed": "detected",
         "spread:set=seed:method=mlm": "inconclusive",
     }
+
+
+def test_a_frame_says_how_it_was_measured() -> None:
+    row = synthetic(limit=5, prefixes=False).frame().iloc[0]
+    assert row[["size", "limit", "prefixes"]].tolist() == ["trial", 5, False]
 
 
 def test_replies_stand_beside_their_prompts() -> None:
@@ -159,3 +166,8 @@ def test_what_is_measured_brings_its_tables_and_a_page(
     assert "Differences" not in seen.text
     (line,) = measure_each("./tiny", benchmarks[:1], folder, show="json", **options)
     assert json.loads(line) == json.loads(result.to_json())
+
+
+def test_what_users_import_is_listed() -> None:
+    assert {"measure", "load_results"} <= {*dir(evenruler)}
+    assert {"load", "Model", "Sampling"} <= {*dir(models)}

@@ -116,6 +116,15 @@ def test_no_feasible_pair_is_null_and_names_the_factor() -> None:
     assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.4)
 
 
+def test_a_cell_of_choices_that_is_left_out_takes_its_task_out_of_the_mean() -> None:
+    measured = rows(readout="choice").assign(n=10)
+    gone = (measured["task"] == "association") & (measured["framing"] == "salience")
+    figures = figures_of(measured.assign(coverage=measured["coverage"].mask(gone, 0.3)))
+    lost = find_figure(figures, "effect", cue="salience", task="association")
+    assert lost["reason"].startswith("no two cells that differ in salience alone are left: ")
+    assert find_figure(figures, "effect", cue="salience")["value"] == approx(0.4)
+
+
 def test_answers_that_are_all_invalid_are_null_and_say_so() -> None:
     measured = rows(readout="choice").assign(
         share=np.nan,

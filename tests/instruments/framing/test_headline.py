@@ -122,6 +122,15 @@ class TestRank:
         assert test.compared.percentile.value == approx(100 * 26 / 39)
         assert test.compared.percentile.low < 100 * 26 / 39 < test.compared.percentile.high
 
+    def test_fewer_than_ten_stimuli_give_no_verdict(self) -> None:
+        changes = draw_changes(np.random.default_rng(7), K)[:9]
+        points = points_of(changes.mean(axis=1) + 50, changes)
+        figure = judge(build_change_test(points, BOUND, 0))
+        assert (figure.verdict, figure.why) == (
+            str(Verdict.DESCRIPTIVE),
+            "A number without a test: 9 stimuli (at least 10 needed).",
+        )
+
 
 class TestPositiveControl:
     def verdict(self, cue: float, control: float, spread: float = 0.5) -> str | None:

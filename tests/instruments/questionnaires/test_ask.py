@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy.special import expit
 
 from evenruler.instruments.asking import AnsweringModels, collect_answers
 from evenruler.instruments.instrument import (
@@ -26,7 +27,7 @@ from evenruler.instruments.questionnaires.ask.questions import MESSAGE
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import ResponseScale
-from evenruler.instruments.questionnaires.diagnose import TABLES, figures
+from evenruler.instruments.questionnaires.diagnose import TABLES, across, evidence, figures
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models.declarations import Catalogue
@@ -403,6 +404,11 @@ class TestThroughTheDoors:
             written = table_of(tables[name][schema.names], schema)
             assert len(written) > 0 or name in ("twins", "subjects"), name  # this one has none
 
+    def test_figures_are_evidence_of_both(self, adapted_run) -> None:
+        rows_by_questionnaire = evidence(together(adapted_run[0], RESAMPLING))
+        assert list(rows_by_questionnaire) == ["meetings", "other"]
+        assert across([], RESAMPLING) == {}
+
     def test_the_course_is_told_once(self, adapted_run) -> None:
         course = together(adapted_run[0], RESAMPLING)["course"]
         assert not course.duplicated(["corpus", "fit", "epoch", "measure"]).any()
@@ -417,3 +423,15 @@ class TestThroughTheDoors:
         # Every word of the prompts must be known to the tokenizer, so they are a call apart from
         # the judged pairs.
         assert calls == [("entail", 2 * JUDGED), ("loglikelihood", 24), ("entail", 24)]
+
+
+def test_a_classifier_judges_by_its_probability() -> None:
+    records, answers, _ = through(subject(), acceptability="judge")
+    judged = answers["acceptability"].set_index("text")["logits"]
+    prompts = records[0].tables["prompts"].query("item == 'one'")
+    texts = {*prompts["premise"], *prompts["hypothesis"]}
+    shares = [expit(judged[text][1] - judged[text][0]) for text in texts]
+    content = together(records, RESAMPLING)["content"].set_index(["item", "measure"])
+    row = content.loc["one", "acceptability"]
+    assert row["value"] == pytest.approx(np.mean(shares), abs=1e-12)
+    assert row["n"] == len(texts) == 5

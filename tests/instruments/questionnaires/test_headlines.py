@@ -252,6 +252,11 @@ class TestCompareWithOthers:
         assert figure.p == 1.0
         assert not figure.is_detected
 
+    def test_fewer_items_than_declared_are_described(self) -> None:
+        about_i, about_others = drawn(6, more=2.0)
+        figure = compared(about_i[:5], about_others[:5])
+        assert figure.no_verdict == "5 items (at least 6 needed)"
+
     def test_false_alarms_are_few_where_i_is_a_person_among_persons(self) -> None:
         """A guard of 200 draws; the labels within items, which take persons for nothing, alarm in
         a fifth or more."""

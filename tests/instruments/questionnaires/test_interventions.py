@@ -141,6 +141,10 @@ class TestFigures:
         assert moved.value == pytest.approx(1.06, abs=1e-12)
         assert moved.why == "A number without a test: 5 fits (at least 6 needed)."
 
+    def test_of_fits_that_are_all_alike_there_is_no_interval(self) -> None:
+        alike = figures_of(ends([(1.0, 0.0)] * 6))
+        assert alike["changed", "gloom"].reason == "no interval: all fits are alike"
+
     @pytest.mark.parametrize(
         ("after", "verdict", "corpus"),
         [

@@ -202,6 +202,17 @@ class TestScripted:
         assert why in headline["why"]
         assert figure_rows["n"].get("beyond_twins") == n
 
+    def test_a_sentence_whose_gap_is_filled(self) -> None:
+        rows, letters = scripted_replies(Rater(mood=2))
+        filled = []
+        for row, letter in zip(rows.to_dict("records"), letters, strict=True):
+            gap = row["prompt"].split("\n\n")[1].split(". ")[-1]
+            filled.append(gap.replace(options.GAP, row["words"]["ABCDEFGH".index(letter)]))
+        by_letter, by_sentence = (
+            of_answers(replied(rows, replies)).drop(columns="why") for replies in (letters, filled)
+        )
+        pd.testing.assert_frame_equal(by_letter, by_sentence)
+
 
 SAYS_LETTERS = replace(CHAT, operations=frozenset({"words"}))
 

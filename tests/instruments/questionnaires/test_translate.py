@@ -76,6 +76,12 @@ def test_the_scales_of_the_paper_beside_what_ships(name, n_passing) -> None:
         assert row.subscale == published.get("subscale")
 
 
+def test_a_scale_that_rules_were_not_written_for(drafted) -> None:
+    originals = [published["original"].strip() for published in shipped_items("ipip-extraversion")]
+    drafts = drafted(*(f'"{original}",' for original in originals))
+    assert all(draft.passes for draft in drafts.values())
+
+
 RULES = cases("""
 Feeling nervous, anxious, or on edge | Over the last week I have felt {TERM}. I {INTENSIFIER} \
 feel this way. | nervous, anxious, on edge / calm, relaxed, at ease

@@ -127,6 +127,13 @@ class TestDetects:
         assert SETTINGS.detects(read) is None
         assert standard.detects(first_items(read, 5)) is None
 
+    def test_too_few_items_are_warned_of(self) -> None:
+        read = load(SHIPPED / "gad-7.yaml", SETTINGS, SHIPPED / "shared")
+        few = "{} (at least 6 needed): no verdict is possible"
+        for n, expected in ((1, [few.format("1 item")]), (6, [])):
+            warnings = SETTINGS.warnings(first_items(read, n))
+            assert [line for line in warnings if "verdict" in line] == expected
+
 
 class TestRows:
     def test_stand_beside_those_of_the_item_with_ids_of_their_own(self) -> None:
