@@ -108,19 +108,3 @@ def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(
     ours = "`small-1 (mlm)` 0.500 [0.250, 0.750] (control 0.10; detected)"
     assert PAPERS["line"](rows[:1]) == f"| r | Small 1: 0.80 | {ours} |"
     assert PAPERS["line"](rows[2:4]) == "| r | Large: 0.9; all: mostly 0.8 | not run |"
-
-
-def test_disparities_are_as_the_paper_computes_them(built) -> None:
-    place = {"benchmark": "saged-d", "figure": "range"}
-    series = "role=no-role,template=plain,feature=vader,statistic=mean"
-    calibrations = [f"{series},calibration={name}" for name in ("raw", "calibrated")]
-    paper = [cell("", "", "", **place, dimensions=dimensions) for dimensions in calibrations]
-    figures = PAPERS["figures"](built)
-    # Where no domain is built, the other tables are written all the same.
-    (built / DISPARITIES).unlink()
-    others_alone = {key for key in figures if not key[0].startswith("saged")}
-    assert set(PAPERS["figures"](built)) == others_alone != set()
-    assert [row[5:] for row in PAPERS["beside"](paper, figures)] == [
-        ("own", "0.10", "shuffled labels, p = 0.20", ""),
-        ("own", "0.30", "", ""),
-    ]

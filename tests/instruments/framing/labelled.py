@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from scipy.stats import binomtest
+from sklearn.metrics import cohen_kappa_score
 
 from evenruler.text.replies import read_reply
 
@@ -117,9 +118,5 @@ def tally(rows: Sequence[Row], label: Label, reader: Callable[[Row], str | None]
 
 def kappa(rows: Iterable[Row]) -> float:
     """Cohen's, of the two passes of labels."""
-    pairs = [(row["first"], row["second"]) for row in rows]
-    first, second = zip(*pairs, strict=True)
-    agreed = sum(label == other for label, other in pairs) / len(pairs)
-    by_chance = sum(first.count(label) * second.count(label) for label in set(first))
-    chance = by_chance / len(pairs) ** 2
-    return (agreed - chance) / (1 - chance)
+    first, second = zip(*((row["first"], row["second"]) for row in rows), strict=True)
+    return float(cohen_kappa_score(first, second))

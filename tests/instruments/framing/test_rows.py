@@ -252,12 +252,3 @@ class TestWhatIsAsked:
         for framing, cell in chosen.groupby("framing"):
             # Of 12 stimuli and 2 orders.
             assert letters(cell["order"]) == {24 // options}, framing
-
-    def test_a_stimulus_has_the_same_orders_in_every_cell(self) -> None:
-        prompts, _ = asked_of(OF_SIX)
-        chosen = prompts[prompts["task"] == "choice"].assign(
-            order=lambda rows: rows["order"].map(tuple)
-        )
-        assert (chosen.groupby("stimulus")["order"].nunique() == 2).all()
-        is_odd = chosen["turn"] % 2 == 1
-        assert is_odd.mean() == 0.5  # whole pairs of an order and its reverse

@@ -485,12 +485,6 @@ class TestShipped:
             for task in [headline.task] if headline.task else tasks:
                 assert source.tasks[task].alternatives[headline.cue].control
 
-    @pytest.mark.parametrize("name", SHIPPED)
-    def test_the_construct_has_the_words_of_the_cues(self, name) -> None:
-        source = load_source(SHIPPED[name])
-        cues = {factor.removesuffix("-salience") for factor in source.factors} - {"instruction"}
-        assert {word.lower() for word in source.construct_words} & {*cues, "formality"}
-
     def test_the_variant_paper_is_table_3(self, gender) -> None:
         assert {
             (task, cell): written(gender, task, cell, "paper") for task, cell in TABLE_3

@@ -172,16 +172,6 @@ class TestOneVerdict:
         assert row["value"] == pytest.approx(difference + 0.1)
         assert row["facets"].endswith("3 fits (fixed)")
 
-    def test_items_and_subjects_are_described_beside_the_verdict(self) -> None:
-        about_i, about_others = drawn(4)
-        rows = judge_headlines([record("m0", sentences(about_i, about_others, 4.0))], 0.95)
-        described = {(row["figure"], row.get("item") or row.get("subject")): row for row in rows}
-        assert described["item_response", "item-3"]["control"] == 0.25
-        of_subject = described["subject_response", "the s2"]["value"]
-        assert of_subject == pytest.approx(about_others[:, 2].mean())
-        beyond = described["beyond_twins", None]
-        assert (beyond["value"], beyond["verdict"]) == (1.75, None)
-
     def test_models_of_another_recipe_stand_alone(self) -> None:
         about = sentences(*drawn(), 4.0)
         unfitted = [
