@@ -13,13 +13,6 @@ from evenruler.publish.manifest import Manifest, as_json, evidence_as_json
 NAN, INF = math.nan, math.inf
 HERE, THERE = ".", "you/jobs"
 
-TYPES = {
-    "value": pa.float64(),
-    "number": pa.int64(),
-    "notes": pa.list_(pa.string()),
-}
-"""Of columns that a table may have; the others are text."""
-
 R = {
     "figure": "r",
     "model": "tiny",
@@ -56,7 +49,6 @@ def data_file(folder, config="probes"):
 def write(
     folder,
     configs=None,
-    types=None,
     location=HERE,
     version="1.2.3",
     evidence=(R,),
@@ -68,12 +60,7 @@ def write(
         configs = {"probes": [row("1"), row("2"), row("3")]}
     tables = {}
     for name, rows in configs.items():
-        if not isinstance(rows, pa.Table):
-            kinds = {
-                key: (TYPES | (types or {})).get(key, pa.string())
-                for key in (rows[0] if rows else row(""))
-            }
-            rows = pa.Table.from_pylist(rows, schema=pa.schema(kinds.items()))
+        rows = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
         tables[name] = rows
         data_file(folder, name).parent.mkdir(parents=True)
         pq.write_table(rows, data_file(folder, name))
@@ -182,7 +169,7 @@ class TestValues:
 class TestColumns:
     def test_added_removed_and_of_another_type(self, compared):
         old = probes(row("1", gone="a", number=1, value=0.5))
-        new = probes(row("1", new="a", number=2, value=None), types={"number": pa.int8()})
+        new = probes(row("1", new="a", number="1", value=0.75))
         (difference,) = compared(old, new).configs
         assert difference == ConfigDifference(
             config="probes",

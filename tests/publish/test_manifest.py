@@ -145,14 +145,6 @@ class TestIdentity:
             pytest.param(
                 probes(lambda t: column(t, "order", [["a", "bc"], [], None])), id="no-list"
             ),
-            pytest.param(
-                probes(
-                    lambda t: column(
-                        t, "spans", [[{"begin": 3, "word": "é"}, {}], [], [{"word": ""}]]
-                    )
-                ),
-                id="no-struct",
-            ),
             pytest.param(probes(lambda t: t.take([1, 0, 2])), id="order-of-rows"),
             pytest.param(
                 {"sentences": TABLES["probes"], "templates": TABLES["templates"]},

@@ -12,7 +12,13 @@ from evenruler.measurement.figures import unit_means
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.verdicts import HeadlineTest
 from evenruler.publish.manifest import KIND
-from evenruler.results.record import Result
+from evenruler.results.record import (
+    Heading,
+    MeasuredBenchmark,
+    MeasuredModel,
+    MeasurementSettings,
+    Result,
+)
 from evenruler.results.store import StoredResult, read_stored_result, write_result
 from tests.instruments.fifth.pairs.diagnose import preference_test
 from tests.text_tables import yaml_of_text
@@ -57,28 +63,6 @@ why: The randomisation's p is below .05, and the interval leaves out 0.
 """The rest of a headline that is detected."""
 
 
-RESULT = f"""\
-evenruler: 0.1.0
-benchmark: {{title: Made up, family: probes}}
-model:
-  revision: {"e" * 40}
-  kind: causal
-  chat: false
-  licence: mit
-  engine: {{backend: transformers, libraries: {{torch: 2.13.0}}}}
-settings: {{level: 0.95, resamples: 200, seed: 1}}
-headings:
-  - figure: spread
-    heading: Spread
-    meaning: how far attributes differ, in nats
-    figure_type: descriptive
-  - {{figure: alpha, heading: Alpha, meaning: how far wordings agree, figure_type: validity}}
-left_out: []
-warnings: []
-asked: {{probes: 240}}
-"""
-
-
 def synthetic(name: str = "one", **changes: Any) -> Result:
     """A result of a made-up model on a made-up benchmark.
 
@@ -89,20 +73,57 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
             `benchmark`, as far as it is to differ.
     """
     spread = figure_row("spread", 0.6, name, **CONFIRMED)
-    result = yaml_of_text(RESULT)
-    benchmark, model, settings = result["benchmark"], result["model"], result["settings"]
-    benchmark["name"] = changes.get("benchmark", BENCHMARK)
-    benchmark["version"] = changes.get("version", "1.0.0")
-    benchmark["origin"] = changes.get("origin", "shipped")
-    benchmark["content_sha256"] = changes.get("content", KIND + "c" * 64)
-    benchmark["plan_sha256"] = changes.get("plan", "d" * 64)
-    model |= {"name": name, "source": changes.get("source", f"hub:org/{name}")}
-    model["engine"] = changes.get("engine", model["engine"] | {"weights": name})
-    settings["prefixes"] = changes.get("prefixes", True)
-    settings["size"] = "standard" if settings["prefixes"] else "trial"
-    settings["limit"] = changes.get("limit")
-    result["figures"] = changes.get("figures", [figure_row("alpha", 0.9, name), spread])
-    return Result.model_validate(result)
+    figures = changes.get("figures", [figure_row("alpha", 0.9, name), spread])
+    return Result(
+        evenruler="0.1.0",
+        benchmark=MeasuredBenchmark(
+            name=changes.get("benchmark", BENCHMARK),
+            version=changes.get("version", "1.0.0"),
+            title="Made up",
+            family="probes",
+            origin=changes.get("origin", "shipped"),
+            content_sha256=changes.get("content", KIND + "c" * 64),
+            plan_sha256=changes.get("plan", "d" * 64),
+        ),
+        model=MeasuredModel(
+            name=name,
+            source=changes.get("source", f"hub:org/{name}"),
+            revision="e" * 40,
+            kind="causal",
+            chat=False,
+            licence="mit",
+            engine=changes.get(
+                "engine",
+                {"backend": "transformers", "weights": name, "libraries": {"torch": "2.13.0"}},
+            ),
+        ),
+        settings=MeasurementSettings(
+            prefixes=changes.get("prefixes", True),
+            size="standard" if changes.get("prefixes", True) else "trial",
+            limit=changes.get("limit"),
+            level=0.95,
+            resamples=200,
+            seed=1,
+        ),
+        headings=[
+            Heading(
+                figure="spread",
+                heading="Spread",
+                meaning="how far attributes differ, in nats",
+                figure_type="descriptive",
+            ),
+            Heading(
+                figure="alpha",
+                heading="Alpha",
+                meaning="how far wordings agree",
+                figure_type="validity",
+            ),
+        ],
+        figures=figures,
+        left_out=[],
+        warnings=[],
+        asked={"probes": 240},
+    )
 
 
 def as_measured(result: Result) -> Result:

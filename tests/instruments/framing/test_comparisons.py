@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -31,17 +32,37 @@ def simulated(
     """Shifts around `PLANTED`; SD between models, of what a stimulus adds to a class in all models,
     and .1 of noise."""
     rng = np.random.default_rng(seed)
-    intercepts = rng.normal(scale=of_models, size=(models, 1, 1, 1))
-    joint = rng.normal(scale=together, size=(stimuli, 1, len(PLANTED)))
-    noise = rng.normal(scale=0.1, size=(models, stimuli, 2, len(PLANTED)))
-    shifts = np.array(list(PLANTED.values())) + intercepts + joint + noise
-    by = {"model": range(models), "stimulus": range(stimuli), "at": ["bare", "instruction"]}
-    cells = pd.MultiIndex.from_product([*by.values(), [*PLANTED]], names=[*by, "outcome"])
-    frame = pd.DataFrame({"shift": shifts.ravel()}, cells).reset_index()
-    for letter, name in (("m", "model"), ("s", "stimulus")):
-        frame[name] = letter + frame[name].astype(str)
-    same = {"benchmark": "pronouns", "prompt_format": "plain", "readout": "token"}
-    return frame.assign(lineage=frame["model"], factor="salience", task="association", **same)
+    intercepts = rng.normal(scale=of_models, size=models)
+    joint = rng.normal(
+        scale=together,
+        size=(stimuli, len(PLANTED)),
+    )
+    means = np.array(list(PLANTED.values()))
+    rows = []
+    for model, stimulus, framing in product(
+        range(models),
+        range(stimuli),
+        ("bare", "instruction"),
+    ):
+        noise = rng.normal(scale=0.1, size=3)
+        shifts = means + intercepts[model] + joint[stimulus] + noise
+        cell = {
+            "model": f"m{model}",
+            "stimulus": f"s{stimulus}",
+            "at": framing,
+        }
+        rows += [
+            {**cell, "outcome": outcome, "shift": shift}
+            for outcome, shift in zip(PLANTED, shifts, strict=True)
+        ]
+    frame = pd.DataFrame(rows)
+    same = {
+        "benchmark": "pronouns",
+        "prompt_format": "plain",
+        "readout": "token",
+        "task": "association",
+    }
+    return frame.assign(lineage=frame["model"], factor="salience", **same)
 
 
 def compared(shifts: pd.DataFrame) -> pd.DataFrame:

@@ -62,7 +62,6 @@ EIGHT = dict(zip("abcdefgh", [-4, -3, -2, -2, 2, 2, 3, 4], strict=True))
 @pytest.mark.parametrize(
     ("p", "n_source", "weights", "temperature"),
     [
-        (P, 2, INTENSIFIERS, 1.0),
         (P, 2, INTENSIFIERS, 2.0),
         (random_scores(0, 4, 3), 2, INTENSIFIERS, 2.0),
         (random_scores(2, 3, 8), 1, EIGHT, 1.0),
