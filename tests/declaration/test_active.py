@@ -41,9 +41,9 @@ class TestWhatItSays:
             "pairs": ActiveFamily(instruments=PAIRS, models=["tiny", "shared"]),
         }
         assert active.models == ["tiny", "shared", "writer"]
-        asked = [f"{entry.family}-{entry.model}" for entry in active.ask.values()]
-        assert list(active.ask) == asked
-        assert asked == [
+        names = [f"{entry.family}-{entry.model}" for entry in active.ask.values()]
+        assert list(active.ask) == names
+        assert names == [
             *("framing-tiny", "framing-shared", "framing-writer"),
             *("pairs-tiny", "pairs-shared"),
         ]

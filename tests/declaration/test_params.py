@@ -90,19 +90,22 @@ size: ["  seed: 7", "  size: 7", "diagnosis.size", "DVC"]
 nfiles-in-a-list: ["level: 0.9", "level: [{{nfiles: 2}}]", "diagnosis.level.0.nfiles", "'nfiles'"]
 kind: ["kind: embedder", "kind: embeder", "models.minilm.kind", "'embeder'"]
 revision: ["{REVISION}", main, "models.big", "revision is 'main'"]
-sha256-of-parts: ["p.gguf.1]\n    sha256: {SHA256}", "p.gguf.1]", models.parked, "sha256 is missing"]
+sha256-of-parts: ["p.gguf.1]\n    sha256: {SHA256}", "p.gguf.1]",
+  models.parked, "sha256 is missing"]
 sha256-of-a-folder: ["model\n    sha256: {SHA256}", "model", models.minilm, "sha256 is missing"]
 sha256-short: ["tiny.gguf\n    sha256: {SHA256}", "tiny.gguf\n    sha256: abc",
   models.tiny.sha256, "'abc'"]
 scheme: ["hub:org/big", "hug:org/big", "models.big.source", "'hug:org/big'"]
 two-schemes: ["package:parts_two/", "hub:parts/", "models.parked.source", "hub:parts/p.gguf.1"]
-parts-hub: ["hub:org/big", "[hub:org/big, hub:org/b]", models.big.source, "only the file of a package"]
+parts-hub: ["hub:org/big", "[hub:org/big, hub:org/b]", models.big.source,
+  "only the file of a package"]
 slug: ["  big:", "  big.2b:", "models.big.2b", "'big.2b', expected a slug"]
 family: ["  framing: {{seed: 2}}", "  framming: {{seed: 2}}", families, "no family 'framming'"]
 left-out: ["diagnosis:", "left_out: {{ask@framing-bigg: torn}}\ndiagnosis:", left_out,
   "did you mean 'ask@framing-big'?"]
 key-missing: ["    licence: gemma\n", "", "models.big.licence", "add the key 'licence'"]
-version: ["{{framing-jobs: 1.2.3}}", "{{framing-jobs: '1.2'}}", versions.framing-jobs, "MAJOR.MINOR"]
+version: ["{{framing-jobs: 1.2.3}}", "{{framing-jobs: '1.2'}}",
+  versions.framing-jobs, "MAJOR.MINOR"]
 """)
 """By mistake: what is replaced, by what, the key, and what else the line holds."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import axe_core_python
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -28,8 +29,9 @@ from tests.report.pages import unpacked
 from tests.report.test_sentences import GAIN, ROW
 
 MODELS = ["a", "b", "c"]
-WORDS = pd.DataFrame({"word": [f"w{place}" for place in range(12)], "centred": range(12)})
-ASSOCIATIONS = pd.DataFrame({"model": MODELS}).merge(WORDS, how="cross").astype({"centred": float})
+WORDS = pd.DataFrame({"centred": np.arange(12.0)})
+WORDS["word"] = [f"w{place}" for place in range(12)]
+ASSOCIATIONS = pd.DataFrame({"model": MODELS}).merge(WORDS, how="cross")
 ASSOCIATIONS["low"] = ASSOCIATIONS["centred"] - 1
 ASSOCIATIONS["high"] = ASSOCIATIONS["centred"] + 1
 BIAS = PartDeclaration(

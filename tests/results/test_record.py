@@ -103,7 +103,8 @@ def test_a_plot_has_a_panel_a_figure(
     below = figure_row("gain", -0.6, **CONFIRMED) | {"low": -0.8, "high": -0.4}
     chart = synthetic(figures=[above, below, alpha]).plot().to_dict()
     rows = pd.concat(map(pd.DataFrame, chart["datasets"].values())).set_index("value")
-    assert rows.loc[-0.6, ["low", "high", "less", "bound"]].tolist() == [-0.8, -0.4, -0.05, 0.05]
+    numbers = rows.loc[-0.6, ["low", "high", "less", "bound"]]
+    assert numbers.tolist() == [-0.8, -0.4, -0.05, 0.05]
     assert rows.loc[0.6, "where"] == "seed: detected"
     assert len(chart["vconcat"]) == 2
     assert "no headline has a value and a verdict" in error_of(synthetic(figures=[alpha]).plot)

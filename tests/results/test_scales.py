@@ -53,11 +53,13 @@ def test_nats_are_never_alone() -> None:
 
 
 def test_scales_disagree_where_both_leave_out_0_on_different_sides() -> None:
-    above, below, wide = Interval(1, 0.5, 1.5), Interval(-1, -1.5, -0.5), Interval(-1, -2.5, 0.5)
+    above, below = Interval(1, 0.5, 1.5), Interval(-1, -1.5, -0.5)
+    wide = Interval(-1, -2.5, 0.5)
     disagreeing = [(0.1, 0.3, below), (-0.3, -0.1, above)]
-    others = [(0.1, 0.3, above), (0.1, 0.3, wide), (-0.1, 0.3, below), (None, None, below)]
+    alike = [(0.1, 0.3, above), (0.1, 0.3, wide)]
+    alike += [(-0.1, 0.3, below), (None, None, below)]
     assert all(scales_disagree(*ends) for ends in disagreeing)
-    assert not any(scales_disagree(*ends) for ends in others)
+    assert not any(scales_disagree(*ends) for ends in alike)
 
 
 def result_of(folder: Path, name: str, slope: float, rows: pd.DataFrame | None) -> StoredResult:

@@ -118,5 +118,7 @@ def tally(rows: Sequence[Row], label: Label, reader: Callable[[Row], str | None]
 
 def kappa(rows: Iterable[Row]) -> float:
     """Cohen's, of the two passes of labels."""
-    first, second = zip(*((row["first"], row["second"]) for row in rows), strict=True)
+    rows = list(rows)
+    first = [row["first"] for row in rows]
+    second = [row["second"] for row in rows]
     return float(cohen_kappa_score(first, second))

@@ -177,7 +177,8 @@ licence: cc0-1.0
 factors: {gender-salience: the prompt names gender}
 focal_outcome: they
 outcomes: {they: [they], he: [he]}
-stimuli: {s0: hair 0, s1: hair 1, s2: hair 2, s3: hair 3, s4: hair 4, s5: hair 5, s6: hair 6, s7: hair 7}
+stimuli: {s0: hair 0, s1: hair 1, s2: hair 2, s3: hair 3, s4: hair 4, s5: hair 5, s6: hair 6,
+  s7: hair 7}
 grammars: {idle: {seed: 0, words: {THING: [rain, tea]}}}
 tasks:
   choosing:

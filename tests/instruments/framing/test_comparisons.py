@@ -219,8 +219,11 @@ def test_the_jackknife_leaves_out_whole_stimuli() -> None:
         means = rows.groupby("outcome")["shift"].mean()
         return float(means["they"] - means["he"])
 
-    without = [difference(of_pair[of_pair["stimulus"] != f"s{place}"]) for place in range(20)]
-    half = stats.t.ppf(0.95, 19) * math.sqrt(19) * np.std(without)
+    without = []
+    for place in range(20):
+        without.append(difference(of_pair[of_pair["stimulus"] != f"s{place}"]))
+    error = math.sqrt(19) * np.std(without)
+    half = stats.t.ppf(0.95, 19) * error
     comparisons = compared(shifts)
     row = comparisons.loc[("jackknife", "they", "he")]
     expected = difference(of_pair)

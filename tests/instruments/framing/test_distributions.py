@@ -77,8 +77,8 @@ a| she|0.1|0.6
 a| her|0.1|1
 """)
     by_class = masses(forms, [prompt("a")])
-    assert by_class.loc["he"].tolist() == approx([0.24, 0.6, 0.4, 1])
-    assert by_class.loc["she"].tolist() == approx([0.16, 0.4, 0.4, 1])
+    assert [*by_class.loc["he"]] == approx([0.24, 0.6, 0.4, 1])
+    assert [*by_class.loc["she"]] == approx([0.16, 0.4, 0.4, 1])
 
 
 def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> None:
@@ -90,8 +90,8 @@ def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> Non
     lines = [f"{place}| A|0.5\n{place}| B|0.2\n{place}| C|0.1\n" for place in "abc"]
     by_class = masses(forms_of("id|surface_form|p\n" + "".join(lines)), prompts)
     # Of a median they would have .5 and .1.
-    assert by_class.loc["he"].tolist() == approx([0.4, 0.75, 1.6 / 3, 3])
-    assert by_class.loc["she"].tolist() == approx([0.4 / 3, 0.25, 1.6 / 3, 3])
+    assert [*by_class.loc["he"]] == approx([0.4, 0.75, 1.6 / 3, 3])
+    assert [*by_class.loc["she"]] == approx([0.4 / 3, 0.25, 1.6 / 3, 3])
 
 
 def test_a_letter_has_what_stands_alone_and_what_goes_on_with_the_word_of_its_option() -> None:
@@ -111,7 +111,8 @@ a| B She|0.03|0.5|
 
 def test_whatever_follows_counts_for_forms_and_a_letter_holds_what_goes_on_after_it() -> None:
     words = forms_of("id|surface_form|p|ends\na| he|0.2|0.1\na| she|0.1|0.9\n")
-    assert masses(words, [prompt("a")], mass="forms")["mass"].tolist() == approx([0.2, 0.1])
+    by_class = masses(words, [prompt("a")], mass="forms")
+    assert by_class["mass"].tolist() == approx([0.2, 0.1])
     letters = forms_of("""\
 id|surface_form|p|alone
 a| A|0.5|0.1
@@ -138,11 +139,12 @@ n| A|0.2
 n| B|0.1
 n| C|0.1
 """)
-        by_class = masses(forms, [prompt("a", ("he", "she", "rabbit"))], [free("n")])
+        prompts = [prompt("a", ("he", "she", "rabbit"))]
+        by_class = masses(forms, prompts, [free("n")])
         # Priors .5, .25, .25: .4/.5 = .8, .1/.25 = .4 and .4 make shares of .5, .25, .25 of the .6
         # that there is.
-        assert by_class.loc["he"].tolist() == approx([0.3, 2 / 3, 0.45, 1])
-        assert by_class.loc["she"].tolist() == approx([0.15, 1 / 3, 0.45, 1])
+        assert [*by_class.loc["he"]] == approx([0.3, 2 / 3, 0.45, 1])
+        assert [*by_class.loc["she"]] == approx([0.15, 1 / 3, 0.45, 1])
 
     def test_a_prior_is_the_mean_share_over_prompts_without_content_of_its_cell(self) -> None:
         forms = forms_of("""\

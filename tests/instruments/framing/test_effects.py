@@ -1,6 +1,7 @@
 """Figures of effects beside other sentences, and of shifts of classes, by hand."""
 
 import math
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -40,7 +41,7 @@ def thrice(cells: Cells) -> Cells:
     return tripled
 
 
-def by_t(values: list[float], level: float = 0.9) -> tuple[float, float]:
+def by_t(values: Sequence[float] | np.ndarray, level: float = 0.9) -> tuple[float, float]:
     """The interval of a mean."""
     quantile = stats.t.ppf(
         0.5 + level / 2,
@@ -93,9 +94,9 @@ def test_a_stimulus_is_left_out_with_all_its_tasks_and_factors() -> None:
     assert find_figure(figures, "coverage")[["value", "n"]].tolist() == approx([0.55, 6])
     # By stimulus: the mean of (.6 + .4) / 2 and .1, and of (.2 + 0) / 2 and .3.
     ends = find_figure(figures, "shift_probability")[["low", "high"]]
-    assert tuple(ends) == near(by_t([0.3] * 3 + [0.2] * 3))
+    assert tuple(ends) == near(by_t(np.repeat([0.3, 0.2], 3)))
     ends = find_figure(figures, "effect", cue="salience")[["low", "high"]]
-    assert tuple(ends) == near(by_t([0.5] * 3 + [0.1] * 3))
+    assert tuple(ends) == near(by_t(np.repeat([0.5, 0.1], 3)))
 
 
 def test_no_feasible_pair_is_null_and_names_the_factor() -> None:

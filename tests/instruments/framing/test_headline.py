@@ -97,8 +97,10 @@ class TestRank:
         assert (figure.p, figure.facets) == (1 / 40, "12 stimuli, 39 sentences")
         assert figure.null == "rank among 39 alternatives, sentences of the cue's form"
         # (39.0, 41.0): a t interval over stimuli, of which the alternatives' mean is taken off.
-        half = 2.200985 * np.linspace(-1, 1, N).std(ddof=1) / N**0.5
-        assert (figure.low, figure.high) == approx((40 - half, 40 + half), rel=1e-5)
+        spread = np.linspace(-1, 1, N).std(ddof=1)
+        half = 2.200985 * spread / N**0.5
+        expected = (40 - half, 40 + half)
+        assert (figure.low, figure.high) == approx(expected, rel=1e-5)
         assert (figure.reference_set, figure.alternatives) == (
             "sentences of the grammar idle",
             39,

@@ -113,7 +113,8 @@ class TestIndirectProbing:
         # scipy's distance is nan here.
         cells = "s1 .3 .7; s2 .3 .7; s3 .3 .7; s4 .3 .7"
         same = shares_of(cells_of_text(f"describe, bare: {cells}\ndescribe, salience: {cells}"))
-        same["mass"] = same["share"] * same["stimulus"].str[1:].astype(float) / 4
+        weights = same["stimulus"].str[1:].astype(float) / 4
+        same["mass"] = same["share"] * weights
         row = probed(same, NOTHING_SAID).loc["ADD"]
         assert row[["before", "after", "change"]].tolist() == approx([0.0, 0.0, 0.0], abs=1e-7)
 
@@ -149,7 +150,8 @@ class TestIndirectProbing:
             LEVEL,
         ).set_index(["prompt_format", "measure"])
         row = measures.loc[("plain", "AS of GLD and ADD")]
-        assert row["change"] == near((0.35 + abs(measures.loc[("plain", "ADD"), "change"])) / 2)
+        of_add = abs(measures.loc[("plain", "ADD"), "change"])
+        assert row["change"] == near((0.35 + of_add) / 2)
         whole = measures.xs("AS", level="measure")
         assert whole["change"].isna().all()
         remedy = "in this way; `prompt_formats: every` asks both in both ways"
@@ -248,7 +250,8 @@ class TestIntervals:
         ],
     )
     def test_gld_on_paper(self, prefix, distances, lowest) -> None:
-        before, after = [0.1, 0.2, 0.4, 0.7, 0.8], [0.1, 0.0, 0.3, 0.2, 0.9]
+        before = [0.1, 0.2, 0.4, 0.7, 0.8]
+        after = [0.1, 0.0, 0.3, 0.2, 0.9]
         cells = {
             ("describe", "bare"): dict(zip(FIVE, map(apart, before), strict=True)),
             ("describe", "salience"): dict(zip(FIVE, map(apart, after), strict=True)),

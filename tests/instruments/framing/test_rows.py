@@ -108,6 +108,9 @@ def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
     ]
 
 
+WORD = ("outcome", "use", "surface_form")
+
+
 def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> None:
     she = {
         "forms": ["she"],
@@ -116,8 +119,8 @@ def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> Non
     }
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
     composed = compose_tables("hair", declared.source, SETTINGS)
-    rows = [f"{row['outcome']}: {row['use']} {row['surface_form']}" for row in composed["outcomes"]]
-    assert rows == ["he: form he", "she: form she", "she: term woman", "she: not she-wolf"]
+    rows = [" ".join(row[key] for key in WORD) for row in composed["outcomes"]]
+    assert rows == ["he form he", "she form she", "she term woman", "she not she-wolf"]
     planned = {"outcome": "she", "forms": ["she"], "terms": ["woman"], "not_": ["she-wolf"]}
     assert build(declared, NO_MODELS).plan["outcomes"][1] == planned
 

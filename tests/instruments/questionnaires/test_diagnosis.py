@@ -35,7 +35,7 @@ id|item|subscale|keying|wording
 """).assign(twin=0, questionnaire="fear")
 PROMPTS = ITEMS[["questionnaire", "item", "twin"]].merge(TERMS, how="cross")
 PROMPTS = PROMPTS.merge(WORDS, how="cross")
-PROMPTS["id"] = PROMPTS["item"] + "-" + PROMPTS["term"] + "-" + PROMPTS["intensifier"]
+PROMPTS["id"] = PROMPTS[["item", "term", "intensifier"]].agg("-".join, axis=1)
 
 # Of tense, uneasy, calm: by never, rarely, often, always.
 BY_HAND = matrix_of_text("0.1 0.1 0.4 0.6; 0.2 0.1 0.2 0.3; 0.7 0.2 0.2 0.1")

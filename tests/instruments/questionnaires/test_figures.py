@@ -106,7 +106,8 @@ class TestOfOneModel:
         answers = figure_rows.query("figure == 'mean_response' and subscale == ''")
         assert answers["model"].tolist() == ["m0", "m1", "m1"]
         assert answers["value"].tolist() == [6, 0, 3]
-        assert answers["why"].str.contains("it guesses").eq(True).tolist() == [False, True, False]
+        is_unfit = answers["why"].str.contains("it guesses").eq(True)
+        assert is_unfit.tolist() == [False, True, False]
         assert answers["control"].tolist() == pytest.approx([np.nan, np.nan, 1.125], nan_ok=True)
 
     def test_the_order_of_intensifiers_is_of_means_over_items(self) -> None:
@@ -234,6 +235,7 @@ fear|similarity|0.7
         assert figure_rows["value"].tolist() == pytest.approx(3 * of_pairs)
         firsts, seconds = ["i0", "i0", "i1"], ["i1", "i2", "i2"]
         assert figure_rows["benchmark"].tolist() == [*firsts, *["fear"] * 3, *firsts]
-        assert figure_rows["subscale"].tolist() == [*[""] * 3, *firsts, *[""] * 3]
+        none = [""] * 3
+        assert figure_rows["subscale"].tolist() == [*none, *firsts, *none]
         assert figure_rows["other"].tolist() == 3 * seconds
         assert figure_rows["method"].tolist() == 6 * ["head"] + 3 * ["tuned"]

@@ -63,7 +63,8 @@ SPREAD = 13**0.5
 
 def scores(method: str = "verbaliser", framing: str = "bare", **changed: float) -> pd.DataFrame:
     """By `schemas.ITEM_SCORES`."""
-    rows = pd.DataFrame({"item": [*BARE], "score": [*(BARE | changed).values()]})
+    by_item = BARE | changed
+    rows = pd.DataFrame({"item": by_item.keys(), "score": by_item.values()})
     return rows.assign(questionnaire="fear", model="m0", method=method, framing=framing)
 
 
