@@ -22,6 +22,7 @@ from evenruler.measurement import Resampling
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.randomisation import rank_test
+from evenruler.measurement.resampling import squared_shift
 from evenruler.measurement.verdicts import judge
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import (
@@ -333,6 +334,11 @@ class TestCoverage:
             "12 stimuli, 37 sentences, 1 task (fixed)",
             str(Verdict.DETECTED),
         )
+
+    def test_classes_shift_together_by_what_the_cue_does(self) -> None:
+        row = find_figure(shares(self.CUE, self.ALTERNATIVES), "total_shift", cue="salience")
+        both = np.column_stack([self.CUE, -self.CUE])
+        assert (row["value"], row["n"]) == (approx(squared_shift(both)), N)
 
     def test_a_cue_after_which_few_answer_is_invalid(self) -> None:
         assert self.change("salience")["verdict"] == str(Verdict.INVALID)
