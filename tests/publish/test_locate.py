@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from evenruler.publish.folder import BenchmarkFolder, render_card, write_benchmark
-from evenruler.publish.locate import BenchmarkListing, as_table, list_benchmarks, replace_location
+from evenruler.publish.locate import (
+    BenchmarkListing,
+    as_table,
+    from_hub,
+    list_benchmarks,
+    replace_location,
+)
 from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
 from tests.text_tables import cases, yaml_of_text
@@ -76,3 +82,11 @@ def test_a_card_without_title_is_said(folder, error_of) -> None:
         error_of(list_benchmarks, folder)
         == f"{card}: no `pretty_name` in its front matter; get the file again"
     )
+
+
+def test_a_version_on_the_hub_is_its_data_set_at_the_tag(monkeypatch) -> None:
+    monkeypatch.setattr(
+        "huggingface_hub.snapshot_download",
+        lambda repo, repo_type, revision: f"/{repo_type}/{repo}/{revision}",
+    )
+    assert from_hub("you/jobs", "v1.0.0") == Path("/dataset/you/jobs/v1.0.0")
