@@ -8,8 +8,6 @@ from evenruler.declaration.active import compute_active, instruments_at
 from evenruler.declaration.params_file import (
     Active,
     ActiveFamily,
-    AskEntry,
-    InstrumentEntry,
     ScrapeEntry,
 )
 from tests.project import told
@@ -43,35 +41,28 @@ class TestWhatItSays:
             "pairs": ActiveFamily(instruments=PAIRS, models=["tiny", "shared"]),
         }
         assert active.models == ["tiny", "shared", "writer"]
-        assert active.ask == {
-            "framing-tiny": AskEntry(family="framing", model="tiny", instruments=["hair"]),
-            "framing-shared": AskEntry(family="framing", model="shared", instruments=["hair"]),
-            "framing-writer": AskEntry(family="framing", model="writer", instruments=["hair"]),
-            "pairs-tiny": AskEntry(family="pairs", model="tiny", instruments=PAIRS),
-            "pairs-shared": AskEntry(family="pairs", model="shared", instruments=PAIRS),
-        }
-        made_of = {
-            name: (instrument.family, instrument.source)
-            for name, instrument in active.instruments.items()
-        }
+        names = [f"{entry.family}-{entry.model}" for entry in active.ask.values()]
+        assert list(active.ask) == names
+        assert names == [
+            *("framing-tiny", "framing-shared", "framing-writer"),
+            *("pairs-tiny", "pairs-shared"),
+        ]
+        assert active.ask["pairs-shared"].instruments == PAIRS
+        made_of = {name: entry.source for name, entry in active.instruments.items()}
         assert made_of == {
-            "doctors": ("pairs", "data/sources/pairs/doctors.yaml"),
-            "nurses": ("pairs", "data/sources/pairs/nurses.yaml"),
-            "found": ("pairs", "data/scraped/found"),
-            "bred": ("pairs", "data/evolved/bred"),
-            "hair": ("framing", "data/sources/framing/hair.yaml"),
+            "doctors": "data/sources/pairs/doctors.yaml",
+            "nurses": "data/sources/pairs/nurses.yaml",
+            "found": "data/scraped/found",
+            "bred": "data/evolved/bred",
+            "hair": "data/sources/framing/hair.yaml",
         }
         assert active.scrape == {
             "found": ScrapeEntry(family="pairs", source=source, material=source, found=source),
         }
-        assert active.evolve == {
-            "bred": InstrumentEntry(family="pairs", source="data/sources/pairs/doctors.yaml")
-        }
+        assert active.evolve["bred"].source == made_of["doctors"]
         assert list(active.card) == ["doctors", "found", "bred", "hair"]
-        assert active.card["found"].source == "data/scraped/found"
-        assert active.card_third_party == {
-            "nurses": InstrumentEntry(family="pairs", source="data/sources/pairs/nurses.yaml")
-        }
+        assert active.card["found"].source == made_of["found"]
+        assert list(active.card_third_party) == ["nurses"]
 
     def test_at_another_scale_there_are_other_instruments_and_models(self, tmp_path) -> None:
         active = active_at(tmp_path, "paper")
@@ -81,11 +72,6 @@ class TestWhatItSays:
         )
         assert set(active.instruments) - set(active_at(tmp_path).instruments) == {"later"}
 
-    def test_a_family_without_an_instrument_is_not_there(self, tmp_path) -> None:
-        active = active_at(tmp_path, "quick", ("  hair: {family: framing}\n", ""))
-        assert list(active.families) == ["pairs"]
-        assert {entry.family for entry in active.ask.values()} == {"pairs"}
-
     def test_instruments_have_the_settings_of_the_scale(self, tmp_path) -> None:
         path = told.put(
             tmp_path, ("  pairs: {most: 3}\n", "  pairs: {most: {quick: 3, paper: 30}}\n")
@@ -94,13 +80,10 @@ class TestWhatItSays:
         paper = instruments_at(tmp_path, path, "paper")
         assert (quick[0].settings.most, paper[0].settings.most) == (3, 30)
         (bred,) = [instrument for instrument in quick if instrument.name == "bred"]
-        assert (bred.source.title, bred.written) == (
-            "Pairs doctors",
-            Path("data/sources/pairs/doctors.yaml"),
-        )
-        assert [(use.model, use.operation, use.key) for use in bred.uses] == [
-            ("parked", "entail", "judge")
-        ]
+        assert bred.source.title == "Pairs doctors"
+        assert bred.written == Path("data/sources/pairs/doctors.yaml")
+        (use,) = bred.uses
+        assert (use.model, use.operation, use.key) == ("parked", "entail", "judge")
 
     def test_a_model_may_name_the_instruments_that_ask_it(self, tmp_path) -> None:
         named = (
@@ -108,14 +91,9 @@ class TestWhatItSays:
             '"local:weights/tiny", instruments: {quick: [bred, hair]}, ',
         )
         entries = active_at(tmp_path, "quick", named).ask
-        assert {
-            name: entries[name].instruments
-            for name in ("framing-tiny", "pairs-tiny", "pairs-shared")
-        } == {
-            "framing-tiny": ["hair"],
-            "pairs-tiny": ["bred"],
-            "pairs-shared": PAIRS,
-        }
+        assert entries["framing-tiny"].instruments == ["hair"]
+        assert entries["pairs-tiny"].instruments == ["bred"]
+        assert entries["pairs-shared"].instruments == PAIRS
 
 
 class TestWhatIsRefused:
@@ -172,11 +150,6 @@ class TestWhatIsRefused:
         source.write_text(source.read_text().replace("licence:", "license:"))
         line = error_of(read, tmp_path, path, "quick")
         assert line.startswith(f"{source}: license: unknown key 'license'; did you mean 'licence'?")
-
-    def test_a_model_of_another_scale_may_be_named_though_not_asked(self, tmp_path) -> None:
-        active = active_at(tmp_path, "quick", ("judge: parked", "judge: big"))
-        assert "big" not in active.models
-        assert "bred" in active.evolve
 
 
 @pytest.mark.parametrize("base", ["nobody", "bred"])

@@ -4,12 +4,7 @@ benchmark."""
 import json
 import runpy
 from functools import cache
-from itertools import combinations
 from typing import Any
-
-import numpy as np
-import pandas as pd
-import pytest
 
 from evenruler.measurement.figures import figure_in_words, figure_name
 from tests.documents.pages import ROOT
@@ -21,23 +16,6 @@ def draw() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "docs/draw.py"))
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_no_name_lies_on_another_nor_on_a_point(seed) -> None:
-    drawn = np.random.default_rng(seed)
-    words = [f"occupation{number}" for number in range(43)]
-    across = drawn.uniform(0, draw()["WIDTH"], 43)
-    up = drawn.uniform(0, draw()["HEIGHT"], 43)
-    points = pd.DataFrame({"word": words, "x": across, "y": up})
-    placed = draw()["labels"](points)
-    assert len(placed) >= 5
-    assert not any(first.meets(second) for first, second in combinations(placed, 2))
-    for label in placed:
-        for point in points[points["word"] != label.word].itertuples():
-            assert not label.covers(point.x, point.y)
-        assert min(label.left, label.bottom) >= 0
-        assert label.right <= draw()["WIDTH"]
-
-
 def test_what_is_drawn_says_the_figures_of_the_benchmark() -> None:
     path = ROOT / "benchmarks/probes-occupation-gender/evidence.json"
     picture = (ROOT / "docs/pictures/validity.svg").read_text()
@@ -45,18 +23,3 @@ def test_what_is_drawn_says_the_figures_of_the_benchmark() -> None:
         if figure_name(row) == "r:set=validation":
             assert f">{row['model']}<" in picture
             assert f">r = {figure_in_words(row, 2)}<" in picture
-
-
-def test_panels_share_their_axes() -> None:
-    rows = pd.DataFrame({"word": ["nurse", "mechanic", "clerk"], "criterion": [12.6, 97.0, 20.0]})
-    rows = rows.assign(low=0.0, high=0.0)
-    large = rows.assign(model="large", centred=[-2.0, 2.0, 0.0])
-    small = rows.assign(model="small", centred=[-0.1, 0.1, 0.0])
-    figure = {"value": 0.8, "low": 0.5, "high": 0.9, "n": 3, "control": 0.3}
-    figures = [{"model": name, **figure} for name in ("large", "small")]
-    chart = draw()["validity"](pd.concat([large, small]), figures).to_dict()
-    left, right = chart["hconcat"]
-    for layer in left["layer"] + right["layer"]:
-        encoding = layer["encoding"]
-        assert str(encoding["y"]["scale"]["domain"]) == "[-2.24, 2.24]"
-        assert str(encoding["x"]["scale"]["domain"]) == "[0.0, 100.0]"

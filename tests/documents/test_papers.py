@@ -1,11 +1,8 @@
 """The papers' tables stand beside ours, and are those of what is built."""
 
 import csv
-import json
 import runpy
-from pathlib import Path
 
-import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
@@ -52,108 +49,3 @@ def test_every_model_of_ours_is_declared(cells) -> None:
     instruments = declared["instruments"]
     benchmarks = {f"{instruments[name]['family']}-{name}" for name in instruments}
     assert {cell["benchmark"] for cell in cells} - benchmarks == {""}
-
-
-@pytest.fixture
-def built(tmp_path: Path) -> Path:
-    """Two of the paper's models and one of ours were asked, and one about a domain."""
-    records = {
-        "small-1": {
-            "value": 0.5,
-            "low": 0.25,
-            "high": 0.75,
-            "n": 43,
-            "control": 0.1,
-            "verdict": "detected",
-        },
-        "small-2": {"value": None, "n": 0, "reason": "all equal"},
-        "own": {"value": 0.2, "n": 9, "reason": "over one task alone"},
-    }
-    (tmp_path / "benchmarks/probes-x").mkdir(parents=True)
-    figures = [
-        {"figure": "r", "model": model, "set": "seed", "method": "mlm", **record}
-        for model, record in records.items()
-    ]
-    (tmp_path / "benchmarks/probes-x/evidence.json").write_text(json.dumps({"figures": figures}))
-    numbers = {
-        "value": [0.1, 0.3],
-        "p": [0.2, None],
-    }
-    words = {
-        "domain": "d",
-        "model": "own",
-        "role": "no-role",
-        "template": "plain",
-        "feature": "vader",
-        "reason": None,
-    }
-    same = {
-        "grouping": "concept",
-        "statistic": "mean",
-        "metric": "range",
-        "calibration": ["raw", "calibrated"],
-        "p": [0.2, None],
-    }
-    (tmp_path / DISPARITIES).parent.mkdir(parents=True)
-    pd.DataFrame({**words, **same, **numbers}).to_parquet(tmp_path / DISPARITIES)
-    return tmp_path
-
-
-def cell(model: str, printed: str, ours: str, **place: str) -> dict[str, str]:
-    where = {"benchmark": "probes-x", "figure": "r", "dimensions": "set=seed"} | place
-    return {
-        "paper": "A",
-        "table": "table 1",
-        "what": "r",
-        "model": model,
-        "printed": printed,
-        "ours": ours,
-        **where,
-    }
-
-
-def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(built) -> None:
-    figures = PAPERS["figures"](built)
-    paper = [
-        cell("Small 1", "0.80", "small-1 (mlm)"),
-        cell("Small 2", "0.81", "small-2 (mlm)"),
-        cell("Large", "0.9", "large"),
-        cell("all", "mostly 0.8", "", benchmark="", figure="", dimensions=""),
-    ]
-    rows = list(PAPERS["beside"](paper, figures))
-    assert [row[3:] for row in rows] == [
-        ("Small 1", "0.80", "small-1 (mlm)", "0.500 [0.250, 0.750], n = 43", "0.10", "detected"),
-        ("Small 2", "0.81", "small-2 (mlm)", "none (all equal)", "", ""),
-        ("Large", "0.9", "large", "not run", "", ""),
-        ("all", "mostly 0.8", "", "", "", ""),
-        ("", "", "own (mlm)", "0.200, n = 9", "", "over one task alone"),
-    ]
-    ours = "`small-1 (mlm)` 0.500 [0.250, 0.750] (control 0.10; detected)"
-    assert PAPERS["line"](rows[:1]) == f"| r | Small 1: 0.80 | {ours} |"
-    assert PAPERS["line"](rows[2:4]) == "| r | Large: 0.9; all: mostly 0.8 | not run |"
-
-
-def test_disparities_are_as_the_paper_computes_them(built) -> None:
-    place = {"benchmark": "saged-d", "figure": "range"}
-    series = "role=no-role,template=plain,feature=vader,statistic=mean"
-    calibrations = [f"{series},calibration={name}" for name in ("raw", "calibrated")]
-    paper = [cell("", "", "", **place, dimensions=dimensions) for dimensions in calibrations]
-    figures = PAPERS["figures"](built)
-    # Where no domain is built, the other tables are written all the same.
-    (built / DISPARITIES).unlink()
-    others_alone = {key for key in figures if not key[0].startswith("saged")}
-    assert set(PAPERS["figures"](built)) == others_alone != set()
-    assert [row[5:] for row in PAPERS["beside"](paper, figures)] == [
-        ("own", "0.10", "shuffled labels, p = 0.20", ""),
-        ("own", "0.30", "", ""),
-    ]
-
-
-def test_a_table_is_written_between_its_markers_and_needs_them() -> None:
-    shown = {"A": ["| r | Large: 0.9 | not run |"]}
-    written = PAPERS["page"]("before\n<!-- A -->\nold\n<!-- / -->\nafter\n", shown)
-    head = "| | paper | ours |\n| --- | --- | --- |"
-    table = f"{head}\n| r | Large: 0.9 | not run |"
-    assert written == f"before\n<!-- A -->\n{table}\n<!-- / -->\nafter\n"
-    with pytest.raises(ValueError, match="no markers for A"):
-        PAPERS["page"]("before\n", shown)

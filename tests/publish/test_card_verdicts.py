@@ -8,31 +8,32 @@ from evenruler.publish.folder import write_benchmark
 from evenruler.report.sentences import VERDICT_MEANINGS
 from tests.publish.conftest import R
 from tests.publish.test_card import body_of, section, table, with_evidence
+from tests.text_tables import yaml_of_text
 
-JUDGED = {
-    "figure": "r",
-    "model": "tiny",
-    "set": "hand",
-    "value": 0.924725,
-    "low": 0.8851,
-    "high": 0.9454,
-    "p": 0.0021645,
-    "n": 43,
-    "unit": "attributes",
-    "null": "criterion randomised over 43 attributes",
-    "bound": 0.2,
-    "detects": 0.31,
-    "percentile": 98.0,
-    "alternatives": 351.0,
-    "reference_set": "person nouns",
-    "positive_control": "brides and monks",
-    "positive_value": 0.99,
-    "positive_low": 0.9,
-    "positive_p": 0.001,
-    "facets": "43 attributes, 8 templates",
-    "verdict": "detected",
-    "why": "It is so.",
-}
+JUDGED = yaml_of_text("""\
+figure: r
+model: tiny
+set: hand
+value: 0.924725
+low: 0.8851
+high: 0.9454
+p: 0.0021645
+n: 43
+unit: attributes
+'null': criterion randomised over 43 attributes
+bound: 0.2
+detects: 0.31
+percentile: 98.0
+alternatives: 351.0
+reference_set: person nouns
+positive_control: brides and monks
+positive_value: 0.99
+positive_low: 0.9
+positive_p: 0.001
+facets: 43 attributes, 8 templates
+verdict: detected
+why: It is so.
+""")
 
 
 HEADER = "| model | part | figure | value | p | bound | positive control | sample | verdict |"
@@ -83,6 +84,12 @@ class TestVerdicts:
         assert "\nWhat p is of: criterion randomised over 43 attributes\n" in body
         assert "\n- tiny, `hand`: Highest: carpenter; lowest: nurse.\n" in body
 
+    def test_a_part_that_the_heading_says_is_not_said_again(self, benchmark):
+        heading = FigureHeading("r", "r on hand", "its r", dimensions={"set": "hand"})
+        row = JUDGED | {"prompt_format": "chat"}
+        body = body_of(replace(benchmark, evidence=[row], quality=[heading]))
+        assert table(body, HEADER)[0][1:3] == ["`chat`", "r on hand"]
+
     def test_without_a_test_or_control(self, benchmark):
         missing = ("p", "null", "facets", "positive_control", "percentile", "detects")
         row = {key: content for key, content in JUDGED.items() if key not in missing}
@@ -100,13 +107,6 @@ class TestVerdicts:
     def test_the_control_stands_in_the_table_of_quality_too(self, benchmark):
         body = body_of(with_evidence(benchmark, R | {"control": 0.38}))
         assert "n = 43; control 0.38" in section(body, "Quality")
-
-    def test_all_of_one_model_stand_together(self, benchmark):
-        places = [("tiny", "b"), ("small", "a"), ("tiny", "a")]
-        evidence = [JUDGED | {"model": model, "set": name} for model, name in places]
-        rows = table(body_of(replace(benchmark, evidence=evidence)), HEADER)
-        shown = [["tiny", "`a`"], ["tiny", "`b`"], ["small", "`a`"]]
-        assert [row[:2] for row in rows] == shown
 
     def test_where_nothing_is_judged_it_says_so(self, benchmark):
         body = body_of(benchmark)
@@ -147,32 +147,25 @@ def test_nothing_is_said_of_what_is_not_there(benchmark):
     assert "Against others" not in body
 
 
-PLANTED = {
-    "figure": "r",
-    "key": "set=hand",
-    "plant": "occupation-gender",
-    "own": True,
-    "sensitivity": 0.31,
-    "low": 0.25,
-    "high": 0.37,
-    "verdict": None,
-    "planted": [
-        {"dose": 2.0, "n": 6, "detected": 5, "opposite": 0, "low": 0.436, "high": 0.97},
-        {"dose": 8.0, "n": 1, "detected": 1, "opposite": 0, "low": 0.207, "high": 1.0},
-    ],
-}
+PLANTED = yaml_of_text("""\
+figure: r
+key: set=hand
+plant: occupation-gender
+own: true
+sensitivity: 0.31
+low: 0.25
+high: 0.37
+verdict:
+planted:
+- {dose: 2.0, n: 6, detected: 5, opposite: 0, low: 0.436, high: 0.97}
+- {dose: 8.0, n: 1, detected: 1, opposite: 0, low: 0.207, high: 1.0}
+""")
 
 
 class TestPlanted:
     def test_a_row_a_headline_and_plant_with_a_sentence_before(self, benchmark):
-        other = PLANTED | {
-            "plant": "mood",
-            "own": False,
-            "planted": [],
-            "sensitivity": None,
-            "low": None,
-            "high": None,
-        }
+        unknown = {"planted": [], "sensitivity": None, "low": None, "high": None}
+        other = PLANTED | {"plant": "mood", "own": False} | unknown
         body = body_of(replace(benchmark, planted=[PLANTED, other]))
         head = "| planted | same construct | part | figure | change per nat | detected by dose |"
         counts = "2 nats: 5 of 6 [0.44, 0.97]; 8 nats: 1 of 1 [0.21, 1.00]"
@@ -185,23 +178,9 @@ class TestPlanted:
             "5 of 6, 8 nats in 1 of 1 models.\n" in body
         )
 
-    def test_the_third_line_says_what_was_planted(self, benchmark):
-        missed = {"dose": 1.0, "n": 3, "detected": 0, "opposite": 0, "low": 0.0, "high": 0.562}
-        curve = PLANTED | {"planted": [missed, *PLANTED["planted"]]}
-        body = body_of(replace(with_evidence(benchmark, JUDGED), planted=[curve]))
-        ((_, finding),) = table(body, FINDING)
-        assert (
-            "It detects 0.31 in 8 of 10 studies; planted, 1 nat in 0 of 3 models, 2 in 5 of 6."
-            in finding
-        )
-
     def test_it_lies_in_the_folder_too(self, benchmark, tmp_path):
         write_benchmark(replace(benchmark, planted=[PLANTED]), tmp_path / "one")
         assert json.loads((tmp_path / "one/planted.json").read_text()) == [PLANTED]
-        evidence = json.loads((tmp_path / "one/evidence.json").read_text())
-        counts = evidence["planted"][0]["planted"]
-        doses = [(count["dose"], count["detected"]) for count in counts]
-        assert doses == [(2.0, 5), (8.0, 1)]
         write_benchmark(benchmark, tmp_path / "two")
         assert not (tmp_path / "two/planted.json").exists()
         assert "planted" not in json.loads((tmp_path / "two/evidence.json").read_text())

@@ -96,21 +96,6 @@ class TestRecords:
             for name in row:
                 assert type(loaded[name]) is type(row[name])
 
-    def test_types_of_the_fields(self, folder):
-        (described,) = [
-            record_set
-            for record_set in content_of(folder)["recordSet"]
-            if record_set["name"] == "attributes"
-        ]
-        assert described["description"] == "an attribute"
-        type_by_name = {field["name"]: field["dataType"] for field in described["field"]}
-        assert type_by_name == {
-            **dict.fromkeys(("id", "content_sha256", "source", "licence", "label"), "sc:Text"),
-            **dict.fromkeys(("pole", "n"), "sc:Integer"),
-            "criterion": "sc:Float",
-            "exact": "sc:Boolean",
-        }
-
 
 class TestFiles:
     def test_sha256_is_that_of_the_manifest(self, folder):
@@ -165,13 +150,6 @@ class TestWhatItSays:
             },
         }
 
-    def test_mlcroissant_reads_them_as_they_are(self, folder):
-        metadata = dataset_of(folder).metadata
-        assert metadata.data_limitations == ["It compares two groups.", "Two words a group."]
-        assert (metadata.data_biases, metadata.data_use_cases) == (["Two groups."], ["Testing."])
-        assert metadata.personal_sensitive_information == ["None."]
-        assert metadata.extra_properties["rai:hasSyntheticData"] is True
-
     def test_nothing_is_said_of_use_where_nothing_is_known(self, benchmark, folder):
         content = json.loads(render_croissant(replace(benchmark, responsible=None), folder))
         assert [name for name in content if name.startswith(("rai", "prov"))] == [
@@ -183,9 +161,3 @@ class TestWhatItSays:
         assert (content["version"], content["datePublished"][:10]) == ("1.2.3", "2025-04-05")
         other = json.loads(render_croissant(released(benchmark, "1.2.4"), folder))
         assert "datePublished" not in other
-
-    def test_two_citations(self, benchmark, folder):
-        content = json.loads(
-            render_croissant(replace(benchmark, citations=["@misc{a}", "@misc{é}"]), folder)
-        )
-        assert content["citeAs"] == f"{benchmark.bibtex[0]}\n@misc{{a}}\n@misc{{é}}"

@@ -1,17 +1,10 @@
 import hashlib
 import json
 import math
-import tempfile
-from collections import Counter
-from dataclasses import replace
-from itertools import product
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from evenruler.publish.difference import ConfigDifference, FigureDifference, as_markdown, compare
 from evenruler.publish.difference import as_json as shown_as_json
@@ -19,13 +12,6 @@ from evenruler.publish.manifest import Manifest, as_json, evidence_as_json
 
 NAN, INF = math.nan, math.inf
 HERE, THERE = ".", "you/jobs"
-
-TYPES = {
-    "value": pa.float64(),
-    "number": pa.int64(),
-    "notes": pa.list_(pa.string()),
-}
-"""Of columns that a table may have; the others are text."""
 
 R = {
     "figure": "r",
@@ -63,7 +49,6 @@ def data_file(folder, config="probes"):
 def write(
     folder,
     configs=None,
-    types=None,
     location=HERE,
     version="1.2.3",
     evidence=(R,),
@@ -75,12 +60,7 @@ def write(
         configs = {"probes": [row("1"), row("2"), row("3")]}
     tables = {}
     for name, rows in configs.items():
-        if not isinstance(rows, pa.Table):
-            kinds = {
-                key: (TYPES | (types or {})).get(key, pa.string())
-                for key in (rows[0] if rows else row(""))
-            }
-            rows = pa.Table.from_pylist(rows, schema=pa.schema(kinds.items()))
+        rows = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows)
         tables[name] = rows
         data_file(folder, name).parent.mkdir(parents=True)
         pq.write_table(rows, data_file(folder, name))
@@ -163,10 +143,6 @@ class TestHashesOfLastBits:
             [ConfigDifference("probes", 1, 1)],
         )
 
-    def test_without_tolerance_they_do(self, compared):
-        difference = compared(probes(self.OLD), probes(self.NEW), tolerance=0)
-        assert (difference.needs, difference.configs[0].recontented) == ("major", 1)
-
     def test_another_text_still_asks_for_a_major_version(self, compared):
         difference = compared(probes(self.OLD), probes(hashed(0.3 + 3e-15, "other")))
         assert (difference.needs, difference.configs[0].by_column) == (
@@ -183,53 +159,17 @@ class TestHashesOfLastBits:
         assert compared(old, new).reasons == reasons
 
 
-LISTS = pa.list_(pa.float64())
-VALUES = [
-    pytest.param(pa.float64(), INF, INF, False, id="infinities"),
-    pytest.param(pa.float64(), INF, -INF, True, id="opposite-infinities"),
-    pytest.param(pa.float64(), 0.5, 0.50149, False, id="just-inside"),
-    pytest.param(pa.float64(), 0.5, 0.50151, True, id="just-outside"),
-    pytest.param(pa.int64(), 2**53, 2**53 + 1, True, id="ints-that-floats-cannot-hold"),
-    pytest.param(pa.int64(), None, 0, True, id="null-int"),
-    pytest.param(pa.string(), "é", "e\u0301", True, id="letters-that-look-alike"),
-    pytest.param(pa.list_(pa.string()), ["a", "b"], ["b", "a"], True, id="list-in-another-order"),
-    pytest.param(pa.list_(pa.string()), None, [], True, id="null-list"),
-    pytest.param(pa.struct({"a": pa.int8()}), {"a": 1}, {"a": 2}, True, id="struct"),
-    pytest.param(LISTS, [0.5, 1.0], [0.5, 1.00149], False, id="list-just-inside"),
-    pytest.param(LISTS, [0.5, 1.0], [0.5, 1.00151], True, id="list-just-outside"),
-    pytest.param(LISTS, [0.5, NAN], [0.5, NAN], False, id="list-of-nan"),
-]
-
-
 class TestValues:
-    @pytest.mark.parametrize(("kind", "before", "after", "differs"), VALUES)
-    def test_whether_they_differ(self, compared, kind, before, after, differs):
-        same = row("1", x=before)
-        old = probes(same, row("2", x=before), types={"x": kind})
-        new = probes(same, row("2", x=after), types={"x": kind})
-        (difference,) = compared(old, new).configs
-        assert difference.changed == int(differs)
-        assert difference.by_column == ({"x": 1} if differs else {})
-        assert difference.examples == ({"changed": ["2"]} if differs else {})
-
-    @pytest.mark.parametrize(
-        ("tolerance", "changed"),
-        [
-            (0.0, 2),
-            (0.0625, 1),
-            (0.25, 0),
-        ],
-    )
-    def test_another_tolerance(self, compared, tolerance, changed):
-        old = probes(row("0", value=0.0), row("1", value=0.0), row("2", value=0.0))
-        new = probes(row("0", value=0.0), row("1", value=0.0625), row("2", value=0.125))
-        assert compared(old, new, tolerance=tolerance).configs[0].changed == changed
+    def test_another_tolerance(self, compared):
+        old = probes(row("1", value=0.0), row("2", value=0.0))
+        new = probes(row("1", value=0.0625), row("2", value=0.125))
+        assert compared(old, new, tolerance=0.0625).configs[0].changed == 1
 
 
 class TestColumns:
     def test_added_removed_and_of_another_type(self, compared):
         old = probes(row("1", gone="a", number=1, value=0.5))
-        new = probes(row("1", new="a", number=2, value=None), types={"number": pa.int8()})
+        new = probes(row("1", new="a", number="1", value=0.75))
         (difference,) = compared(old, new).configs
         assert difference == ConfigDifference(
             config="probes",
@@ -244,29 +184,13 @@ class TestColumns:
             examples={"changed": ["1"]},
         )
 
-    def test_in_another_order(self, compared):
-        table = pa.Table.from_pylist([row("1"), row("2", "other")])
-        turned = table.select(table.schema.names[::-1])
-        difference = compared({"configs": {"probes": table}}, {"configs": {"probes": turned}})
-        assert difference.configs == [ConfigDifference("probes", 2, 2)]
-
-    def test_ids_of_another_type(self, compared):
-        (difference,) = compared(
-            probes(row("1")), probes(row("1"), types={"id": pa.large_string()})
-        ).configs
-        assert difference.columns_retyped == ["id"]
-
 
 FIGURES = [
-    pytest.param(R, R, False, id="same"),
-    pytest.param(R, R | {"value": 0.75149}, False, id="value-just-inside"),
-    pytest.param(R, R | {"value": 0.75151}, True, id="value-just-outside"),
-    pytest.param(R, R | {"low": 0.602}, True, id="bound"),
-    pytest.param(R, R | {"n": 44}, True, id="n"),
-    pytest.param(R, R | {"unit": "attributes"}, True, id="key-more"),
-    pytest.param(R | {"why": "a"}, R | {"why": "b"}, False, id="why"),
-    pytest.param(R, NONE, True, id="none"),
-    pytest.param(NONE, NONE | {"reason": "b"}, True, id="reason"),
+    (R, R | {"value": 0.75149}, False),
+    (R, R | {"value": 0.75151}, True),
+    (R, R | {"unit": "attributes"}, True),
+    (R | {"why": "a"}, R | {"why": "b"}, False),
+    (NONE, NONE | {"reason": "b"}, True),
 ]
 
 
@@ -319,26 +243,6 @@ class TestFiles:
         assert compare(old, new).files == []
 
 
-def test_parameters(compared):
-    old = {
-        "parameters": {
-            "same": [1, {"a": None}],
-            "other": "a",
-            "gone": 1,
-            "number": 1,
-        }
-    }
-    new = {
-        "parameters": {
-            "same": [1, {"a": None}],
-            "other": "b",
-            "new": None,
-            "number": 2,
-        }
-    }
-    assert compared(old, new).parameters == ["gone", "new", "number", "other"]
-
-
 OTHER_EVIDENCE = [R | {"figure": "alpha"}, R | {"value": 0.5}]
 THREE = [row("1"), row("2"), row("3")]
 BROADER = [record | {"number": 1, "a": ""} for record in THREE]
@@ -355,36 +259,12 @@ NEEDS = [
         id="provenance",
     ),
     pytest.param(
-        {},
-        probes(*THREE, row("4"), row("5")),
-        "minor",
-        "1.3.0",
-        ["2 rows of probes are new"],
-        id="rows",
-    ),
-    pytest.param(
-        {},
-        probes(row("1") | {"text": "another"}, *THREE[1:]),
-        "major",
-        "2.0.0",
-        ["1 rows of probes say something else"],
-        id="text-under-its-old-hash",
-    ),
-    pytest.param(
         {"files": FILES | {"plan.json": "{}"}},
         {"files": FILES | {"plan.json": '{"prefixed": 1}'}},
         "major",
         "2.0.0",
         ["plan.json changed: something else is asked"],
         id="plan",
-    ),
-    pytest.param(
-        probes(*BROADER),
-        probes(*BROADER, types={"number": pa.int8()}),
-        "major",
-        "2.0.0",
-        ["columns of probes are gone or of another type: number"],
-        id="column-retyped",
     ),
     pytest.param(
         {"configs": {"gone": THREE, "probes": BROADER}},
@@ -454,18 +334,6 @@ class TestErrors:
         new = write(tmp_path / "new", **probes(*THREE, row("2", "other")))
         assert error_of(compare, old, new) == f"{data_file(new)}: an id stands twice; {VERIFY}"
 
-    def test_no_rows_file(self, folders, error_of):
-        path = data_file(folders[1])
-        path.unlink()
-        assert error_of(compare, *folders) == f"{path}: missing; {VERIFY}"
-
-    def test_broken_bytes_in_a_rows_file(self, folders, error_of):
-        path = data_file(folders[1])
-        content = bytearray(path.read_bytes())
-        content[4:200] = b"\xff" * 196
-        path.write_bytes(content)
-        assert error_of(compare, *folders).startswith(f"{path}: no readable Parquet (")
-
     def test_no_ids(self, tmp_path, error_of):
         table = pa.Table.from_pylist(THREE)
         folders = [write(tmp_path / "0"), write(tmp_path / "1")]
@@ -485,108 +353,14 @@ class TestErrors:
             ([R | {"set": []}], NO_ROWS),
             ([R, R], "r:set=hand, tiny stands twice"),
             ([R | {"n": "x"}], "n of r:set=hand, tiny is 'x', expected a number"),
+            ([NONE | {"reason": 3}], "r:set=hand, tiny has neither a value nor a reason"),
+            ([R | {"high": None}], "the interval of r:set=hand, tiny has one end"),
         ],
     )
     def test_evidence_that_holds_something_else(self, folders, error_of, rows, fault):
         path = folders[1] / "evidence.json"
         path.write_text(evidence_as_json(rows))
         assert error_of(compare, *folders) == f"{path}: {fault}; {VERIFY}"
-
-    def test_no_evidence(self, folders, error_of):
-        path = folders[1] / "evidence.json"
-        path.unlink()
-        assert error_of(compare, *folders) == f"{path}: missing; {VERIFY}"
-
-    def test_a_file_that_is_no_text(self, folders, error_of):
-        path = folders[1] / "README.md"
-        path.write_bytes(b"S\x9cur")
-        assert str(path) in error_of(compare, *folders)
-
-
-def same(before, after):
-    """As the documentation says: numbers within the tolerance are equal, and nulls, and
-    not-a-numbers."""
-    if not isinstance(before, float) or not isinstance(after, float):
-        return before == after
-    return (
-        abs(before - after) <= 0.0015
-        or before == after
-        or (math.isnan(before) and math.isnan(after))
-    )
-
-
-ROWS = st.dictionaries(
-    st.integers(0, 12).map(str),
-    st.tuples(
-        st.sampled_from(["a", "b"]),
-        st.sampled_from(["Paper", "Other"]),
-        st.sampled_from([None, NAN, 0.0, 0.001, 0.25]),
-        st.sampled_from([None, 1, 2]),
-        st.sampled_from([None, [], ["a"], ["a", "b"]]),
-    ),
-)
-
-
-SAID = ("text", "value", "number", "notes")
-
-
-def row_by_id(drawn):
-    """Rows of what was drawn by `ROWS`."""
-    return {
-        id_: row(id_, text, source, value=value, number=number, notes=notes)
-        for id_, (text, source, value, number, notes) in drawn.items()
-    }
-
-
-@given(old=ROWS, new=ROWS, order=st.randoms(use_true_random=False))
-@settings(max_examples=25)
-def test_counts_are_those_of_dictionaries(old, new, order):
-    before = row_by_id(old)
-    after = row_by_id(new)
-    columns = [*row("", value=None, number=None, notes=None)][1:]
-    types = {name: TYPES.get(name, pa.string()) for name in ["id", *columns]}
-    schema = pa.schema(types.items())
-    with tempfile.TemporaryDirectory() as root:
-        folders = []
-        for side, rows in (("old", before), ("new", after)):
-            table = pa.Table.from_pylist(
-                order.sample(list(rows.values()), len(rows)), schema=schema
-            )
-            folders.append(write(Path(root, side), configs={"probes": table}))
-        (there,) = compare(*folders).configs
-        (back,) = compare(*folders[::-1]).configs
-    common = before.keys() & after.keys()
-    added = after.keys() - common
-    removed = before.keys() - common
-    differing = {
-        (id_, name)
-        for id_, name in product(common, columns)
-        if not same(before[id_][name], after[id_][name])
-    }
-    changed = {id_ for id_, _ in differing}
-    recontented = {id_ for id_, name in differing if name in SAID}
-    difference = replace(there, examples={})
-    assert difference == ConfigDifference(
-        config="probes",
-        before=len(before),
-        after=len(after),
-        added=len(added),
-        removed=len(removed),
-        changed=len(changed),
-        recontented=len(recontented),
-        by_column=dict(Counter(name for _, name in differing)),
-    )
-    for kind, ids in (("added", added), ("removed", removed), ("changed", changed)):
-        examples = there.examples.get(kind, [])
-        assert set(examples) <= ids
-        assert len(examples) == min(len(ids), 5)
-    assert replace(back, examples={}) == replace(
-        difference,
-        before=difference.after,
-        after=difference.before,
-        added=difference.removed,
-        removed=difference.added,
-    )
 
 
 MARKDOWN = """\
@@ -639,10 +413,10 @@ class TestShowing:
             "evidence": [alpha, R, gone, same],
         }
         after = probes(
+            row("4"),
+            row("2", "other"),
             row("0"),
             row("1", source="Other"),
-            row("2", "other"),
-            row("4"),
             evidence=new,
             version="2.0.0",
         )
@@ -662,16 +436,8 @@ class TestShowing:
         assert "- added, for example: &lt;b>[y]&#40;http://evil)\n" in markdown
         assert "](" not in markdown
 
-    def test_markdown_of_no_difference(self, compared):
-        assert as_markdown(compared({"evidence": ()}, {"evidence": ()})) == (
-            "# jobs: 1.2.3 to 1.2.3\n\nNothing changed that asks for a new version.\n\n## Rows\n\n"
-            "| config | rows before | rows after | added | removed | changed |\n"
-            "| --- | --- | --- | --- | --- | --- |\n| probes | 3 | 3 | 0 | 0 | 0 |\n"
-        )
-
     def test_json(self, difference):
         shown = shown_as_json(difference)
         assert json.loads(json.dumps(shown, allow_nan=False)) == shown
         assert (shown["needs"], shown["next_version"]) == ("major", "2.0.0")
-        assert shown["reasons"] == [reason for _, reason in difference.reasons]
         assert shown["configs"][1]["by_column"] == {"content_sha256": 1, "source": 1, "text": 1}

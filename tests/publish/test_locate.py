@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 
 from evenruler.publish.folder import BenchmarkFolder, render_card, write_benchmark
-from evenruler.publish.locate import BenchmarkListing, as_table, list_benchmarks, replace_location
+from evenruler.publish.locate import (
+    BenchmarkListing,
+    as_table,
+    from_hub,
+    list_benchmarks,
+    replace_location,
+)
 from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
+from tests.text_tables import cases, yaml_of_text
 
 
 def test_the_card_of_what_is_not_released_names_its_tag_on_the_hub(benchmark):
@@ -51,18 +58,15 @@ def test_what_lies_there_is_listed(folder) -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "verdict"),
-    [
-        ({"trial": None, "standard": "2-fold", "full": "1.5-fold"}, "at standard"),
-        ({"trial": None, "standard": None, "full": "1.5-fold"}, "at full"),
-        ({"trial": None, "standard": None, "full": None}, "no"),
-        ({"trial": "", "standard": ""}, "not known"),
-        ({"trial": None, "standard": "", "full": ""}, "not known"),
-    ],
+    cases("""
+{standard: {detects: 2-fold}, full: {detects: 1.5-fold}} | at standard
+{standard: {detects: null}, full: {detects: 1.5-fold}} | at full
+{standard: {detects: null}, full: {detects: null}} | no
+{standard: {detects: null}, full: {detects: ""}} | not known
+"""),
 )
-def test_the_size_at_which_a_verdict_can_come(
-    folder: Path, sizes: dict[str, str | None], verdict: str
-) -> None:
-    plan = {"sizes": {size: {"detects": detects} for size, detects in sizes.items()}}
+def test_the_size_at_which_a_verdict_can_come(folder: Path, sizes: str, verdict: str) -> None:
+    plan = {"sizes": yaml_of_text(sizes)}
     (folder / "probes-jobs/plan.json").write_text(json.dumps(plan))
     (listing,) = list_benchmarks(folder)
     assert listing.verdict == verdict
@@ -78,3 +82,11 @@ def test_a_card_without_title_is_said(folder, error_of) -> None:
         error_of(list_benchmarks, folder)
         == f"{card}: no `pretty_name` in its front matter; get the file again"
     )
+
+
+def test_a_version_on_the_hub_is_its_data_set_at_the_tag(monkeypatch) -> None:
+    monkeypatch.setattr(
+        "huggingface_hub.snapshot_download",
+        lambda repo, repo_type, revision: f"/{repo_type}/{repo}/{revision}",
+    )
+    assert from_hub("you/jobs", "v1.0.0") == Path("/dataset/you/jobs/v1.0.0")

@@ -1,12 +1,12 @@
 """The report's page: whole, safe, and used in a real browser without network."""
 
-import base64
 import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import axe_core_python
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,7 +15,6 @@ from evenruler.measurement.figures import Verdict
 from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import (
     Cell,
-    PageSection,
     Picture,
     Section,
     Table,
@@ -27,21 +26,14 @@ from evenruler.report.pictures import PartDeclaration, draw_chart
 from evenruler.report.sentences import VERDICT_MEANINGS
 from tests import browser
 from tests.report.pages import unpacked
+from tests.report.test_sentences import GAIN, ROW
 
 MODELS = ["a", "b", "c"]
-ASSOCIATIONS = pd.DataFrame(
-    [
-        {
-            "model": model,
-            "word": f"w{place}",
-            "centred": float(place),
-            "low": place - 1.0,
-            "high": place + 1.0,
-        }
-        for model in MODELS
-        for place in range(12)
-    ]
-)
+WORDS = pd.DataFrame({"centred": np.arange(12.0)})
+WORDS["word"] = [f"w{place}" for place in range(12)]
+ASSOCIATIONS = pd.DataFrame({"model": MODELS}).merge(WORDS, how="cross")
+ASSOCIATIONS["low"] = ASSOCIATIONS["centred"] - 1
+ASSOCIATIONS["high"] = ASSOCIATIONS["centred"] + 1
 BIAS = PartDeclaration(
     title="Bias", kind="dots", table="associations", x="centred", y="word", panels="model"
 )
@@ -171,21 +163,6 @@ class TestText:
         )
         assert "Descriptive only, without a verdict:" in body
 
-    def test_has_figures_by_type_unless_there_are_many(self, page: str) -> None:
-        assert page.count(">How well it measures</h5>") == 2
-        assert "What else it measures" not in page
-        alphas = [{"figure": "alpha", "set": f"s{place}", "value": 0.5} for place in range(61)]
-        tables: list[int] = []
-        for rows in (alphas, alphas[1:]):
-            figures = [make_figure_cell({"model": "a", **row}, COLUMNS) for row in rows]
-            view = InstrumentView("x", "probes", "X", "", COLUMNS, figures)
-            tables.append(len(PageSection("x", "X", view, []).figure_tables))
-        assert tables == [0, 1]
-
-    def test_models_stand_in_their_order(self, page: str) -> None:
-        heads = re.findall(r'<th scope="col" role="columnheader">(\w+)</th>', page)
-        assert heads == ["amount", "a", "b", "c"]
-
     def test_a_mark_has_a_shape_of_its_own(self, page: str) -> None:
         """Colour alone tells nothing to those who cannot see it."""
         marks = re.findall(r'\.mark\.(\w+)::before \{ content: "(.*?)"', page)
@@ -201,58 +178,34 @@ class TestText:
         assert "--failed" not in page
 
     def test_the_first_table_has_a_row_a_headline_by_verdict(self) -> None:
-        gain = FigureHeading(
-            "gain",
-            "gain",
-            "how much",
-            figure_type="headline",
-            says=["it gains {amount}", "it loses {amount}"],
-            size="{factor:.1f}",
-            measured_in="nats",
-            alternatives="pairs of themes",
-        )
-        row: dict[str, object] = {
-            "figure": "gain",
-            "value": 1.758,
-            "low": 1.1,
-            "high": 2.4,
-            "p": 0.001,
-            "bound": 0.693,
-            "detects": 1.065,
-            "percentile": 98.0,
-            "alternatives": 351.0,
-            "positive_control": "brides and monks",
-            "positive_value": 3.22,
-            "positive_low": 2.2,
-            "positive_p": 0.001,
-        }
         invalid = {"verdict": "invalid", "why": "It fails.", "positive_p": 0.6}
         changes = [
             {"model": "c", **invalid},
             {"model": "a", "verdict": "inconclusive"},
-            {"model": "b", "verdict": "detected"},
+            {"model": "b"},
         ]
-        cells = [make_figure_cell({**row, **changed}, [gain]) for changed in changes]
-        table = findings_table([InstrumentView("x", "probes", "Jobs", "", [gain], cells)])
+        cells = [make_figure_cell({**ROW, **changed}, [GAIN]) for changed in changes]
+        table = findings_table([InstrumentView("x", "probes", "Jobs", "", [GAIN], cells)])
         assert table is not None
         rows = [[cell.text for cell in cells] for cells in table.cells]
-        assert rows[0] == [
-            "Jobs",
+        claim = (
+            "Men's words gain 5.8-fold [3.0, 11] on women's from an occupation of 10% men to one "
+            "of 90%."
+        )
+        compared = ["98% of pairs of other themes", "2.9-fold"]
+        assert rows[0][:5] == [
+            "Jobs (next-word)",
             "b",
-            "It gains 5.8-fold [3.0, 11].",
+            claim,
             "1.76 [1.10,\u00a02.40] nats",
             "detected",
-            "98% of pairs of themes",
-            "2.9-fold",
-            "brides and monks: 25-fold, detected",
         ]
-        assert [(texts[1], texts[4]) for texts in rows[1:]] == [
-            ("a", "inconclusive"),
-            ("c", "invalid"),
+        assert rows[0][5:] == [*compared, "brides and monks: 25-fold, detected"]
+        assert [(texts[1], texts[4]) for texts in rows] == [
+            *(("b", "detected"), ("a", "inconclusive"), ("c", "invalid")),
         ]
-        assert rows[2][2:] == [
-            *("It fails.", "", "invalid", "", "", "brides and monks: 25-fold, not detected")
-        ]
+        control = "brides and monks: 25-fold, not detected"
+        assert rows[2][2:] == ["It fails.", "", "invalid", "", "", control]
         assert findings_table([]) is None
 
     def test_each_word_is_explained_on_the_page(self, page: str) -> None:
@@ -367,30 +320,6 @@ class TestBrowser:
         assert tab.run("window.seen") == [3, 2, 2]
         tab.run("dispatchEvent(new Event('afterprint'))")
         assert tab.run(SEEN)[0] == 0
-
-    def test_a_print_from_the_menu_is_open_and_says_what_it_lacks(
-        self, tab: browser.Browser, file: Path
-    ) -> None:
-        tab.open(file)
-        tab.run(f"addEventListener('beforeprint', () => (window.seen = {SEEN}))")
-        pdf = base64.b64decode(tab.call("Page.printToPDF")["data"])
-        assert pdf.startswith(b"%PDF")
-        assert tab.run("window.seen")[0] == 3
-        assert tab.run(SEEN)[0] == 0
-        shown = (
-            "['.picture', '.figures'].map((one) => "
-            "getComputedStyle(document.querySelector(one), '::after').content)"
-        )
-        tab.call("Emulation.setEmulatedMedia", media="print")
-        # In one go: an open part is soon drawn.
-        undrawn = tab.run(
-            f"(() => {{ document.getElementById('probes-x').open = true; return {shown}; }})()"
-        )
-        assert ["Print with everything" in content for content in undrawn] == [True, True]
-        tab.run("parts.get('probes-x').drawAll()")
-        assert tab.run(shown) == ["none", "none"]
-        tab.sized(1280, 800)
-        assert tab.run(shown) == ["none", "none"]
 
     def test_is_dark_where_one_wants_it_and_printed_in_the_light(
         self, tab: browser.Browser, file: Path

@@ -8,10 +8,8 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.measurement.figures import Verdict
 from evenruler.report.page import ONE_HUE, Cell, Picture, Table
 from evenruler.report.pictures import (
-    NARROW,
     WIDE,
     PartDeclaration,
     SectionDeclaration,
@@ -22,19 +20,15 @@ from evenruler.report.pictures import (
     select_rows,
     write_table_part,
 )
+from tests.text_tables import table_of_text
 
-TABLE = pd.DataFrame(
-    {
-        "benchmark": ["jobs", "jobs", "jobs", "age"],
-        "model": ["b", "a", "a", "a"],
-        "set": [None, "seed", None, "seed"],
-        "epoch": [1, 0, 1, 0],
-        "value": [0.123456, -0.5, None, 0.9],
-        "low": [0.1, None, None, 0.8],
-        "high": [0.2, None, None, 1.0],
-        "n": [1200, 8, 0, 5],
-    }
-)
+TABLE = table_of_text("""\
+benchmark|model|set|epoch|value|low|high|n
+jobs|b||1|0.123456|0.1|0.2|1200
+jobs|a|seed|0|-0.5|||8
+jobs|a||1||||0
+age|a|seed|0|0.9|0.8|1.0|5
+""")
 
 
 def part_of(kind: str, **more: Any) -> PartDeclaration:
@@ -76,11 +70,6 @@ class TestRows:
         part = part_of("dots", x="value", y="model", where=where)
         assert list(select_rows(TABLE, part)["value"]) == values
 
-    def test_that_are_true_or_not_say_yes_or_no(self) -> None:
-        table = TABLE.assign(placebo=[True, False, True, True])
-        part = part_of("dots", x="value", y="placebo")
-        assert list(select_rows(table, part)["placebo"]) == ["yes", "no", "yes"]
-
     def test_are_sorted_upwards_or_downwards(self) -> None:
         part = part_of("dots", x="value", y="model", order=["benchmark", "-n"])
         assert list(select_rows(TABLE, part)["n"]) == [5, 1200, 8]
@@ -120,20 +109,13 @@ class TestSections:
 
 class TestTables:
     def test_cells_are_words(self) -> None:
-        record = {
-            "value": 0.5,
-            "low": 0.25,
-            "high": 0.75,
-            "n": 1200,
-            "elite": True,
-            "p": 0.0004,
-            "words": ["sea", "sky"],
-            "verdict": str(Verdict.DETECTED),
-            "reason": None,
-        }
+        record = table_of_text("""\
+value|low|high|n|elite|p|verdict|reason
+0.5|0.25|0.75|1200|True|0.0004|detected|
+""").assign(words=[["sea", "sky"]])
         columns = ["value", "n", "elite", "p", "words", "verdict", "reason"]
         part = part_of("table", columns=columns, x="value", titles={"n": "replies"})
-        table = write_table_part(part, pd.DataFrame([record]))
+        table = write_table_part(part, record)
         detected = Cell("detected", "detected")
         interval = "0.500 [0.250,\u00a00.750]"
         row: list[str | Cell] = [interval, "1,200", "yes", "0.000", "sea, sky", detected, ""]
@@ -155,10 +137,8 @@ class TestCharts:
         ("part", "size"),
         [
             (DOTS, (WIDE, {"step": 20})),
-            (part_of("dots", x="value", y="model", colour="n"), (WIDE, {"step": 27})),
             (HEAT, (120, {"step": 20})),
             (part_of("heat", x="n", y="model", colour="value"), (3 * 44, {"step": 20})),
-            (POINTS, (WIDE, 220)),
         ],
     )
     def test_have_room_for_rows_and_columns(self, part: PartDeclaration, size: Any) -> None:
@@ -180,29 +160,12 @@ class TestCharts:
         assert dot["encoding"]["x"]["field"] == "value"
         assert dot["encoding"]["y"]["sort"] == ["b", "a"]
         assert dot["encoding"]["color"] == {"value": ONE_HUE}
-        names = [column["field"] for column in dot["encoding"]["tooltip"]]
-        assert names == ["set", "model", "value", "low", "high", "n"]
 
     def test_of_dots_have_a_stroke_where_controls_are(self) -> None:
         rows = select_rows(TABLE.assign(control=0.25), DOTS)
         layers = draw_chart(DOTS, rows)["layer"]
         fields = [layer["encoding"]["x"].get("field") for layer in layers]
         assert fields == ["low", None, "control", "value"]
-
-    def test_without_intervals_draw_none(self) -> None:
-        rows = select_rows(TABLE.drop(columns=["low", "high"]), DOTS)
-        assert [layer["mark"]["type"] for layer in draw_chart(DOTS, rows)["layer"]] == [
-            "rule",
-            "point",
-        ]
-
-    def test_of_several_colours_have_as_many_shapes_beside_each_other(self) -> None:
-        part = part_of("dots", x="value", y="model", colour="set")
-        encoding = draw_rows(part)["layer"][-1]["encoding"]
-        names = ["all", "seed"]
-        assert encoding["shape"]["scale"] == {"domain": names}
-        assert encoding["color"]["scale"] == {"domain": names, "scheme": "tableau10"}
-        assert encoding["yOffset"]["field"] == "set"
 
     @pytest.mark.parametrize(("least", "n_colours"), [(-0.5, 3), (0.5, 2)])
     def test_of_heat_show_signs_by_colour(self, least: float, n_colours: int) -> None:
@@ -214,27 +177,10 @@ class TestCharts:
         assert numbers["encoding"]["text"]["field"] == "value"
 
     def test_of_lines_go_over_numbers_or_over_names(self) -> None:
-        epochs = _first_axis(LINES)
-        assert epochs["type"] == "quantitative"
-        assert epochs["axis"]["tickMinStep"] == 1
-        named = part_of("lines", x="model", y="value")
-        assert _first_axis(named)["sort"] == ["b", "a"]
-
-    def test_of_points_stand_by_two_numbers(self) -> None:
-        (layer,) = draw_rows(POINTS)["layer"]
-        encoding = layer["encoding"]
-        assert (encoding["x"]["field"], encoding["y"]["field"]) == ("low", "high")
-
-    def test_have_panels_side_by_side_with_scales_of_their_own(self) -> None:
-        chart = draw_rows(LINES)
-        facet = chart["facet"]
-        assert (facet["field"], facet["sort"]) == ("set", ["all", "seed"])
-        assert chart["resolve"] == {"scale": {"y": "independent"}}
-        assert chart["spec"]["width"] == NARROW
-        one_panel = LINES.model_copy(update={"where": {"set": ["seed"]}, "free": False})
-        alone = draw_rows(one_panel)
-        assert alone["spec"]["width"] == WIDE
-        assert "resolve" not in alone
+        of_epochs = draw_rows(LINES)["spec"]["layer"][-1]["encoding"]["x"]
+        assert of_epochs["type"] == "quantitative"
+        of_names = draw_rows(part_of("lines", x="model", y="value"))["layer"][-1]["encoding"]["x"]
+        assert of_names["sort"] == ["b", "a"]
 
     def test_have_a_drop_down_where_there_is_a_choice(self) -> None:
         bound = {"input": "select", "options": ["all", "seed"], "name": "set "}
@@ -243,13 +189,6 @@ class TestCharts:
         assert chart["transform"] == [{"filter": "datum['set'] == chosen_set"}]
         one_set = DOTS.model_copy(update={"where": {"set": ["seed"]}})
         assert "params" not in draw_rows(one_set)
-
-
-def _first_axis(part: PartDeclaration) -> dict[str, Any]:
-    chart = draw_rows(part)
-    panel = chart.get("spec", chart)
-    axis: dict[str, Any] = panel["layer"][-1]["encoding"]["x"]
-    return axis
 
 
 def test_an_unknown_key_of_a_declaration_is_named(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from evenruler.results.record import (
 )
 from evenruler.results.store import StoredResult, read_stored_result, write_result
 from tests.instruments.fifth.pairs.diagnose import preference_test
+from tests.text_tables import yaml_of_text
 
 BENCHMARK = "probes-made-up"
 
@@ -37,28 +38,28 @@ def figure_row(figure: str, value: float | None, model: str = "one", **more: Any
     }
 
 
-CONFIRMED = {
-    "low": 0.4,
-    "high": 0.8,
-    "p": 0.001,
-    "null": "criterion randomised",
-    "facets": "20 attributes, 8 templates",
-    "bound": 0.05,
-    "detects": 0.6,
-    "reference_set": "person nouns",
-    "alternatives": 40.0,
-    "percentile": 90.0,
-    "percentile_low": 80.0,
-    "percentile_high": 100.0,
-    "same_test": 0.03,
-    "positive_control": "brides and monks",
-    "positive_value": 3.0,
-    "positive_low": 2.0,
-    "positive_high": 4.0,
-    "positive_p": 0.001,
-    "verdict": "detected",
-    "why": "The randomisation's p is below .05, and the interval leaves out 0.",
-}
+CONFIRMED = yaml_of_text("""\
+low: 0.4
+high: 0.8
+p: 0.001
+'null': criterion randomised
+facets: 20 attributes, 8 templates
+bound: 0.05
+detects: 0.6
+reference_set: person nouns
+alternatives: 40.0
+percentile: 90.0
+percentile_low: 80.0
+percentile_high: 100.0
+same_test: 0.03
+positive_control: brides and monks
+positive_value: 3.0
+positive_low: 2.0
+positive_high: 4.0
+positive_p: 0.001
+verdict: detected
+why: The randomisation's p is below .05, and the interval leaves out 0.
+""")
 """The rest of a headline that is detected."""
 
 

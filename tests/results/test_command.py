@@ -1,6 +1,7 @@
 """`evenruler compare` as a user runs it, and the page that it writes."""
 
 import json
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -10,10 +11,6 @@ import pandas as pd
 import pytest
 
 from evenruler import cli
-from evenruler.report.grid import MARGIN
-from evenruler.results.comparison import DIFFER, compare
-from evenruler.results.store import read_all
-from evenruler.results.view import difference_lines
 from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 
 UNFIT = {**CONFIRMED, "verdict": "invalid", "why": "It fails | a bar.", "value": -0.6}
@@ -58,12 +55,7 @@ def test_markdown_shows_both_tables(results, run):
     assert "| figure | one | three | two |" in lines
     assert "0.600 [0.400, 0.800]; more than 90% of its reference set; detected" in out
     assert "| figure | A | B | A - B [95%] | p | verdict |" in lines
-    endings = [line.split(" | ")[-1] for line in lines[-3:]]
-    assert [ending.rstrip(" |").partition(".")[0] for ending in endings] == [
-        "invalid: three",
-        "one: more than two",
-        "invalid: three",
-    ]
+    assert ["one: more than two" in line for line in lines[-3:]] == [False, True, False]
     assert lines.index("- three: invalid: It fails \\| a bar.") < lines.index(
         "## Figures and verdicts"
     )
@@ -73,35 +65,18 @@ def test_markdown_shows_both_tables(results, run):
     assert contrasts[1].startswith("- one minus two: one: more than two; Spread (seed): 2.0 [")
 
 
-def test_a_difference_without_a_sign_has_no_larger_side(results):
-    """A spread of concepts, as SAGED compares it."""
-    stored_results = read_all(results)
-    comparisons = compare(stored_results).assign(says=DIFFER)
-    _, line, _ = difference_lines(stored_results, comparisons)
-    assert line[1].startswith("not alike; Spread (seed): 2.0 [")
-    assert line[1].endswith(", p 0.00049.")
-
-
 def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
     for name in ("one", "two"):
         figures = [figure_row("offset", 0.1, name)]
         trial = synthetic(name, figures=figures, limit=20, prefixes=False)
         stored(tmp_path / "results", trial)
-    status, out, _ = run(
-        "compare",
-        tmp_path / "results",
-        "--page",
-        tmp_path / "page.html",
-    )
-    assert status == 0
+    _, out, _ = run("compare", tmp_path / "results", "--page", tmp_path / "page.html")
     assert out.startswith(
         "# probes-made-up 1.0.0+trial+limit-20\n\nNo figure of these results has a verdict"
     )
-    page = Page((tmp_path / "page.html").read_text())
-    assert not page.open
-    assert any(
-        text.startswith("probes-made-up 1.0.0+trial+limit-20. No figure") for text in page.texts
-    )
+    page = (tmp_path / "page.html").read_text()
+    Closed(page)
+    assert "probes-made-up 1.0.0+trial+limit-20. No figure" in page
 
 
 def test_json_and_csv_hold_all(results, run):
@@ -147,70 +122,40 @@ def test_what_stands_alone_is_said(results, run):
     assert run("compare", results)[2] == "saged-x: only one has a result: nothing to compare\n"
 
 
-class Page(HTMLParser):
-    """What stands where, and whether all that is opened is closed."""
-
-    VOID = ("meta", "line", "circle")
+class Closed(HTMLParser):
+    """Whether all that is opened is closed."""
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.tags, self.texts = [], [], []
+        self.open = []
         self.feed(text)
+        assert not self.open
 
     def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag not in self.VOID:
+        if tag not in ("meta", "line", "circle"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
+        pass
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data):
-        self.texts.append(data.strip())
 
-    def all(self, tag):
-        return [attrs for name, attrs in self.tags if name == tag]
-
-
-class TestPage:
-    @pytest.fixture
-    def text(self, results, run, tmp_path):
-        status, _, err = run("compare", results, "--page", tmp_path / "page.html")
-        assert (status, err) == (0, f"page: {tmp_path / 'page.html'}\n")
-        return (tmp_path / "page.html").read_text()
-
-    def test_needs_nothing_else_and_says_verdicts_in_words(self, text):
-        for word in ("<script src", "http:", "https:", "@import", "url(", "src=", "<link"):
-            assert word not in text
-        page = Page(text)
-        assert not page.open
-        for words in ("detected", "invalid: three. It fails | a bar."):
-            assert words in page.texts
-        assert any(text.startswith("one: more than two. ") for text in page.texts)
-        models = [model["data-model"] for model in page.all("td") if "data-model" in model]
-        assert models == ["one", "three", "two"]
-
-    def test_can_be_read_without_seeing_it(self, text):
-        page = Page(text)
-        assert len(page.all("main")) == 1
-        assert all("scope" in th for th in page.all("th"))
-        page_text = " ".join(filter(None, page.texts))
-        assert "0.600 [0.400, 0.800] More than 90% [80, 100] of 40 alternatives" in page_text
-        assert all(svg["aria-hidden"] for svg in page.all("svg"))  # the words beside say the same
-
-    def test_draws_values_and_intervals_on_one_axis(self, text):
-        """Values .6, -.6 and ends .4 and .8 lie on an axis from -1 to 1: .6 at 80% of what the
-        margins leave."""
-
-        def place(share):
-            return f"{MARGIN + (100 - 2 * MARGIN) * share:g}%"
-
-        page = Page(text)
-        values = [circle["cx"] for circle in page.all("circle")]
-        assert values == [place(0.8), place(0.2), place(0.8)]
+def test_the_page_needs_nothing_else_and_says_verdicts_in_words(results, run, tmp_path):
+    status, _, err = run("compare", results, "--page", tmp_path / "page.html")
+    assert (status, err) == (0, f"page: {tmp_path / 'page.html'}\n")
+    text = (tmp_path / "page.html").read_text()
+    for word in ("<script src", "http:", "https:", "@import", "url(", "src=", "<link"):
+        assert word not in text
+    Closed(text)
+    assert "<th>" not in text  # each has a scope
+    assert text.count("<svg") == text.count('aria-hidden="true"')  # the words beside say the same
+    words = " ".join(re.sub("<[^>]+>", " ", text).split())
+    for shown in ("invalid: three. It fails | a bar.", "one: more than two. "):
+        assert shown in words
+    assert "0.600 [0.400, 0.800] More than 90% [80, 100] of 40 alternatives" in words
+    assert re.findall(r'<td[^>]* data-model="?(\w+)', text) == ["one", "three", "two"]
 
 
 def test_comparing_loads_no_heavy_library(results):

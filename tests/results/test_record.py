@@ -21,19 +21,18 @@ from evenruler.results.record import Result
 from evenruler.results.store import read_stored_result
 from evenruler.tables.frames import without_last_bits
 from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
+from tests.text_tables import table_of_text
 from tests.tiny import save_tiny
 
-MADE_OF = pd.DataFrame(
-    [
-        ("nurse", "t", "man", "g", 1, 10.0, 1.0),
-        ("nurse", "u", "man", "g", 1, 10.0, 3.0),
-        ("nurse", "t", "woman", "h", -1, 10.0, 5.0),
-        ("nurse", "t", "guest", "p", 0, 10.0, 99.0),
-        ("smith", "t", "man", "g", 1, 90.0, 2.0),
-        ("smith", "t", "woman", "h", -1, 90.0, 0.5),
-    ],
-    columns=["unit", "at", "word", "group", "pole", "axis_position", "value"],
-).assign(set="s", readout=math.nan, model="one", figure="spread", rows="r")
+MADE_OF = table_of_text("""\
+unit|at|word|group|pole|axis_position|value
+nurse|t|man|g|1|10|1
+nurse|u|man|g|1|10|3
+nurse|t|woman|h|-1|10|5
+nurse|t|guest|p|0|10|99
+smith|t|man|g|1|90|2
+smith|t|woman|h|-1|90|0.5
+""").assign(set="s", readout=math.nan, model="one", figure="spread", rows="r")
 
 
 def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> None:
@@ -78,25 +77,14 @@ def test_verdicts_by_figure_and_dimensions() -> None:
     }
 
 
-def test_figures_of_other_sizes_and_forms_are_told_apart_in_the_frame() -> None:
-    base = synthetic()
-    settings = base.settings.model_copy(
-        update={"size": "trial", "method": "choice", "limit": 5, "prefixes": False}
-    )
-    row = base.model_copy(update={"settings": settings}).frame().iloc[0]
-    assert row[["size", "method", "limit", "prefixes"]].tolist() == ["trial", "choice", 5, False]
+def test_a_frame_says_how_it_was_measured() -> None:
+    row = synthetic(limit=5, prefixes=False).frame().iloc[0]
+    assert row[["size", "limit", "prefixes"]].tolist() == ["trial", 5, False]
 
 
 def test_replies_stand_beside_their_prompts() -> None:
-    replies = pd.DataFrame(
-        {
-            "id": ["b", "a"],
-            "seed": [1, 2],
-            "reply": ["yes", None],
-            "reason": [None, "no"],
-        }
-    )
-    published = {"prompts": pd.DataFrame({"id": ["a", "b"], "prompt": ["A?", "B?"]})}
+    replies = table_of_text("id|seed|reply|reason\nb|1|yes|\na|2||no\n")
+    published = {"prompts": table_of_text("id|prompt\na|A?\nb|B?\n")}
     joined = replies_with_prompts({"replies": replies, "choices": replies}, published)["replies"]
     assert list(joined.columns) == ["prompt", "reply", "reason", "id", "seed"]
     assert joined["prompt"].tolist() == ["B?", "A?"]
@@ -114,17 +102,11 @@ def test_a_plot_has_a_panel_a_figure(
     above = figure_row("spread", 0.6, **CONFIRMED)
     below = figure_row("gain", -0.6, **CONFIRMED) | {"low": -0.8, "high": -0.4}
     chart = synthetic(figures=[above, below, alpha]).plot().to_dict()
+    rows = pd.concat(map(pd.DataFrame, chart["datasets"].values())).set_index("value")
+    numbers = rows.loc[-0.6, ["low", "high", "less", "bound"]]
+    assert numbers.tolist() == [-0.8, -0.4, -0.05, 0.05]
+    assert rows.loc[0.6, "where"] == "seed: detected"
     assert len(chart["vconcat"]) == 2
-    datasets = chart["datasets"].values()
-    ((low,), (high,)) = sorted(datasets, key=lambda rows: rows[0]["value"])
-    numbers = {
-        "value": -0.6,
-        "low": -0.8,
-        "high": -0.4,
-        "less": -0.05,
-    }
-    assert {name: low[name] for name in numbers} == numbers
-    assert (low["bound"], high["where"]) == (0.05, "seed: detected")
     assert "no headline has a value and a verdict" in error_of(synthetic(figures=[alpha]).plot)
     monkeypatch.setitem(sys.modules, "altair", None)
     assert (
@@ -175,29 +157,15 @@ def test_what_is_measured_brings_its_tables_and_a_page(
         "answers-starts",
     }
     options: dict[str, Any] = dict.fromkeys(("device", "name", "kind", "start", "max_requests"))
-    options |= {"dtype": "float32", "spending": SpendingLimit()}
-    options |= {"limit": 6, "size": "trial"}
-    folder = Path("results")
-    benchmarks = ["probes-age-competence", "framing-age"]
-    (page,) = measure_each(
-        "./tiny",
-        benchmarks,
-        folder,
-        show="html",
-        **options,
-    )
+    options |= {"dtype": "float32", "spending": SpendingLimit(), "limit": 6, "size": "trial"}
+    folder, benchmarks = Path("results"), ["probes-age-competence", "framing-age"]
+    (page,) = measure_each("./tiny", benchmarks, folder, show="html", **options)
     seen = Seen(page)
     assert page.startswith("<!doctype html>")
     assert "Age and competence" in seen.text
     assert "framing-age" in seen.text
     assert "Differences" not in seen.text
-    (line,) = measure_each(
-        "./tiny",
-        benchmarks[:1],
-        folder,
-        show="json",
-        **options,
-    )
+    (line,) = measure_each("./tiny", benchmarks[:1], folder, show="json", **options)
     assert json.loads(line) == json.loads(result.to_json())
 
 

@@ -8,58 +8,68 @@ from evenruler.instruments.framing.declare.source import ContrastSource, Setting
 from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, ModelMeta, Plan, Profile
 from evenruler.models.declarations import Catalogue, Kind, operations_of
+from tests.text_tables import yaml_of_text
+
+HAIR = """\
+title: Hair
+construct: gender inferred from hair
+direction: a share says which pronoun
+source: us
+licence: cc0-1.0
+factors: {salience: the prompt names gender, instruction: the prompt gives a task}
+outcomes: {he: [he, him], she: [she, hers]}
+stimuli: {short: short hair, long: long hair}
+tasks:
+  completion:
+    title: Completion
+    cells:
+      bare: There is a person with {STIMULUS}. {ANSWER}
+      instruction: "Complete: There is a person with {STIMULUS}. {ANSWER}"
+      salience+instruction:
+        "Complete, inferring gender: There is a person with {STIMULUS}. {ANSWER}"
+  choice:
+    title: Choice
+    cells:
+      instruction: "Someone with {STIMULUS}. Options: {OPTIONS}. The answer is: {ANSWER}"
+      salience+instruction:
+        "Choose a pronoun for {STIMULUS}. Options: {OPTIONS}. The answer is: {ANSWER}"
+    option: "{LETTER}: {OPTION}"
+    options: {balanced: {he: He, she: She, rabbit: "Rabbit with {STIMULUS}"}}
+"""
+
+ALTERNATIVES = """\
+grammars:
+  idle: # What says nothing of gender, 56 of them.
+    seed: 0
+    words:
+      VERB: [noting, seeing, hearing, naming, counting, passing, liking]
+      THING: [a day, the road, rain, a page, a tune, ink, fog, a door]
+control_outcome: she
+focal_outcome: he
+headlines: [salience]
+completion:
+  salience:
+    grammar: idle
+    form: "{VERB} {THING}"
+    cells:
+      salience+instruction:
+        "Complete, {ALTERNATIVE}: There is a person with {STIMULUS}. {ANSWER}"
+choice:
+  salience:
+    grammar: idle
+    form: "{VERB} {THING}"
+    cells:
+      salience+instruction:
+        "Choose, {ALTERNATIVE}, for {STIMULUS}. Options: {OPTIONS}. The answer is: {ANSWER}"
+"""
 
 
 def hair(**changes: Any) -> ContrastSource:
     """About hair, with some keys changed."""
-    declared: dict[str, Any] = {
-        "title": "Hair",
-        "construct": "gender inferred from hair",
-        "direction": "a share says which pronoun",
-        "source": "us",
-        "licence": "cc0-1.0",
-        "factors": {
-            "salience": "the prompt names gender",
-            "instruction": "the prompt gives a task",
-        },
-        "outcomes": {"he": ["he", "him"], "she": ["she", "hers"]},
-        "stimuli": {"short": "short hair", "long": "long hair"},
-        "tasks": {
-            "completion": {
-                "title": "Completion",
-                "cells": {
-                    "bare": "There is a person with {STIMULUS}. {ANSWER}",
-                    "instruction": "Complete: There is a person with {STIMULUS}. {ANSWER}",
-                    "salience+instruction": "Complete, inferring gender: There is a person with "
-                    "{STIMULUS}. {ANSWER}",
-                },
-            },
-            "choice": {
-                "title": "Choice",
-                "cells": {
-                    "instruction": "Someone with {STIMULUS}. Options: {OPTIONS}. The answer is: "
-                    "{ANSWER}",
-                    "salience+instruction": "Choose a pronoun for {STIMULUS}. Options: {OPTIONS}. "
-                    "The answer is: {ANSWER}",
-                },
-                "option": "{LETTER}: {OPTION}",
-                "options": {
-                    "balanced": {"he": "He", "she": "She", "rabbit": "Rabbit with {STIMULUS}"}
-                },
-            },
-        },
-    }
-    return ContrastSource.model_validate(declared | changes)
+    return ContrastSource.model_validate(yaml_of_text(HAIR) | changes)
 
 
-GRAMMAR = {
-    "seed": 0,
-    "words": {
-        "VERB": ["noting", "seeing", "hearing", "naming", "counting", "passing", "liking"],
-        "THING": ["a day", "the road", "rain", "a page", "a tune", "ink", "fog", "a door"],
-    },
-}
-"""What says nothing of gender, 56 of them."""
+GRAMMAR = yaml_of_text(ALTERNATIVES)["grammars"]["idle"]
 
 COLOURS = [
     "red",
@@ -80,30 +90,14 @@ COLOURS = [
 def with_alternatives(control: bool = True, **changes: Any) -> ContrastSource:
     """About hair of twelve colours, with sentences in place of the cue of salience, and a control
     that tells that the person is a woman, with some keys changed."""
-    completion, choice = (task.model_dump(exclude_unset=True) for task in hair().tasks.values())
-    person, listed = (
-        "There is a person with {STIMULUS}. {ANSWER}",
-        "Options: {OPTIONS}. The answer is: {ANSWER}",
-    )
-    put: dict[str, Any] = {"grammar": "idle", "form": "{VERB} {THING}"}
-    if control:
-        put["control"] = "of a woman"
-    of_completion = f"Complete, {{ALTERNATIVE}}: {person}"
-    of_choice = f"Choose, {{ALTERNATIVE}}, for {{STIMULUS}}. {listed}"
-    cell = "salience+instruction"
-    completion["alternatives"] = {"salience": {"cells": {cell: of_completion}, **put}}
-    choice["alternatives"] = {"salience": {"cells": {cell: of_choice}, **put}}
+    declared = yaml_of_text(ALTERNATIVES)
+    tasks = yaml_of_text(HAIR)["tasks"]
+    for name, task in tasks.items():
+        task["alternatives"] = declared.pop(name)
+        if control:
+            task["alternatives"]["salience"]["control"] = "of a woman"
     stimuli = {colour: f"{colour} hair" for colour in COLOURS}
-    tasks = {"completion": completion, "choice": choice}
-    declared: dict[str, Any] = {
-        "stimuli": stimuli,
-        "tasks": tasks,
-        "grammars": {"idle": GRAMMAR},
-        "control_outcome": "she",
-        "focal_outcome": "he",
-        "headlines": ["salience"],
-    }
-    return hair(**declared | changes)
+    return hair(**declared | {"stimuli": stimuli, "tasks": tasks} | changes)
 
 
 def settings(profile: Profile = "quick", **changes: Any) -> Settings:

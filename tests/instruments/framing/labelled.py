@@ -1,6 +1,5 @@
 """Replies with labels, and how often the parser of choices is wrong about them.
 
-`python -m tests.instruments.framing.labelled` prints what docs/framing.md says of labels.
 data/README.md says where the replies and the labels are from.
 """
 
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from scipy.stats import binomtest
+from sklearn.metrics import cohen_kappa_score
 
 from evenruler.text.replies import read_reply
 
@@ -118,49 +118,7 @@ def tally(rows: Sequence[Row], label: Label, reader: Callable[[Row], str | None]
 
 def kappa(rows: Iterable[Row]) -> float:
     """Cohen's, of the two passes of labels."""
-    pairs = [(row["first"], row["second"]) for row in rows]
-    first, second = zip(*pairs, strict=True)
-    agreed = sum(label == other for label, other in pairs) / len(pairs)
-    by_chance = sum(first.count(label) * second.count(label) for label in set(first))
-    chance = by_chance / len(pairs) ** 2
-    return (agreed - chance) / (1 - chance)
-
-
-def parts(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """All of them; and by model, temperature, and whether letters were asked for."""
-    rows_by_part = {"all": list(rows)}
-    for row in rows:
-        kind = "words" if row["options"] == "[]" else "letters"
-        model, temperature = row["model"], float(row["temperature"])
-        part = f"{model}, T {temperature:g}, {kind}"
-        rows_by_part.setdefault(part, []).append(row)
-    return rows_by_part
-
-
-def table(
-    name: str, label: Label = "first", reader: Callable[[Row], str | None] = read
-) -> list[str]:
-    """A table in Markdown."""
-    lines = [
-        "| replies | n | valid | wrong | of the valid, 95% | a class by label | missed |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for part, rows in parts(labelled(name)).items():
-        counts = tally(rows, label, reader)
-        share = "-"
-        if counts.valid:
-            rate = counts.wrong / counts.valid
-            share = "{:.3f} [{:.3f}, {:.3f}]".format(rate, *counts.interval())
-        columns = (
-            part,
-            *counts[:3],
-            share,
-            *counts[3:],
-        )
-        lines.append(f"| {' | '.join(map(str, columns))} |")
-    return lines
-
-
-if __name__ == "__main__":
-    for file in FILES:
-        print(file, *table(file), sep="\n")
+    rows = list(rows)
+    first = [row["first"] for row in rows]
+    second = [row["second"] for row in rows]
+    return float(cohen_kappa_score(first, second))

@@ -21,8 +21,8 @@ from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, Plan
 from evenruler.measurement import Resampling
 from evenruler.models.declarations import Catalogue
-from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
-from evenruler.versions import Changelog
+from evenruler.publish.folder import BenchmarkFolder, write_benchmark
+from tests.folders import benchmark_folder
 from tests.hub_client import ROOT
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import subject
@@ -81,36 +81,10 @@ class Published:
         return module
 
     def _benchmark(self) -> BenchmarkFolder:
-        source, card = self.declaration.source, self.card
-        return BenchmarkFolder(
-            name=self.declaration.benchmark,
-            title=source.title,
-            version=self.declaration.version,
-            language="en",
-            task_categories=list(card.task_categories),
-            tags=list(card.tags),
-            construct=source.construct_,
-            warning=source.warning,
-            reading=card.reading,
-            limits=list(card.limits),
-            citations=source.citations,
-            configs=[
-                Config(config.name, config.what, config.described, table=self._built[config.name])
-                for config in card.configs
-            ],
-            n_rejected=0,
-            parameters=card.parameters,
-            plan=self.plan,
-            quality=[],
-            listed=[],
-            quality_of_any=[],
-            compared=[],
-            evidence=[],
-            models={},
-            command="dvc repro",
-            harness=card.harness,
-            harness_task=card.harness_task,
-            changelog=Changelog(),
+        tables = {config.name: self._built[config.name] for config in self.card.configs}
+        declared = self.declaration
+        return benchmark_folder(
+            declared.benchmark, declared.source, tables, self.plan, self.card, declared.version
         )
 
 

@@ -9,6 +9,20 @@ Cells = Mapping[tuple[str, str], Shares]
 """By task and framing, by stimulus: the share of every class."""
 
 
+def cells_of_text(text: str) -> Cells:
+    """Cells of lines `TASK, FRAMING: STIMULUS SHARE SHARE; STIMULUS SHARE SHARE`."""
+    cells: dict[tuple[str, str], Shares] = {}
+    for line in text.strip().splitlines():
+        name, _, stimuli = line.partition(":")
+        task, framing = name.split(", ")
+        shares_by_stimulus = {}
+        for words in stimuli.split(";"):
+            stimulus, *shares = words.split()
+            shares_by_stimulus[stimulus] = [float(share) for share in shares]
+        cells[task, framing] = shares_by_stimulus
+    return cells
+
+
 def distributions(
     cells: Cells,
     benchmark: str = "pronouns",

@@ -1,12 +1,11 @@
 """What the card of a contrast says, and what it says that it does not show, by how it is asked."""
 
-from itertools import product
 from typing import Any
 
 import pandas as pd
 
 from evenruler.evaluate.session import limit_warnings
-from evenruler.instruments.framing import card, schemas
+from evenruler.instruments.framing import card
 from evenruler.instruments.framing.card import card as card_of
 from evenruler.instruments.framing.declare import headings
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
@@ -20,8 +19,8 @@ from tests.instruments.framing.hair import (
     settings,
     with_alternatives,
 )
-from tests.instruments.framing.pronouns import source
 from tests.instruments.framing.recording import record
+from tests.text_tables import table_of_text, yaml_of_text
 
 MANY = settings(stimuli=10)
 
@@ -50,16 +49,17 @@ def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
     _, plan = built(declaration(with_alternatives(headlines=["salience, choice", "instruction"])))
     columns = headings(plan)
     *of_cues, probability, coverage = columns
-    cues = [(column.figure, column.dimensions["cue"]) for column in of_cues]
-    of_both = ("salience", "instruction")
-    described = [(figure, cue) for cue in of_both for figure in ("any_sentence", "raw_change")]
-    changes = [("change", cue) for cue in of_both]
-    later = list(product(("nonresponse_change", "effect"), of_both))
-    assert cues == [*changes, *described, *later]
+    cues = [f"{column.figure} {column.dimensions['cue']}" for column in of_cues]
+    assert cues == [
+        *("change salience", "change instruction"),
+        *("any_sentence salience", "raw_change salience"),
+        *("any_sentence instruction", "raw_change instruction"),
+        *("nonresponse_change salience", "nonresponse_change instruction"),
+        *("effect salience", "effect instruction"),
+    ]
     assert [column.figure_type for column in of_cues[:3]] == ["headline", "headline", "descriptive"]
-    choice = {"cue": "salience", "task": "choice", "outcome": "he"}
-    whole = {"cue": "instruction", "task": None, "outcome": "he"}
-    assert [column.dimensions for column in of_cues[:2]] == [choice, whole]
+    about = [(column.dimensions["task"], column.dimensions["outcome"]) for column in of_cues[:2]]
+    assert about == [("choice", "he"), (None, "he")]
     assert (probability.figure, probability.dimensions) == ("shift_probability", {})
     assert (coverage.figure, coverage.dimensions) == ("coverage", {"cell": None})
 
@@ -68,15 +68,14 @@ def test_low_coverage_is_warned_of_below_the_floor_of_the_settings() -> None:
     _, plan = built(declaration(least_coverage=0.25))
     coverage = headings(plan)[-1]
     assert (coverage.figure_type, coverage.least) == ("validity", None)
-    parts = product(("token", "choice"), ("plain", "chat"))
-    figures: list[dict[str, object]] = []
-    for (readout, prompt_format), share in zip(
-        parts,
-        (0.24, 0.26, 0.39, 0.41),
-        strict=True,
-    ):
-        part = {"prompt_format": prompt_format, "readout": readout}
-        figures.append({"figure": "coverage", "model": "m", **part, "value": share})
+    parts = table_of_text("""\
+prompt_format|readout|value
+plain|token|0.24
+chat|token|0.26
+plain|choice|0.39
+chat|choice|0.41
+""")
+    figures = parts.assign(figure="coverage", model="m").to_dict("records")
     warnings = limit_warnings(figures, headings(plan))
     assert [line.partition(":")[0] for line in warnings] == ["plain, token", "plain, choice"]
     assert coverage.warning.format(value=0.034) == (
@@ -96,22 +95,20 @@ STUDY = {
 
 
 def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None:
-    groups = {
-        "a": {"text": "a", "group": "x"},
-        "b": {"text": "b", "group": "y"},
+    groups = yaml_of_text("{a: {text: a, group: x}, b: {text: b, group: y}}")
+    expected = {
+        "p-at": "s before, s change, h before, h change, as change",
+        "indirect-probing": "gas before, gas change, gld before, gld change, add before, "
+        "add change, as change, as_of_gld_and_add change",
     }
-    of_study = {"p-at": ["s", "h"], "indirect-probing": ["gas", "gld", "add"]}
-    mean_changes = {"p-at": ["as"], "indirect-probing": ["as", "as_of_gld_and_add"]}
-    for study, measures in of_study.items():
+    for study, measures in expected.items():
         _, plan = built(declaration(hair(replicates=study, stimuli=groups, **STUDY)))
-        phases = product(measures, ("before", "change"))
-        expected = [
-            *phases,
-            *product(mean_changes[study], ["change"]),
-        ]
         effect, probability, *shown, coverage = headings(plan)
-        by_phase = [(column.figure, column.dimensions["phase"]) for column in shown]
-        assert by_phase == expected
+        assert (
+            ", ".join(f"{column.figure} {column.dimensions['phase']}" for column in shown)
+            == measures
+        )
+        assert shown[1].heading == f"{shown[0].heading.removesuffix(' before')} change"
         around = [column.figure for column in (effect, probability, coverage)]
         assert around == ["effect", "shift_probability", "coverage"]
 
@@ -161,11 +158,6 @@ def test_slips_of_a_variant_are_named_where_it_is_built() -> None:
     ]
 
 
-def test_columns_that_are_described_are_there() -> None:
-    described = card.WORDS["published"]["prompts"]["described"]
-    assert set(described) <= set(schemas.PROMPTS.names)
-
-
 LETTERS = "Where options are lettered, a model's preference for a letter is "
 TOKEN = (
     "Verdicts are of the probability of words (`token`) where a model supports them, each in "
@@ -176,31 +168,33 @@ FEW = (
 )
 
 
-def lettered() -> ContrastSource:
-    """Eight stimuli, one task with letters, two sentences in place of the one cue."""
-    both = {
-        "bare": "On {STIMULUS}: {OPTIONS} {ANSWER}",
-        "gender-salience": "On gender, {STIMULUS}: {OPTIONS} {ANSWER}",
-    }
-    alternatives = {
-        "grammar": "idle",
-        "form": "{THING}",
-        "cells": {"gender-salience": "On {ALTERNATIVE}, {STIMULUS}: {OPTIONS} {ANSWER}"},
-    }
-    task: dict[str, Any] = {
-        "title": "Choosing",
-        "cells": both,
-        "option": "{LETTER}: {OPTION}",
-    }
-    task |= {
-        "options": {"they": "They", "he": "He"},
-        "alternatives": {"gender-salience": alternatives},
-    }
-    return source(
-        factors={"gender-salience": "the prompt names gender"},
-        tasks={"choosing": task},
-        grammars={"idle": {"seed": 0, "words": {"THING": ["rain", "tea"]}}},
-    )
+LETTERED = """\
+title: Pronouns
+construct: choice of pronouns
+direction: a shift above 0 says more of it
+source: the test
+licence: cc0-1.0
+factors: {gender-salience: the prompt names gender}
+focal_outcome: they
+outcomes: {they: [they], he: [he]}
+stimuli: {s0: hair 0, s1: hair 1, s2: hair 2, s3: hair 3, s4: hair 4, s5: hair 5, s6: hair 6,
+  s7: hair 7}
+grammars: {idle: {seed: 0, words: {THING: [rain, tea]}}}
+tasks:
+  choosing:
+    title: Choosing
+    cells:
+      bare: "On {STIMULUS}: {OPTIONS} {ANSWER}"
+      gender-salience: "On gender, {STIMULUS}: {OPTIONS} {ANSWER}"
+    option: "{LETTER}: {OPTION}"
+    options: {they: They, he: He}
+    alternatives:
+      gender-salience:
+        grammar: idle
+        form: "{THING}"
+        cells: {gender-salience: "On {ALTERNATIVE}, {STIMULUS}: {OPTIONS} {ANSWER}"}
+"""
+"""Eight stimuli, one task with letters, two sentences in place of the one cue."""
 
 
 def limits_of(contrast: ContrastSource, **changes: Any) -> list[str]:
@@ -215,7 +209,8 @@ def test_a_sample_says_of_how_many_stimuli_it_is_and_that_two_sentences_are_few(
         "calibrated": False,
         "generations": 0,
     }
-    assert limits_of(lettered(), **sizes) == [
+    contrast = ContrastSource.model_validate(yaml_of_text(LETTERED))
+    assert limits_of(contrast, **sizes) == [
         "Figures are for 6 of the 8 stimuli, evenly spread over the list: a sample.",
         "6 stimuli are fewer than the 10 that a verdict needs.",
         FEW,

@@ -95,6 +95,19 @@ def by_hand(shifts: pd.DataFrame) -> dict[tuple[str, str], tuple[float, float]]:
     return by_pair
 
 
+def take_one_step() -> dict[str, int]:
+    return {"maxiter": 1}
+
+
+def warn_of_singularity() -> dict[str, int]:
+    warnings.warn("singular", SingularMatrixWarning, stacklevel=2)
+    return {}
+
+
+def find_no_inverse() -> dict[str, int]:
+    raise LinAlgError
+
+
 class TestMixedModel:
     def test_is_that_of_statsmodels(self) -> None:
         shifts = simulated(6)
@@ -118,39 +131,23 @@ class TestMixedModel:
         critical = stats.studentized_range.ppf(0.9, 3, 1e6) / math.sqrt(2)
         assert critical > stats.norm.ppf(0.95)
         for pair, (difference, error) in by_hand(shifts).items():
-            row, uncorrected = (
-                comparisons.loc[("tukey", *pair)],
-                comparisons.loc[("mixed model", *pair)],
-            )
+            row, uncorrected = (comparisons.loc[(name, *pair)] for name in ("tukey", "mixed model"))
             q = math.sqrt(2) * abs(difference) / error
-            expected = stats.studentized_range.sf(q, 3, 1e6)
-            assert row["p"] == approx(expected, rel=1e-3)
+            assert row["p"] == approx(stats.studentized_range.sf(q, 3, 1e6), rel=1e-3)
             assert uncorrected["p"] < row["p"] < 1
-            assert row[["difference", "low", "high"]].tolist() == approx(
-                [difference, difference - critical * error, difference + critical * error], abs=1e-6
-            )
+            ends = [difference - critical * error, difference + critical * error]
+            assert row[["low", "high"]].tolist() == approx(ends, abs=1e-6)
 
     def test_p_beyond_the_studentised_range_is_no_zero(self) -> None:
         comparisons = compared(simulated(6))
         assert 0 < comparisons.loc[("tukey", "they", "he"), "p"] < 1e-30
 
-    def test_models_that_do_not_differ_leave_errors_as_they_are(self) -> None:
-        shifts = simulated(6, of_models=0.0)
-        shifts["shift"] -= shifts.groupby("model")["shift"].transform("mean")
-        pooled = smf.ols("shift ~ outcome", shifts).fit()
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            row = compared(shifts).loc[("mixed model", "they", "he")]
-        margin = stats.norm.ppf(0.95) * pooled.bse["outcome[T.they]"]
-        assert row["difference"] == approx(pooled.params["outcome[T.they]"], abs=1e-9)
-        assert row["high"] - row["difference"] == approx(margin, rel=1e-3)
-
     @pytest.mark.parametrize(
         ("happens", "reason"),
         [
-            ("not converged", "the mixed model did not converge"),
-            ("warning", "the mixed model is singular"),
-            ("error", "the mixed model is singular"),
+            (take_one_step, "the mixed model did not converge"),
+            (warn_of_singularity, "the mixed model is singular"),
+            (find_no_inverse, "the mixed model is singular"),
         ],
     )
     def test_what_cannot_be_fitted_is_null_and_nothing_takes_its_place(
@@ -159,26 +156,10 @@ class TestMixedModel:
         fit = MixedLM.fit
 
         def fails(self, **options):
-            if happens == "error":
-                raise LinAlgError
-            if happens == "warning":
-                warnings.warn(
-                    "The random effects covariance matrix is singular.",
-                    SingularMatrixWarning,
-                    stacklevel=2,
-                )
-            return fit(
-                self,
-                **options | ({"maxiter": 1} if happens == "not converged" else {}),
-            )
+            return fit(self, **options | happens())
 
         monkeypatch.setattr(MixedLM, "fit", fails)
         comparisons = compared(simulated(6))
-        assert set(comparisons.index.get_level_values("model_of_shifts")) == {
-            "mixed model",
-            "tukey",
-            "jackknife",
-        }
         for method in ("mixed model", "tukey"):
             rows = comparisons.loc[method]
             assert rows[["difference", "low", "high", "p"]].isna().all(axis=None)
@@ -197,9 +178,8 @@ class TestFixedEffects:
         low, high = fit.conf_int(alpha=0.1).loc["outcome[T.they]"]
         row = comparisons.loc[("fixed effects", "they", "he")]
         assert "mixed model" not in comparisons.index.get_level_values("model_of_shifts")
-        assert row[["difference", "low", "high"]].tolist() == approx(
-            [fit.params["outcome[T.they]"], low, high], abs=1e-9
-        )
+        expected = [fit.params["outcome[T.they]"], low, high]
+        assert row[["difference", "low", "high"]].tolist() == approx(expected, abs=1e-9)
         assert row["p"] == approx(fit.pvalues["outcome[T.they]"], rel=1e-6)
         assert row["n"] == 4 * 20 * 2 * 3
         assert row["n_models"] == 4
@@ -231,25 +211,6 @@ class TestFixedEffects:
         assert set(comparisons["n_models"]) == {4}
 
 
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("models", "together"),
-    [(2, 0.1), (5, 0.0)],
-)
-def test_intervals_cover_a_planted_effect(models, together) -> None:
-    rows = []
-    for seed in range(80):
-        shifts = simulated(models, together=together, seed=seed).query("outcome != 'she'")
-        comparisons = compare_classes(shifts, Resampling(level=0.9, resamples=100, seed=seed))
-        covered = comparisons["low"].lt(0.25) & comparisons["high"].gt(0.25)
-        rows.append(dict(zip(comparisons["model_of_shifts"], covered, strict=True)))
-    covered = pd.DataFrame(rows).mean()
-    # Nominal .90; of 80 intervals the share has a standard error of .034.
-    assert covered.size == 3
-    assert covered.between(0.8, 0.98).all(), covered
-
-
 def test_the_jackknife_leaves_out_whole_stimuli() -> None:
     shifts = simulated(6, together=0.3).query("model != 'm1' or stimulus != 's2'")
     of_pair = shifts[shifts["outcome"] != "she"]
@@ -258,12 +219,11 @@ def test_the_jackknife_leaves_out_whole_stimuli() -> None:
         means = rows.groupby("outcome")["shift"].mean()
         return float(means["they"] - means["he"])
 
-    stimuli = of_pair["stimulus"].unique()
-    without = np.array(
-        [difference(of_pair[of_pair["stimulus"] != stimulus]) for stimulus in stimuli]
-    )
-    error = math.sqrt(len(stimuli) - 1) * without.std()
-    half = stats.t.ppf(0.95, len(stimuli) - 1) * error
+    without = []
+    for place in range(20):
+        without.append(difference(of_pair[of_pair["stimulus"] != f"s{place}"]))
+    error = math.sqrt(19) * np.std(without)
+    half = stats.t.ppf(0.95, 19) * error
     comparisons = compared(shifts)
     row = comparisons.loc[("jackknife", "they", "he")]
     expected = difference(of_pair)
@@ -294,7 +254,6 @@ def test_a_single_model_and_stimulus_has_no_interval() -> None:
     ("models", "by_model"),
     [
         (2, 0.0),
-        (6, 0.0),
         (6, 0.01),
     ],
 )
@@ -307,29 +266,24 @@ def test_shifts_without_spread_are_null_in_models_and_degenerate_in_the_jackknif
     fitted = comparisons.drop(index="jackknife", level="model_of_shifts")
     assert fitted[["difference", "low", "high", "p"]].isna().all(axis=None)
     assert set(fitted["reason"]) == {"the shifts have no spread to judge by"}
-    for pair, planted in PAIRS.items():
-        row = comparisons.loc[("jackknife", *pair)]
-        assert row[["difference", "low", "high"]].tolist() == near([planted] * 3)
+    of_jackknife = comparisons.loc["jackknife"]
+    for end in ("difference", "low", "high"):
+        assert of_jackknife[end].to_dict() == near(PAIRS)
 
 
 def test_benchmarks_configurations_and_metrics_go_their_own_ways() -> None:
     shifts = simulated(2)
     other = shifts.assign(shift=-shifts["shift"])
-    parts = [
-        shifts,
-        other.assign(benchmark="other"),
-        other.assign(prompt_format="chat"),
-        other.assign(readout="choice"),
-    ]
+    parts = [shifts]
+    for changed in ({"benchmark": "other"}, {"prompt_format": "chat"}, {"readout": "choice"}):
+        parts.append(other.assign(**changed))
     comparisons = compare_classes(pd.concat(parts), RESAMPLING).query(
-        "model_of_shifts == 'jackknife' and outcome == 'they'"
+        "model_of_shifts == 'jackknife' and outcome == 'they' and against == 'he'"
     )
-    signs = comparisons.groupby(["benchmark", "prompt_format", "readout"])["difference"].agg(
-        lambda rows: np.sign(rows).sum()
-    )
-    assert signs.to_dict() == {
-        ("other", "plain", "token"): -2,
-        ("pronouns", "plain", "choice"): -2,
-        ("pronouns", "plain", "token"): 2,
-        ("pronouns", "chat", "token"): -2,
+    key = ["benchmark", "prompt_format", "readout"]
+    assert np.sign(comparisons.set_index(key)["difference"]).to_dict() == {
+        ("other", "plain", "token"): -1,
+        ("pronouns", "plain", "choice"): -1,
+        ("pronouns", "plain", "token"): 1,
+        ("pronouns", "chat", "token"): -1,
     }

@@ -35,17 +35,6 @@ def test_figures_of_a_model_that_never_looks_at_its_prompt() -> None:
     assert shares.tolist() == approx([0.37 / 0.54] * 6)
 
 
-def test_options_are_read_by_the_texts_that_the_prompt_lists() -> None:
-    choices = record().diagnosis["choices"]
-    assert choices["rule"].value_counts().to_dict() == {
-        "word": 6,
-        "option": 3,
-        "withheld": 1,
-    }
-    assert set(choices.loc[choices["rule"] != "withheld", "outcome"]) == {"he"}
-    assert set(choices.loc[choices["rule"] == "withheld", "reason"]) == {"too rude"}
-
-
 def test_every_table_is_one_of_the_schemas_and_comparisons_are_left_to_across() -> None:
     recorded = record(
         generations=2,

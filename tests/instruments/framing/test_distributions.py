@@ -3,6 +3,7 @@ answers of any class."""
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,9 +20,9 @@ from evenruler.instruments.framing.diagnose.distributions import (
 from evenruler.instruments.framing.schemas import (
     CHOICES,
     DISTRIBUTIONS,
-    REPLIES,
 )
 from tests.instruments.near import approx
+from tests.text_tables import table_of_text
 
 OUTCOMES = {
     "he": ["he", "his"],
@@ -42,246 +43,171 @@ def prompt(
     }
 
 
-def form(
-    id_: str,
-    form: str,
-    p: float,
-    ends: float = 1.0,
-    first: float = 0.0,
-    token: int = 0,
-    alone: float = 1.0,
-) -> dict:
-    return {
-        "id": id_,
-        "model": "m",
-        "lineage": "m",
-        "prompt_format": "plain",
-        "framing": "bare",
-        "surface_form": form,
-        "nats": math.log(p),
-        "ends": math.log(ends),
-        "alone": math.log(alone),
-        "first_nats": math.log(first) if first else -math.inf,
-        "first_token": token,
-    }
+def forms_of(text: str) -> pd.DataFrame:
+    """Forms by prompt with their probabilities: of themselves, and that nothing goes on after them;
+    certain where nothing stands."""
+    forms = table_of_text(text)
+    certain = {"ends": 1.0, "alone": 1.0, "first": 0.0, "first_token": 0}
+    forms = forms.assign(**{name: 1.0 * certain[name] for name in certain if name not in forms})
+    same = {"model": "m", "lineage": "m", "framing": "bare"}
+    forms = forms.fillna(certain).assign(prompt_format="plain", **same)
+    with np.errstate(divide="ignore"):
+        logs = {name: np.log(forms[name]) for name in ("ends", "alone")}
+        return forms.assign(nats=np.log(forms["p"]), first_nats=np.log(forms["first"]), **logs)
 
 
 def masses(
-    forms: list[dict], prompts: list[dict], free: list[dict] | None = None, **options: str
-) -> dict[str, tuple[float, float, float, int]]:
+    forms: pd.DataFrame, prompts: list[dict], free: list[dict] | None = None, **options: str
+) -> pd.DataFrame:
+    """Mass, share, coverage and number of prompts by class."""
     without_content = None if free is None else pd.DataFrame(free)
     distribution = token_distributions(
-        pd.DataFrame(forms), pd.DataFrame(prompts), without_content, OUTCOMES, **options
+        forms, pd.DataFrame(prompts), without_content, OUTCOMES, **options
     )
-    return {
-        row["outcome"]: (
-            row["mass"],
-            row["share"],
-            row["coverage"],
-            row["n"],
-        )
-        for row in distribution.to_dict("records")
-    }
+    return distribution.set_index("outcome")[["mass", "share", "coverage", "n"]]
 
 
 def test_a_class_has_the_sum_of_its_forms_where_no_letter_follows() -> None:
-    forms = [
-        form("a", " he", 0.2, ends=0.5),
-        form("a", " He", 0.1),
-        form("a", " his", 0.05, ends=0.8),
-        form("a", " she", 0.1, ends=0.6),
-        form("a", " her", 0.3, ends=1 / 3),
-    ]
+    forms = forms_of("""\
+id|surface_form|p|ends
+a| he|0.2|0.5
+a| He|0.1|
+a| his|0.05|0.8
+a| she|0.1|0.6
+a| her|0.1|1
+""")
     by_class = masses(forms, [prompt("a")])
-    assert by_class["he"] == approx((0.24, 0.6, 0.4, 1))
-    assert by_class["she"] == approx((0.16, 0.4, 0.4, 1))
+    assert [*by_class.loc["he"]] == approx([0.24, 0.6, 0.4, 1])
+    assert [*by_class.loc["she"]] == approx([0.16, 0.4, 0.4, 1])
 
 
 def test_letters_have_the_class_of_their_option_and_orders_are_averaged() -> None:
-    orders = {
-        "a": ("he", "she", "rabbit"),
-        "b": ("rabbit", "he", "she"),
-        "c": ("he", "rabbit", "she"),
-    }
-    forms = [
-        form(id_, f" {letter}", p)
-        for id_ in orders
-        for letter, p in zip(
-            "ABC",
-            (0.5, 0.2, 0.1),
-            strict=True,
-        )
+    prompts = [
+        prompt("a", ("he", "she", "rabbit")),
+        prompt("b", ("rabbit", "he", "she")),
+        prompt("c", ("he", "rabbit", "she")),
     ]
-    by_class = masses(
-        forms,
-        [prompt(id_, order) for id_, order in orders.items()],
-    )
+    lines = [f"{place}| A|0.5\n{place}| B|0.2\n{place}| C|0.1\n" for place in "abc"]
+    by_class = masses(forms_of("id|surface_form|p\n" + "".join(lines)), prompts)
     # Of a median they would have .5 and .1.
-    assert by_class["he"] == approx((0.4, 0.75, 1.6 / 3, 3))
-    assert by_class["she"] == approx((0.4 / 3, 0.25, 1.6 / 3, 3))
+    assert [*by_class.loc["he"]] == approx([0.4, 0.75, 1.6 / 3, 3])
+    assert [*by_class.loc["she"]] == approx([0.4 / 3, 0.25, 1.6 / 3, 3])
 
 
 def test_a_letter_has_what_stands_alone_and_what_goes_on_with_the_word_of_its_option() -> None:
-    forms = [
-        form("a", " A", 0.5, ends=0.9, alone=0.6),  # "A child": the article, no letter
-        form("a", "A", 0.1, alone=0.5),
-        form("a", " A He", 0.08, ends=0.75),
-        form("a", " B", 0.2, ends=0.9, alone=0.4),
-        form("a", " B She", 0.03, ends=1 / 3),
-    ]
+    """ " A" may go on as "A child": the article, no letter."""
+    forms = forms_of("""\
+id|surface_form|p|ends|alone
+a| A|0.5|0.9|0.6
+a|A|0.1||0.5
+a| A He|0.08|0.75|
+a| B|0.2|0.9|0.4
+a| B She|0.03|0.5|
+""")
     by_class = masses(forms, [prompt("a", ("he", "she"))])
-    assert by_class["he"][0] == approx(0.3 + 0.05 + 0.06)
-    assert by_class["she"][0] == approx(0.08 + 0.01)
+    assert by_class.loc["he", "mass"] == approx(0.3 + 0.05 + 0.06)
+    assert by_class.loc["she", "mass"] == approx(0.08 + 0.015)
 
 
 def test_whatever_follows_counts_for_forms_and_a_letter_holds_what_goes_on_after_it() -> None:
-    words = [
-        form("a", " he", 0.2, ends=0.1),
-        form("a", " she", 0.1, ends=0.9),
-    ]
+    words = forms_of("id|surface_form|p|ends\na| he|0.2|0.1\na| she|0.1|0.9\n")
     by_class = masses(words, [prompt("a")], mass="forms")
-    assert by_class["he"][0] == approx(0.2)
-    assert by_class["she"][0] == approx(0.1)
-    letters = [
-        form("a", " A", 0.5, alone=0.1),
-        form("a", " A He", 0.08),
-        form("a", " B", 0.2),
-        form("a", "B", 0.1),
-    ]
-    by_class = masses(
-        letters,
-        [prompt("a", ("he", "she"))],
-        mass="forms",
-    )
-    assert by_class["he"][0] == approx(0.5)
-    assert by_class["she"][0] == approx(0.3)
+    assert by_class["mass"].tolist() == approx([0.2, 0.1])
+    letters = forms_of("""\
+id|surface_form|p|alone
+a| A|0.5|0.1
+a| A He|0.08|
+a| B|0.2|
+a|B|0.1|
+""")
+    by_class = masses(letters, [prompt("a", ("he", "she"))], mass="forms")
+    assert by_class["mass"].tolist() == approx([0.5, 0.3])
 
 
-def free(id_: str, framing: str = "bare", letters: int = 2) -> dict:
-    return {"id": id_, "task": "choice", "framing": framing, "letters": letters}
-
-
-def letters_after(id_: str, *masses: float) -> list[dict]:
-    pairs = zip("ABCD", masses, strict=False)
-    return [form(id_, f" {letter}", p) for letter, p in pairs]
+def free(id_: str, framing: str = "bare") -> dict:
+    return {"id": id_, "task": "choice", "framing": framing}
 
 
 class TestCalibration:
     def test_masses_are_divided_by_those_without_content_and_their_sum_stays(self) -> None:
-        forms = letters_after("a", 0.4, 0.1, 0.1) + letters_after(
-            "n",
-            0.2,
-            0.1,
-            0.1,
-        )
+        forms = forms_of("""\
+id|surface_form|p
+a| A|0.4
+a| B|0.1
+a| C|0.1
+n| A|0.2
+n| B|0.1
+n| C|0.1
+""")
         prompts = [prompt("a", ("he", "she", "rabbit"))]
-        by_class = masses(
-            forms,
-            prompts,
-            [free("n", letters=3)],
-        )
+        by_class = masses(forms, prompts, [free("n")])
         # Priors .5, .25, .25: .4/.5 = .8, .1/.25 = .4 and .4 make shares of .5, .25, .25 of the .6
         # that there is.
-        assert by_class["he"] == approx((0.3, 2 / 3, 0.45, 1))
-        assert by_class["she"] == approx((0.15, 1 / 3, 0.45, 1))
+        assert [*by_class.loc["he"]] == approx([0.3, 2 / 3, 0.45, 1])
+        assert [*by_class.loc["she"]] == approx([0.15, 1 / 3, 0.45, 1])
 
-    def test_a_prior_is_the_mean_share_over_prompts_without_content(self) -> None:
-        without_content = {
-            "n": (0.06, 0.02),
-            "m": (0.5, 0.5),
-            "k": (0.04, 0.36),
-        }
-        forms = letters_after("a", 0.3, 0.3)
-        for id_, letter_masses in without_content.items():
-            forms += letters_after(id_, *letter_masses)
-        by_class = masses(
-            forms, [prompt("a", ("he", "she"))], [free(id_) for id_ in without_content]
-        )
-        # Shares .75, .5 and .1 of A, mean .45; of B .55: he is to she as 1 / .45 to 1 / .55.
-        assert by_class["he"][:2] == approx((0.6 * 0.55, 0.55))
-
-    def test_each_cell_and_configuration_has_its_own(self) -> None:
-        even = (0.2, 0.2)
-        after = {
-            "a": even,
-            "b": even,
-            "n": (0.3, 0.1),
-            "m": (0.1, 0.3),
-        }
-        forms = [row for id_, shares in after.items() for row in letters_after(id_, *shares)]
-        chat = [
-            *letters_after("a", *even),
-            *letters_after("n", 0.1, 0.1),
-        ]
-        forms += [row | {"prompt_format": "chat"} for row in chat]
+    def test_a_prior_is_the_mean_share_over_prompts_without_content_of_its_cell(self) -> None:
+        forms = forms_of("""\
+id|surface_form|p
+a| A|0.3
+a| B|0.3
+b| A|0.2
+b| B|0.2
+n| A|0.06
+n| B|0.02
+m| A|0.5
+m| B|0.5
+k| A|0.04
+k| B|0.36
+l| A|0.1
+l| B|0.3
+""")
         order = ("he", "she")
-        prompts = pd.DataFrame([prompt("a", order), prompt("b", order, framing="salience")])
-        without_content = pd.DataFrame([free("n"), free("m", "salience")])
-        distribution = token_distributions(
-            pd.DataFrame(forms), prompts, without_content, OUTCOMES
-        ).query("outcome == 'he'")
-        masses_of_he = distribution.set_index(["prompt_format", "framing"])["mass"]
-        expected = {
-            ("plain", "bare"): 0.1,
-            ("plain", "salience"): 0.3,
-            ("chat", "bare"): 0.2,
-        }
-        assert masses_of_he.to_dict() == approx(expected)
+        prompts = [prompt("a", order), prompt("b", order, framing="salience")]
+        without_content = [free("n"), free("m"), free("k"), free("l", "salience")]
+        of_he = masses(forms, prompts, without_content).loc["he"]
+        # Shares .75, .5 and .1 of A, mean .45; of B .55: he is to she as 1 / .45 to 1 / .55. With
+        # the cue A has a share of .25.
+        assert of_he["share"].tolist() == approx([0.55, 0.75])
+        assert of_he["mass"].tolist() == approx([0.6 * 0.55, 0.4 * 0.75])
 
     def test_a_letter_that_was_not_asked_without_content_is_no_zero(self) -> None:
-        forms = [
-            *letters_after("a", 0.2, 0.1),
-            *letters_after("n", 0.2),
-        ]
+        forms = forms_of("id|surface_form|p\na| A|0.2\na| B|0.1\nn| A|0.2\n")
         with pytest.raises(
             ValueError, match="a letter was not asked after the prompts without content"
         ):
-            masses(
-                forms,
-                [prompt("a", ("he", "she"))],
-                [free("n")],
-            )
+            masses(forms, [prompt("a", ("he", "she"))], [free("n")])
 
 
 def test_a_class_that_no_option_stands_for_has_no_mass() -> None:
-    forms = [
-        form("a", " A", 0.4),
-        form("a", " B", 0.2),
-    ]
+    forms = forms_of("id|surface_form|p\na| A|0.4\na| B|0.2\n")
     by_class = masses(forms, [prompt("a", ("he", "rabbit"))])
-    assert by_class["she"][:2] == (0.0, 0.0)
-    assert by_class["he"][1] == 1.0
+    assert by_class["mass"].tolist() == approx([0.4, 0.0])
+    assert by_class["share"].tolist() == [1.0, 0.0]
 
 
 def test_without_any_mass_there_is_no_share() -> None:
-    none = form("a", " he", 1.0) | {"nats": -math.inf}
-    by_class = masses([none], [prompt("a")])
-    assert by_class["he"][0] == 0.0
-    assert math.isnan(by_class["he"][1])
+    by_class = masses(forms_of("id|surface_form|p\na| he|0\n"), [prompt("a")])
+    assert by_class.loc["he", "mass"] == 0.0
+    assert math.isnan(by_class.loc["he", "share"])
 
 
 def test_first_tokens_count_once_and_only_for_a_class_of_their_own() -> None:
-    forms = [
-        form("a", " he", 0.1, first=0.3, token=7),
-        form("a", " he", 0.1, first=0.3, token=7) | {"surface_form": " He"},
-        form("a", " his", 0.1, first=0.2, token=8),
-        form("a", " her", 0.1, first=0.2, token=8),
-        form("a", " she", 0.1, first=0.1, token=9),
-    ]
+    forms = forms_of("""\
+id|surface_form|p|first|first_token
+a| he|0.1|0.3|7
+a| He|0.1|0.3|7
+a| his|0.1|0.2|8
+a| her|0.1|0.2|8
+a| she|0.1|0.1|9
+""")
     by_class = masses(forms, [prompt("a")], mass="first_token")
-    assert by_class["he"][0] == approx(0.3)
-    assert by_class["she"][0] == approx(0.1)
-
-
-def test_a_class_without_a_first_token_of_its_own_is_said() -> None:
-    forms = [
-        form("a", " he", 0.1, first=0.3, token=7),
-        form("a", " she", 0.1, first=0.3, token=7),
-    ]
+    assert by_class["mass"].tolist() == approx([0.3, 0.1])
+    shared = forms.assign(first_token=7)
     with pytest.raises(
         UserError, match="every first token of class he begins forms of another class too"
     ):
-        masses(forms, [prompt("a")], mass="first_token")
+        masses(shared, [prompt("a")], mass="first_token")
 
 
 PRONOUNS = {
@@ -344,28 +270,16 @@ def chosen(*outcomes: str | None, reply: str = "so", **where: str) -> pd.DataFra
 
 
 class TestRead:
-    def replies(self, **of_prompt: list[str | None]) -> pd.DataFrame:
-        framings = PROMPTS.set_index("id")["framing"]
-        rows = []
-        for prompt_id, texts in of_prompt.items():
-            row = {
-                "id": prompt_id,
-                "framing": framings.get(prompt_id, "bare"),
-            }
-            rows += [
-                {
-                    **row,
-                    "repetition": number,
-                    "seed": 7 + number,
-                    "reply": text,
-                }
-                for number, text in enumerate(texts)
-            ]
-        frame = pd.DataFrame(rows, columns=REPLIES.names)
-        return frame.assign(model="m", lineage="l", prompt_format="chat")
+    def replies(self, text: str) -> pd.DataFrame:
+        """Of a line a reply; the same prompt may stand several times."""
+        rows = table_of_text(text)
+        rows = rows.assign(repetition=rows.groupby("id").cumcount(), reason=None)
+        rows["framing"] = rows["id"].map(PROMPTS.set_index("id")["framing"])
+        return rows.assign(model="m", lineage="l", prompt_format="chat", seed=rows.index)
 
     def test_what_was_withheld_is_invalid_with_its_reason(self) -> None:
-        replies = self.replies(p0=["They sing.", None]).assign(reason=[None, "content_filter"])
+        replies = self.replies("id|reply\np0|They sing.\np0|\n")
+        replies = replies.assign(reason=[None, "content_filter"])
         choices = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS).sort_values("repetition")
         withheld = choices.iloc[1]
         assert choices["rule"].tolist() == ["word", WITHHELD]
@@ -374,53 +288,26 @@ class TestRead:
         assert set(choice_distributions(choices, PRONOUNS)["coverage"]) == {0.5}
         assert count_continuations(choices, [], "they", ["he"])["n"].tolist() == [1]
 
-    def test_each_reply_by_the_options_of_its_own_prompt(self) -> None:
-        replies = self.replies(
-            p0=["They sing.", "A", "A"],
-            p1=["A", "B"],
-            p2=["A", "B: He"],
-        )
-
+    def test_each_reply_by_the_options_of_its_own_prompt_and_without_what_repeats_it(self) -> None:
+        expected = table_of_text("""\
+id|reply|task|framing|stimulus|outcome|rule
+p0|They sing.|completion|bare|short|they|word
+p0|A|completion|bare|short||none
+p0|There is a person with a hat. She sings.|completion|bare|short|she|word
+p0|There is a person. She sings.|completion|bare|short||none
+p1|A|choice|salience|short|she|letter
+p1|B|choice|salience|short||filler
+p2|A|choice|salience|long|he|letter
+p2|B: He|choice|salience|long||contradiction
+""")
+        replies = self.replies(expected[["id", "reply"]].to_csv(sep="|", index=False))
         choices = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS)
-
-        read_as = choices[["id", "task", "framing", "stimulus", "repetition", "outcome", "rule"]]
-        plain = read_as.astype(object).where(read_as.notna(), None)
-        assert plain.to_numpy().tolist() == [
-            ["p0", "completion", "bare", "short", 0, "they", "word"],
-            ["p0", "completion", "bare", "short", 1, None, "none"],
-            ["p0", "completion", "bare", "short", 2, None, "none"],
-            ["p1", "choice", "salience", "short", 0, "she", "letter"],
-            ["p1", "choice", "salience", "short", 1, None, "filler"],
-            ["p2", "choice", "salience", "long", 0, "he", "letter"],
-            ["p2", "choice", "salience", "long", 1, None, "contradiction"],
-        ]
-        assert choices["reply"].tolist() == replies["reply"].tolist()
-
-    def test_what_repeats_the_prompt_is_skipped(self) -> None:
-        replies = self.replies(
-            p0=["There is a person with a hat. She sings.", "There is a person. She sings."]
-        )
-
-        choices = read_replies(replies, PROMPTS, PRONOUNS, OPTIONS)
-
-        assert choices["outcome"].astype(object).where(
-            choices["outcome"].notna(), None
-        ).tolist() == [
-            "she",
-            None,
-        ]
+        pd.testing.assert_frame_equal(choices[list(expected)], expected, check_dtype=False)
 
     def test_options_in_another_order_than_the_prompt_lists_are_no_use(self) -> None:
+        turned = {**OPTIONS, "p2": OPTIONS["p1"]}
         with pytest.raises(ValueError, match=r"p2: options .* but the prompt lists"):
-            read_replies(
-                self.replies(p0=["He."]),
-                PROMPTS,
-                PRONOUNS,
-                {
-                    **OPTIONS,
-                    "p2": OPTIONS["p1"],
-                },
-            )
+            read_replies(self.replies("id|reply\np0|He.\n"), PROMPTS, PRONOUNS, turned)
 
 
 class TestDistributions:
@@ -439,30 +326,18 @@ class TestDistributions:
             chosen("he", "she", id="a"),
             chosen("he", "they", id="b"),
             chosen("she", stimulus="long"),
-            chosen("they", framing="salience+instruction"),
-            chosen("they", "he", task="association"),
+            chosen("they", framing="salience"),
             chosen("she", model="n"),
-            chosen("they", prompt_format="plain"),
         ]
         distribution = choice_distributions(pd.concat(parts), PRONOUNS)
-
-        key = ["model", "prompt_format", "task", "framing", "stimulus"]
+        key = ["model", "framing", "stimulus"]
         shares = {cell: rows["share"].tolist() for cell, rows in distribution.groupby(key)}
         assert shares == {
-            ("m", "chat", "completion", "bare", "short"): [0.5, 0.25, 0.25],
-            ("m", "chat", "completion", "bare", "long"): [0.0, 1.0, 0.0],
-            ("m", "chat", "completion", "salience+instruction", "short"): [0.0, 0.0, 1.0],
-            ("m", "chat", "association", "bare", "short"): [0.5, 0.0, 0.5],
-            ("n", "chat", "completion", "bare", "short"): [0.0, 1.0, 0.0],
-            ("m", "plain", "completion", "bare", "short"): [0.0, 0.0, 1.0],
+            ("m", "bare", "short"): [0.5, 0.25, 0.25],
+            ("m", "bare", "long"): [0.0, 1.0, 0.0],
+            ("m", "salience", "short"): [0.0, 0.0, 1.0],
+            ("n", "bare", "short"): [0.0, 1.0, 0.0],
         }
-
-    def test_cells_are_in_the_alphabet_whatever_came_first(self) -> None:
-        distribution = choice_distributions(
-            pd.concat([chosen("he", task="choice"), chosen("he", task="again")]), PRONOUNS
-        )
-
-        assert distribution["task"].drop_duplicates().tolist() == ["again", "choice"]
 
 
 class TestContinuations:
@@ -512,16 +387,6 @@ class TestContinuations:
             ["instruction", True, 2, 1, 0.5],
         ]
 
-    def test_a_model_without_neutral_replies_has_rows_without_a_share(self) -> None:
-        parts = [chosen("he", None, model="m"), chosen("they", model="n", reply="They are female")]
-
-        counts = count_continuations(pd.concat(parts), ["salience"], "they", self.KEYWORDS)
-
-        assert counts["n"].tolist() == [0, 0, 0, 1, 1, 0]
-        assert counts["share"].tolist() == approx(
-            [math.nan] * 3 + [1.0, 1.0, math.nan], nan_ok=True
-        )
-
 
 CLASSES = ("he", "she")
 SAME = {
@@ -557,25 +422,6 @@ def cell(
 
 def judged(*cells: pd.DataFrame, least: float = 0.1) -> pd.DataFrame:
     return compute_exclusions(pd.concat(cells), least)
-
-
-def test_of_words_it_is_the_mean_over_stimuli_against_what_the_source_says() -> None:
-    bare = cell({"a": 0.02, "b": 0.1})
-    cued = cell({"a": 0.02, "b": 0.3}, framing="salience")
-    exclusions = judged(bare, cued, least=0.12)
-    rows = exclusions.set_index("framing")[["coverage", "least", "n", "excluded"]]
-    assert rows.loc["bare"].tolist() == [
-        approx(0.06),
-        0.12,
-        2,
-        True,
-    ]
-    assert rows.loc["salience"].tolist() == [
-        approx(0.16),
-        0.12,
-        2,
-        False,
-    ]
 
 
 def test_of_replies_it_is_forty_per_cent_of_those_of_all_stimuli() -> None:

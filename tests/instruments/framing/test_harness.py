@@ -4,7 +4,6 @@ harness."""
 import hashlib
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from evenruler.instruments.framing.card.lm_eval_task import ContrastTask
 from evenruler.instruments.instrument import RequestBatch
 from tests.instruments.framing.hair import subject
 from tests.instruments.framing.published import Published, ours
-from tests.instruments.near import approx, near
+from tests.instruments.near import approx
 
 UNLIKE = ["first-names", "gender", "indirect-probing", "p-at-gender-7"]
 """Shipped contrasts of one shape each: their tasks, classes, options and grammars are those of the
@@ -24,8 +23,6 @@ others, too."""
 FEW = 7
 """Stimuli of plans that are not as published."""
 
-OTHER_PLANS: dict[str, dict[str, Any]] = {"letters as they are": {"calibrated": False}}
-
 
 @pytest.fixture(scope="module", params=UNLIKE)
 def published(
@@ -33,20 +30,6 @@ def published(
 ) -> Published:
     """Each of the contrasts."""
     return Published(request.param, tmp_path_factory.mktemp("published") / "benchmark")
-
-
-def planned(published: Published, plan: str) -> Published:
-    """With one of the plans."""
-    return published.planned(
-        **OTHER_PLANS[plan],
-        stimuli=published.planned().plan["stimuli"][:FEW],
-    )
-
-
-@pytest.fixture(scope="module")
-def gender(tmp_path_factory: pytest.TempPathFactory) -> Published:
-    """Words and letters, two cues, and tasks that have not all cells."""
-    return Published("gender", tmp_path_factory.mktemp("gender") / "benchmark")
 
 
 class Scripted(AnsweringModels):
@@ -140,27 +123,6 @@ class TestRows:
 class TestMetrics:
     def test_they_are_our_figures(self, published: Published) -> None:
         self.check(published.planned())
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("plan", OTHER_PLANS)
-    def test_they_are_with_other_plans(self, gender: Published, plan: str) -> None:
-        self.check(planned(gender, plan))
-
-    @pytest.mark.slow
-    def test_where_a_task_has_no_alternatives_effect_and_control_are_of_the_others(
-        self, tmp_path: Path
-    ) -> None:
-        paper = Published("gender", tmp_path / "benchmark", variant="paper")
-        paper.planned(stimuli=paper.plan["stimuli"][:FEW])
-        assert (
-            paper.tables["prompts"]
-            .query("task == 'sentence-completion'")["alternative"]
-            .isna()
-            .all()
-        )
-        metrics, expected = theirs(paper, even), ours(paper, Scripted(even))
-        assert metrics == near(expected)
-        assert metrics["control_gender_salience"] > 0
 
     def check(self, benchmark: Published) -> None:
         metrics, expected = theirs(benchmark, scripted), ours(benchmark, Scripted(scripted))

@@ -12,7 +12,6 @@ from evenruler.instruments.framing.ask import requests, scores
 from evenruler.instruments.framing.declare.task_prompts import CONTROL
 from evenruler.instruments.framing.diagnose import figures
 from evenruler.instruments.framing.diagnose.headlines import (
-    beyond_alternatives,
     build_change_test,
     contrast,
     positive_control,
@@ -23,6 +22,7 @@ from evenruler.measurement import Resampling
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.randomisation import rank_test
+from evenruler.measurement.resampling import squared_shift
 from evenruler.measurement.verdicts import judge
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import (
@@ -71,18 +71,6 @@ class TestRank:
             ps.append(p)
         assert sorted(ps) == approx([rank / 40 for rank in range(1, 41)])
 
-    def test_a_cue_that_moves_no_further_is_rarely_detected(self) -> None:
-        """A guard of 200 draws; 2,000 by hand are in docs/framing.md."""
-        random = np.random.default_rng(11)
-        detected = 0
-        for _ in range(200):
-            changes = draw_changes(random, K + 1)
-            points = points_of(changes[:, 0], changes[:, 1:])
-            effect, p = beyond_alternatives(points, 0), rank_among_alternatives(points, 0).p
-            is_beyond = effect.low > 0 or effect.high < 0
-            detected += p is not None and p < 0.05 and is_beyond
-        assert detected / 200 <= 0.09
-
     def test_alike_wordings_of_one_theme_are_ranked_as_themes(self) -> None:
         """Three wordings of a cue resemble each other: their mean is compared with those of other
         themes, and never one by one."""
@@ -95,17 +83,12 @@ class TestRank:
             detected += p is not None and p < 0.05
         assert detected / 200 <= 0.09
 
-    @pytest.mark.parametrize(
-        ("n_sentences", "verdict"), [(18, Verdict.DESCRIPTIVE), (39, Verdict.DETECTED)]
-    )
-    def test_fewer_than_19_sentences_give_no_verdict(self, n_sentences, verdict) -> None:
-        changes = draw_changes(np.random.default_rng(5), n_sentences)
-        test = build_change_test(points_of(changes.mean(axis=1) + 50, changes), BOUND, 0)
-        figure = judge(test)
-        assert figure.verdict == str(verdict)
-        if verdict == Verdict.DESCRIPTIVE:
-            assert figure.why is not None
-            assert "18 alternatives (at least 19 needed)" in figure.why
+    def test_fewer_than_19_sentences_give_no_verdict(self) -> None:
+        changes = draw_changes(np.random.default_rng(5), 18)
+        figure = judge(build_change_test(points_of(changes.mean(axis=1) + 50, changes), BOUND, 0))
+        assert figure.verdict == str(Verdict.DESCRIPTIVE)
+        assert figure.why is not None
+        assert "18 alternatives (at least 19 needed)" in figure.why
 
     def test_a_cue_that_moves_by_40_points_beyond_others_is_detected(self) -> None:
         changes = draw_changes(np.random.default_rng(6), K)
@@ -117,8 +100,8 @@ class TestRank:
         # (39.0, 41.0): a t interval over stimuli, of which the alternatives' mean is taken off.
         spread = np.linspace(-1, 1, N).std(ddof=1)
         half = 2.200985 * spread / N**0.5
-        expected = [40 - half, 40 + half]
-        assert [figure.low, figure.high] == approx(expected, rel=1e-5)
+        expected = (40 - half, 40 + half)
+        assert (figure.low, figure.high) == approx(expected, rel=1e-5)
         assert (figure.reference_set, figure.alternatives) == (
             "sentences of the grammar idle",
             39,
@@ -133,10 +116,8 @@ class TestRank:
 
     def test_how_often_the_old_test_detects_other_sentences_stands_beside(self) -> None:
         """Thirteen sentences move every stimulus alike, the others none on average."""
-        signs = np.tile([1.0, -1.0], N // 2)
-        still = signs[:, None] * np.ones(26)
-        steps = np.linspace(-1, 1, N)
-        moving = 5 + steps[:, None] * np.ones(13)
+        still = np.tile([[1.0], [-1.0]], (N // 2, 26))
+        moving = 5 + np.tile(np.linspace([-1], [1], N), 13)
         points = points_of(np.full(N, 3.0), np.hstack([still, moving]))
         test = build_change_test(points, BOUND, 0)
         assert test.compared is not None
@@ -271,7 +252,6 @@ class TestReplies:
             assert row["positive_control"] == '"of a woman"'
         rows = tables["figures"].query("readout == 'choice'")
         about = {"cue": "salience", "task": "completion", "outcome": "he"}
-        assert find_figure(rows, "any_sentence", **about)["value"] == 0
         raw_change = find_figure(rows, "raw_change", **about)
         assert (raw_change["value"], raw_change["control"]) == (50, 0)
 
@@ -284,10 +264,6 @@ class TestReplies:
         row = find_change(diagnosed(turning(*CUES)), task="completion")
         assert row["verdict"] == str(Verdict.INVALID)
         assert "positive control" in row["why"]
-
-    def test_eighteen_sentences_are_described(self) -> None:
-        row = find_change(diagnosed(turning(*CUES, back=TOLD), alternatives=18), task="completion")
-        assert (row["value"], row["verdict"]) == (50, str(Verdict.DESCRIPTIVE))
 
     def test_rows_that_stand_there_twice_change_nothing(self) -> None:
         once, twice = (
@@ -303,20 +279,6 @@ class TestReplies:
         """Refusals, answers that never change, and thoughts without an answer are no equality."""
         row = find_change(diagnosed(lambda _: reply), task="completion")
         assert row["verdict"] == str(Verdict.INVALID)
-
-    def test_a_cue_that_has_it_refuse_is_described(self) -> None:
-        """Twelve of twelve replies to a cue are refused, and no headline is made of that."""
-
-        def reply(prompt: str) -> str:
-            if any(cue in prompt for cue in CUES):
-                return "I cannot help with that."
-            return turning(back=TOLD)(prompt)
-
-        rows = diagnosed(reply)["figures"].query("readout == 'choice'")
-        row = find_figure(rows, "nonresponse_change", cue="salience")
-        assert row["value"] == 100
-        assert pd.isna(row["p"])
-        assert pd.isna(row["bound"])
 
 
 class TestTwoModels:
@@ -334,13 +296,8 @@ class TestTwoModels:
         assert (figure.verdict, figure.p) == (str(Verdict.DETECTED), 1 / 40)
         assert figure.value == approx(35)
         assert test.dimensions == {"cue": "salience"}
-        first, second = self.made_of(5, 2), self.made_of(40, 1)
-        opposite = judge(contrast(first, second, BOUND))
-        assert opposite.value == approx(-35)
-
-    def test_two_that_a_cue_moves_alike_do_not_differ(self) -> None:
-        test = contrast(self.made_of(20, 1), self.made_of(20, 2), BOUND)
-        assert not test.is_detected
+        alike = contrast(self.made_of(20, 1), self.made_of(20, 2), BOUND)
+        assert not alike.is_detected
 
 
 def shares(
@@ -377,6 +334,11 @@ class TestCoverage:
             "12 stimuli, 37 sentences, 1 task (fixed)",
             str(Verdict.DETECTED),
         )
+
+    def test_classes_shift_together_by_what_the_cue_does(self) -> None:
+        row = find_figure(shares(self.CUE, self.ALTERNATIVES), "total_shift", cue="salience")
+        both = np.column_stack([self.CUE, -self.CUE])
+        assert (row["value"], row["n"]) == (approx(squared_shift(both)), N)
 
     def test_a_cue_after_which_few_answer_is_invalid(self) -> None:
         assert self.change("salience")["verdict"] == str(Verdict.INVALID)

@@ -1,6 +1,5 @@
 """Prompts of a contrast: cells, orders of options, ids."""
 
-import json
 from collections import Counter
 from itertools import product
 from operator import itemgetter
@@ -13,13 +12,8 @@ from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.rows import balanced_orders, build, compose_tables
 from evenruler.instruments.framing.schemas import CONTENT_FREE, OUTCOMES, PROMPTS, REJECTED, STIMULI
 from evenruler.models.declarations import Catalogue
-from tests.instruments.framing.hair import (
-    built,
-    declaration,
-    hair,
-    settings,
-    with_alternatives,
-)
+from tests.instruments.framing.hair import built, declaration, hair, settings, with_alternatives
+from tests.text_tables import yaml_of_text
 
 SETTINGS = settings()
 
@@ -41,14 +35,6 @@ def test_every_feasible_cell_is_written_out_and_no_other(prompts: list[dict]) ->
 
 
 STIMULI_ = ("short", "long")
-
-
-def test_a_prompt_ends_where_the_model_answers(prompts: list[dict]) -> None:
-    bare = [row for row in prompts if row["framing"] == "bare"]
-    row = next(row for row in bare if row["stimulus"] == "long")
-    assert row["prompt"] == "There is a person with long hair."
-    assert row["decision"] == len(row["prompt"])
-    assert (row["alternative"], row["order"], row["variant"]) == (None, [], "balanced")
 
 
 def choices(prompts: list[dict], stimulus: str) -> list[dict]:
@@ -87,11 +73,7 @@ def test_orders_are_balanced_in_whole_pairs_of_an_order_and_its_reverse(
     assert len({tuple(order) for order in drawn}) == len(drawn) == orders
     for position in zip(*drawn, strict=True):
         assert set(Counter(position).values()) == {orders // k}
-    for order, turned in zip(
-        drawn[::2],
-        drawn[1::2],
-        strict=False,
-    ):
+    for order, turned in zip(drawn[::2], drawn[1::2], strict=False):
         assert turned == order[::-1]
 
 
@@ -126,6 +108,9 @@ def test_a_prompt_that_is_there_already_is_rejected_with_its_reason() -> None:
     ]
 
 
+WORD = ("outcome", "use", "surface_form")
+
+
 def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> None:
     she = {
         "forms": ["she"],
@@ -134,19 +119,10 @@ def test_words_by_which_replies_are_read_besides_have_rows_of_their_own() -> Non
     }
     declared = declaration(hair(outcomes={"he": ["he"], "she": she}))
     composed = compose_tables("hair", declared.source, SETTINGS)
-    assert list(map(itemgetter("outcome", "surface_form", "use"), composed["outcomes"])) == [
-        ("he", "he", "form"),
-        ("she", "she", "form"),
-        ("she", "woman", "term"),
-        ("she", "she-wolf", "not"),
-    ]
-    plan = build(declared, NO_MODELS).plan
-    assert plan["outcomes"][1] == {
-        "outcome": "she",
-        "forms": ["she"],
-        "terms": ["woman"],
-        "not_": ["she-wolf"],
-    }
+    rows = [" ".join(row[key] for key in WORD) for row in composed["outcomes"]]
+    assert rows == ["he form he", "she form she", "she term woman", "she not she-wolf"]
+    planned = {"outcome": "she", "forms": ["she"], "terms": ["woman"], "not_": ["she-wolf"]}
+    assert build(declared, NO_MODELS).plan["outcomes"][1] == planned
 
 
 NO_MODELS = Catalogue(models={})
@@ -154,46 +130,20 @@ NO_MODELS = Catalogue(models={})
 
 def test_the_tables_are_those_of_the_schemas_and_one_line_says_how_many_rows() -> None:
     built = build(declaration(), NO_MODELS)
-    assert {name: table.schema for name, table in built.tables.items()} == {
+    schemas = {
         "prompts": PROMPTS,
         "content-free": CONTENT_FREE,
         "outcomes": OUTCOMES,
         "stimuli": STIMULI,
         "rejected": REJECTED,
     }
-    assert {name: table.num_rows for name, table in built.tables.items()} == {
-        "prompts": 30,
-        "content-free": 6,
-        "outcomes": 4,
-        "stimuli": 2,
-        "rejected": 0,
-    }
+    assert {name: table.schema for name, table in built.tables.items()} == schemas
+    assert [table.num_rows for table in built.tables.values()] == [30, 6, 4, 2, 0]
     assert built.messages == ["hair: 30 prompts, 0 rejected"]
 
 
-def test_the_plan_holds_options_and_forms_as_json() -> None:
-    plan = build(declaration(), NO_MODELS).plan
-    options = {"he": "He", "she": "She", "rabbit": "Rabbit with {STIMULUS}"}
-    assert plan["options"] == [
-        {"task": "choice", "framing": framing, "options": options}
-        for framing in ("instruction", "salience+instruction")
-    ]
-    assert json.loads(json.dumps(plan)) == plan
-    assert FramingPlan.read(plan | {"tools": {}}).forms == {
-        "he": ["he", "him"],
-        "she": ["she", "hers"],
-    }
-
-
 def test_groups_stand_in_the_plan_in_the_order_of_the_source() -> None:
-    stimuli = {
-        name: {"text": name, "group": group}
-        for name, group in (
-            ("one", "z"),
-            ("two", "a"),
-            ("three", "z"),
-        )
-    }
+    stimuli = yaml_of_text("{a: {text: a, group: z}, b: {text: b, group: a}}")
     assert build(declaration(hair(stimuli=stimuli)), NO_MODELS).plan["groups"] == ["z", "a"]
 
 
@@ -205,35 +155,25 @@ class TestAlternatives:
 
     def test_each_is_a_framing_of_its_own_with_its_text(self) -> None:
         rows = compose_tables("hair", with_alternatives(), SETTINGS)["prompts"]
-        framings = {
-            (row["task"], row["framing"], row["alternative"])
-            for row in rows
-            if row["alternative"] is not None
-        }
-        expected = set()
-        numbered = {str(number): text for number, text in enumerate(self.texts(), start=1)}
-        for number, text in (numbered | {"control": "of a woman"}).items():
-            framing = f"salience~{number}+instruction"
-            expected |= {("completion", framing, text), ("choice", framing, text)}
-        assert framings == expected
-        assert {row["framing"] for row in rows if row["alternative"] is None} == {
-            "bare",
-            "instruction",
-            "salience+instruction",
-        }
+        text_by_framing = {(row["task"], row["framing"]): row["alternative"] for row in rows}
+        numbered = dict(enumerate(self.texts(), start=1)) | {"control": "of a woman"}
+        expected: dict = dict.fromkeys([("completion", "bare")])
+        for task in ("completion", "choice"):
+            expected |= dict.fromkeys([(task, "instruction"), (task, "salience+instruction")])
+            for number, text in numbered.items():
+                expected[task, f"salience~{number}+instruction"] = text
+        assert text_by_framing == expected
 
     def test_it_is_asked_with_the_orders_and_options_of_its_cue(self) -> None:
-        by_framing: dict[str, list[dict]] = {}
-        for row in compose_tables("hair", with_alternatives(), SETTINGS)["prompts"]:
-            if row["task"] == "choice" and row["stimulus"] == "grey":
-                by_framing.setdefault(row["framing"], []).append(row)
-        cued = by_framing["salience+instruction"]
+        rows = pd.DataFrame(compose_tables("hair", with_alternatives(), SETTINGS)["prompts"])
+        rows = rows.query("task == 'choice' and stimulus == 'grey'").set_index("framing")
+        cued = rows.loc["salience+instruction"]
+        listed = cued["prompt"].str.partition("Options: ")[2]
         for number, text in enumerate(self.texts(), start=1):
-            rows = by_framing[f"salience~{number}+instruction"]
-            assert [row["order"] for row in rows] == [row["order"] for row in cued]
-            for row, real in zip(rows, cued, strict=True):
-                listed = real["prompt"].partition("Options: ")[2]
-                assert row["prompt"] == f"Choose, {text}, for grey hair. Options: {listed}"
+            alternative = rows.loc[f"salience~{number}+instruction"]
+            assert alternative["order"].tolist() == cued["order"].tolist()
+            expected = f"Choose, {text}, for grey hair. Options: " + listed
+            assert alternative["prompt"].tolist() == expected.tolist()
 
     def test_what_was_sampled_is_said(self) -> None:
         source = with_alternatives(construct_words=["rain", "fog"])
@@ -315,12 +255,3 @@ class TestWhatIsAsked:
         for framing, cell in chosen.groupby("framing"):
             # Of 12 stimuli and 2 orders.
             assert letters(cell["order"]) == {24 // options}, framing
-
-    def test_a_stimulus_has_the_same_orders_in_every_cell(self) -> None:
-        prompts, _ = asked_of(OF_SIX)
-        chosen = prompts[prompts["task"] == "choice"].assign(
-            order=lambda rows: rows["order"].map(tuple)
-        )
-        assert (chosen.groupby("stimulus")["order"].nunique() == 2).all()
-        is_odd = chosen["turn"] % 2 == 1
-        assert is_odd.mean() == 0.5  # whole pairs of an order and its reverse

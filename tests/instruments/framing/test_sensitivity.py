@@ -13,43 +13,22 @@ from evenruler.instruments.framing.diagnose.effects import (
     compute_effects,
     compute_shifts,
 )
-from tests.instruments.framing.tables import distributions
+from tests.instruments.framing.tables import cells_of_text, distributions
 from tests.instruments.near import approx, near
 
 FACTORS = ["salience", "instruction"]
 
-ASSOCIATION = {
-    ("association", "bare"): {
-        "bald": [1.0, 0.0, 0.0],
-        "long": [0.5, 0.5, 0.0],
-    },
-    ("association", "salience"): {
-        "bald": [0.4, 0.0, 0.6],
-        "long": [0.25, 0.75, 0.0],
-    },
-    ("association", "instruction"): {
-        "bald": [0.9, 0.1, 0.0],
-        "long": [0.5, 0.3, 0.2],
-    },
-    ("association", "salience+instruction"): {
-        "bald": [0.1, 0.2, 0.7],
-        "long": [0.5, 0.5, 0.0],
-    },
-}
-COMPLETION = {
-    ("completion", "bare"): {
-        "bald": [0.8, 0.2, 0.0],
-        "long": [0.2, 0.8, 0.0],
-    },
-    ("completion", "instruction"): {
-        "bald": [0.6, 0.2, 0.2],
-        "long": [0.2, 0.7, 0.1],
-    },
-    ("completion", "salience+instruction"): {
-        "bald": [0.5, 0.5, 0.0],
-        "long": [0.0, 0.0, 1.0],
-    },
-}
+ASSOCIATION = cells_of_text("""
+association, bare: bald 1 0 0; long .5 .5 0
+association, salience: bald .4 0 .6; long .25 .75 0
+association, instruction: bald .9 .1 0; long .5 .3 .2
+association, salience+instruction: bald .1 .2 .7; long .5 .5 0
+""")
+COMPLETION = cells_of_text("""
+completion, bare: bald .8 .2 0; long .2 .8 0
+completion, instruction: bald .6 .2 .2; long .2 .7 .1
+completion, salience+instruction: bald .5 .5 0; long 0 0 1
+""")
 
 
 ByStimulus = dict[tuple[str, str, str], tuple[float, int]]
@@ -79,23 +58,8 @@ class TestDistance:
         assert apd([0.3, 0.7], [0.3, 0.7]) == 0.0
 
     def test_every_row_of_a_batch_has_its_own(self) -> None:
-        p = [
-            [[1.0, 0.0], [0.5, 0.5]],
-            [[0.2, 0.8], [math.nan, 0.5]],
-        ]
-        q = [
-            [[0.0, 1.0], [0.25, 0.75]],
-            [[math.nan, math.nan], [0.5, 0.5]],
-        ]
-        distances = apd(p, q)
-        assert (distances.shape, distances.dtype) == (
-            (2, 2),
-            np.float64,
-        )
-        np.testing.assert_array_equal(
-            distances,
-            [[1.0, 0.25], [math.nan, math.nan]],
-        )
+        p = [[1.0, 0.0], [math.nan, 0.5]]
+        np.testing.assert_array_equal(apd(p, [[0.0, 1.0], [0.5, 0.5]]), [1.0, math.nan])
 
     @given(st.lists(st.tuples(*[st.floats(1e-3, 1)] * 2), min_size=1, max_size=9))
     def test_is_symmetric_and_never_above_one(self, weights) -> None:
@@ -149,17 +113,16 @@ class TestEffects:
     def test_the_mean_of_a_stimulus_is_over_all_its_pairs(self) -> None:
         # Salience moves 0 and .1 without the third cue, .2 and .9 with it: mean .3, where the
         # median is .15.
-        moved = {
-            "bare": 0.0,
-            "instruction": 0.1,
-            "age": 0.2,
-            "instruction+age": 0.9,
-        }
-        cells = {("completion", framing): {"bald": [1.0, 0.0, 0.0]} for framing in moved}
-        for framing, by in moved.items():
-            cells["completion", "salience" if framing == "bare" else f"salience+{framing}"] = {
-                "bald": [1 - by, by, 0.0]
-            }
+        cells = cells_of_text("""
+completion, bare: bald 1 0 0
+completion, salience: bald 1 0 0
+completion, instruction: bald 1 0 0
+completion, salience+instruction: bald .9 .1 0
+completion, age: bald 1 0 0
+completion, salience+age: bald .8 .2 0
+completion, instruction+age: bald 1 0 0
+completion, salience+instruction+age: bald .1 .9 0
+""")
         effects = by_stimulus(compute_effects(distributions(cells), [*FACTORS, "age"]))
         assert effects["completion", "salience", "bald"] == (0.3, 4)
 
@@ -174,41 +137,17 @@ class TestEffects:
             ("association", "instruction", "bald"): (0.1, 1),
         }
 
-    def test_models_configurations_and_metrics_go_their_own_ways(self) -> None:
-        still = {("completion", framing): {"bald": [1.0, 0.0, 0.0]} for _, framing in COMPLETION}
-        changes = (
-            {"model": "m1"},
-            {"prompt_format": "chat"},
-            {"readout": "choice"},
-            {"benchmark": "other"},
-        )
-        parts = [
-            distributions(COMPLETION),
-            *(distributions(still, **change) for change in changes),
-        ]
-        effects = compute_effects(pd.concat(parts), FACTORS)
-        of_bald = effects.query("factor == 'salience' and stimulus == 'bald'")
-        moved = of_bald[of_bald["apd"].round(12) != 0]
-        identity = ["benchmark", "model", "prompt_format", "readout", "apd"]
-        assert moved[identity].to_numpy().tolist() == [
-            ["pronouns", "m0", "plain", "token", near(0.3)]
-        ]
-        assert len(of_bald) == 1 + len(changes)
-
     def test_no_feasible_pair_is_an_empty_table(self) -> None:
         rows = distributions({("choice", "instruction"): {"bald": [1.0, 0.0, 0.0]}})
         assert compute_effects(rows, FACTORS).empty
         assert compute_shifts(rows, FACTORS).empty
 
 
-BESIDE = COMPLETION | {
-    ("completion", "salience~1+instruction"): {
-        "bald": [0.6, 0.3, 0.1],
-        "long": [0.2, 0.7, 0.1],
-    },
-    ("completion", "salience~2+instruction"): {"long": [0.0, 0.9, 0.1]},
-    ("completion", "instruction~1"): {"bald": [0.8, 0.1, 0.1]},
-}
+BESIDE = COMPLETION | cells_of_text("""
+completion, salience~1+instruction: bald .6 .3 .1; long .2 .7 .1
+completion, salience~2+instruction: long 0 .9 .1
+completion, instruction~1: bald .8 .1 .1
+""")
 
 
 class TestAlternatives:

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-
-from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.framing.declare import takes
 from evenruler.models.declarations import Catalogue
 from tests.instruments.framing.hair import settings, with_alternatives
@@ -14,15 +11,6 @@ families: {framing: {new_tokens: 7}}
 instruments:
   drinks: {family: framing, generations: {trial: 0, standard: 1, full: 3}, stimuli: 4}
 """
-
-
-@pytest.mark.parametrize(
-    ("profile", "generations"),
-    [("quick", 0), ("paper", 3)],
-)
-def test_an_entry_is_merged_over_what_its_family_says(file_with, profile, generations) -> None:
-    drinks = ParamsFile(file_with("params.yaml", PARAMS), profile=profile).settings("drinks")
-    assert (drinks.generations, drinks.stimuli, drinks.new_tokens) == (generations, 4, 7)
 
 
 def test_models_that_say_how_likely_a_text_is_or_that_write_are_asked() -> None:

@@ -6,6 +6,7 @@ from evenruler.instruments.framing.declare import load
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.declare.task_prompts import CONTROL
 from tests.instruments.framing.hair import settings
+from tests.text_tables import yaml_of_text
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = {path.stem: path for path in sorted((ROOT / "data/sources/framing").glob("*.yaml"))}
@@ -83,27 +84,6 @@ def read(file_with):
 
 
 class TestWhatIsRead:
-    def test_values(self, read) -> None:
-        source = read()
-        assert {name: stimulus.group for name, stimulus in source.stimuli.items()} == {
-            "tea": None,
-            "coffee": "roasted",
-        }
-        say, choose = source.tasks["say"], source.tasks["choose"]
-        assert say.template("instruction", "balanced") == "Who likes {STIMULUS}? {ANSWER}"
-        assert (say.option, say.separator, say.options_of("instruction", "balanced")) == (
-            None,
-            ", ",
-            {},
-        )
-        assert (choose.option, choose.separator) == ("({LETTER}) {OPTION}", " or ")
-        for cell in choose.cells:
-            assert list(choose.options_of(cell, "balanced").items()) == [
-                ("he", "A man with {STIMULUS}"),
-                ("dog", "A dog"),
-                ("she", "A woman"),
-            ]
-
     def test_options_by_cell(self, read) -> None:
         choose = read((TEA[TEA.index("    options:") :], BY_CELL)).tasks["choose"]
         assert choose.options_of("instruction", "balanced") == {"he": "He", "dog": "A dog"}
@@ -128,115 +108,72 @@ class TestWhatIsRead:
 
 
 # (change to the contrast, where after the file, what is wrong and what to do)
-REFUSED = [
-    (
-        ("Here is {STIMULUS}. {ANSWER}", "Here is {STIMULUS}."),
-        "task say, cell 'bare': no decision point; the template ends with {ANSWER}, where the "
-        "model answers; fix it",
-    ),
-    (
-        ("Here is {STIMULUS}", "Here is {STIMULI}"),
-        "task say, cell 'bare': unknown slot {STIMULI}; did you mean '{STIMULUS}'?; fix it",
-    ),
-    (
-        ("Here is {STIMULUS}", "Here is it"),
-        "task say, cell 'bare': no {STIMULUS}, so every stimulus is asked about in the same words; "
-        "fix it",
-    ),
-    (
-        ("Here is {STIMULUS}", "Here is {STIMULUS}}"),
-        "task say, cell 'bare': a brace belongs to no slot; fix it",
-    ),
-    (
-        ("she: A woman\n", "she: '{A} woman'\n"),
-        "task choose, cell 'instruction', option she: unknown slot {A}; known: {STIMULUS}; fix it",
-    ),
-    (
-        ("A man or a woman, {OPTIONS}?", "A man or a woman with {STIMULUS}?"),
-        "task choose, cell 'salience+instruction': 3 options, and the template holds {OPTIONS} 0 "
-        "times; fix it",
-    ),
-    (
-        ("Who likes {STIMULUS}?", "Who likes {STIMULUS}, {OPTIONS}?"),
-        "task say, cell 'instruction': no options, and the template holds {OPTIONS} 1 times; fix "
-        "it",
-    ),
-    (
-        ("    option: ({LETTER}) {OPTION}\n", ""),
-        "tasks.choose: `option` and `options` belong together; fix it",
-    ),
-    (
-        ("({LETTER}) {OPTION}", "({LETTER})"),
-        "tasks.choose: option '({LETTER})' needs {LETTER} and {OPTION}, each once; fix it",
-    ),
-    (
-        (
-            "      he: A man with {STIMULUS}\n      dog: A dog\n      she: A woman\n",
-            "      {dog: A dog, cat: A cat}\n",
-        ),
-        "task choose, cell 'instruction': no option stands for an outcome class (he, she); fix it",
-    ),
-    (
-        (
-            "      dog: A dog\n",
-            "".join(f"      dog-{number}: Dog {number}\n" for number in range(9)),
-        ),
-        "task choose, cell 'instruction': 11 options, at most 10; fix it",
-    ),
-    (
-        (TEA[TEA.index("    options:") :], BY_CELL.replace("instruction:", "salience:", 1)),
-        "tasks.choose: options are of the cells salience, salience+instruction, templates of "
-        "instruction, "
-        "salience+instruction; fix it",
-    ),
-    (
-        ("salience+instruction: A man", "instruction+salience: A man"),
-        "task choose, cell 'instruction+salience': expected `bare`, or some of salience, "
-        "instruction in this order, "
-        "joined by '+'; fix it",
-    ),
-    (
-        ("salience+instruction: A man", "salience: A man"),
-        "no task has two cells that differ in salience alone, so it cannot be measured; fix it",
-    ),
-    (
-        (
-            "cells:\n      bare: Here is {STIMULUS}. {ANSWER}\n      instruction: Who likes "
-            "{STIMULUS}? {ANSWER}",
-            'cells:\n      bare: {plain: "{STIMULUS} {ANSWER}"}\n      instruction: {old: '
-            '"{STIMULUS}? {ANSWER}"}',
-        ),
-        "task say, cell 'bare': no template for the variant 'old'; fix it",
-    ),
-    (
-        ("she: [she, her]", "she: [she, HE]"),
-        "outcomes: the form 'he' is in two classes, he and she; fix it",
-    ),
-    (
-        ("she: [she, her]", "she: {forms: [she, her], terms: [woman, Her]}"),
-        "outcomes: in class she the form 'her' stands there twice; fix it",
-    ),
-    (
-        ("she: [she, her]", "she: [she, he or she]"),
-        "outcomes: 'he or she' begins with the form 'he' and would be counted twice; fix it",
-    ),
-    (
-        ("text: some coffee", "text: Tea"),
-        "stimuli: the stimulus 'tea' stands there twice; fix it",
-    ),
-    (
-        ("salience: it", "bare: it"),
-        "factors: tables use the name 'bare' for something else; fix it",
-    ),
-    (
-        ("title: Tea\n", "title: Tea\ncontinuation: {outcome: it, keywords: [man]}\n"),
-        "continuation names the outcome 'it'; known: he, she; fix it",
-    ),
-    (
-        ("title: Tea\n", "title: Tea\nreplicates: p-at\n"),
-        "a replication of p-at compares two classes under one factor; fix it",
-    ),
-]
+REFUSED = yaml_of_text(r"""
+- old: "Here is {STIMULUS}. {ANSWER}"
+  new: "Here is {STIMULUS}."
+  line: "task say, cell 'bare': no decision point; the template ends with {ANSWER},
+    where the model answers"
+- old: "Here is {STIMULUS}"
+  new: "Here is {STIMULI}"
+  line: "task say, cell 'bare': unknown slot {STIMULI}; did you mean '{STIMULUS}'?"
+- old: "Here is {STIMULUS}"
+  new: Here is it
+  line: "task say, cell 'bare': no {STIMULUS}, so every stimulus is asked about in the same words"
+- old: "Here is {STIMULUS}"
+  new: "Here is {STIMULUS}}"
+  line: "task say, cell 'bare': a brace belongs to no slot"
+- old: "she: A woman\n"
+  new: "she: '{A} woman'\n"
+  line: "task choose, cell 'instruction', option she: unknown slot {A}; known: {STIMULUS}"
+- old: "A man or a woman, {OPTIONS}?"
+  new: "A man or a woman with {STIMULUS}?"
+  line: "task choose, cell 'salience+instruction': 3 options,
+    and the template holds {OPTIONS} 0 times"
+- old: "Who likes {STIMULUS}?"
+  new: "Who likes {STIMULUS}, {OPTIONS}?"
+  line: "task say, cell 'instruction': no options, and the template holds {OPTIONS} 1 times"
+- old: "    option: ({LETTER}) {OPTION}\n"
+  new: ""
+  line: "tasks.choose: `option` and `options` belong together"
+- old: "({LETTER}) {OPTION}"
+  new: "({LETTER})"
+  line: "tasks.choose: option '({LETTER})' needs {LETTER} and {OPTION}, each once"
+- old: "      he: A man with {STIMULUS}\n      dog: A dog\n      she: A woman\n"
+  new: "      {dog: A dog, cat: A cat}\n"
+  line: "task choose, cell 'instruction': no option stands for an outcome class (he, she)"
+- old: "salience+instruction: A man"
+  new: "instruction+salience: A man"
+  line: "task choose, cell 'instruction+salience': expected `bare`, or some of salience,
+    instruction in this order, joined by '+'"
+- old: "salience+instruction: A man"
+  new: "salience: A man"
+  line: no task has two cells that differ in salience alone, so it cannot be measured
+- old: "cells:\n      bare: Here is {STIMULUS}. {ANSWER}\n      instruction: Who likes {STIMULUS}? {ANSWER}"
+  new: "cells:\n      bare: {plain: \"{STIMULUS} {ANSWER}\"}\n      instruction: {old: \"{STIMULUS}? {ANSWER}\"}"
+  line: "task say, cell 'bare': no template for the variant 'old'"
+- old: "she: [she, her]"
+  new: "she: [she, HE]"
+  line: "outcomes: the form 'he' is in two classes, he and she"
+- old: "she: [she, her]"
+  new: "she: {forms: [she, her], terms: [woman, Her]}"
+  line: "outcomes: in class she the form 'her' stands there twice"
+- old: "she: [she, her]"
+  new: "she: [she, he or she]"
+  line: "outcomes: 'he or she' begins with the form 'he' and would be counted twice"
+- old: "text: some coffee"
+  new: "text: Tea"
+  line: "stimuli: the stimulus 'tea' stands there twice"
+- old: "salience: it"
+  new: "bare: it"
+  line: "factors: tables use the name 'bare' for something else"
+- old: "title: Tea\n"
+  new: "title: Tea\ncontinuation: {outcome: it, keywords: [man]}\n"
+  line: "continuation names the outcome 'it'; known: he, she"
+- old: "title: Tea\n"
+  new: "title: Tea\nreplicates: p-at\n"
+  line: a replication of p-at compares two classes under one factor
+""")
+"""What is replaced in the contrast, by what, and what is said of it."""
 
 
 # Sentences in place of the cues of TEA, at its end.
@@ -273,6 +210,53 @@ WITH_ALTERNATIVES = [
 ]
 
 
+ALTERNATIVES_REFUSED = yaml_of_text(r"""
+- old: "      salience:\n        grammar"
+  new: "      saliency:\n        grammar"
+  line: "task choose, alternatives of saliency: no such factor; did you mean 'salience'?"
+- old: "cells: {salience+instruction:"
+  new: "cells: {instruction:"
+  line: "task choose, alternatives of salience: cells instruction; those that are there
+    without it, too: salience+instruction"
+- old: "      instruction:\n        grammar"
+  new: "      salience:\n        grammar"
+  line: "task say, alternatives of salience: cells instruction; those
+    that are there without it, too: none"
+- old: "[hat, coat,"
+  new: "[hat, hat,"
+  line: "grammars.clothes: THING: 'hat' stands there twice"
+- old: "        grammar: clothes\n        form: Here"
+  new: "        grammar: cloth\n        form: Here"
+  line: "task say, alternatives of instruction: no grammar 'cloth'; did you mean 'clothes'?"
+- old: "form: Here is the {COLOUR} {THING} of"
+  new: "form: Here is the {THING} of"
+  line: "task say, alternatives of instruction: form 'Here is the {THING} of'
+    needs {COLOUR}, {THING}, each once"
+- old: "form: Here is the"
+  new: "form: Here is her"
+  line: "task say, alternatives of instruction: form 'Here is her {COLOUR} {THING} of'
+    holds 'her', a word of the construct"
+- old: "control_outcome: she\n"
+  new: ""
+  line: "task choose, alternatives of salience: a control, and `control_outcome`
+    names no class that it tells"
+- old: "control_outcome: she\n"
+  new: "control_outcome: it\n"
+  line: "control_outcome names the class 'it'; known: he, she"
+- old: "A {ALTERNATIVE} or a {ALTERNATIVE},"
+  new: A hat or a coat,
+  line: "task choose, alternatives of salience, cell 'salience+instruction': no {ALTERNATIVE}
+    in the template"
+- old: "or a {ALTERNATIVE}, {OPTIONS}?"
+  new: "or a {ALTERNATIVE}?"
+  line: "task choose, alternatives of salience, cell 'salience+instruction': 3 options,
+    and the template holds {OPTIONS} 0 times"
+- old: "Here is {STIMULUS}"
+  new: "Here is {ALTERNATIVE} {STIMULUS}"
+  line: "task say, cell 'bare': unknown slot {ALTERNATIVE}; known: {ANSWER}, {OPTIONS}, {STIMULUS}"
+""")
+
+
 class TestAlternatives:
     def test_sentences_without_a_word_of_the_construct_are_sampled(self, read) -> None:
         source = read(*WITH_ALTERNATIVES)
@@ -285,14 +269,11 @@ class TestAlternatives:
         assert of_say == [f"Here is the {text} of" for text in sample.texts]
 
     def test_another_seed_samples_others(self, read) -> None:
-        orders = []
+        orders = set()
         for seed in range(5):
             source = read(*WITH_ALTERNATIVES, ("seed: 3", f"seed: {seed}"))
-            orders.append(tuple(source.sample("choose", "salience", 39).texts))
-        assert len(set(orders)) > 1
-        assert read(*WITH_ALTERNATIVES, ("seed: 3", "seed: 0")).sample(
-            "choose", "salience", 39
-        ).texts == list(orders[0])
+            orders.add(tuple(source.sample("choose", "salience", 39).texts))
+        assert len(orders) > 1
 
     def test_what_stands_in_place_of_a_cue_is_numbered(self, read) -> None:
         source = read(*WITH_ALTERNATIVES)
@@ -300,32 +281,6 @@ class TestAlternatives:
         assert [entry.number for entry in replaced] == [1, 2, CONTROL]
         assert [entry.text for entry in replaced][2] == "woman"
         assert replaced[2].template == "A woman or a woman, {OPTIONS}? {ANSWER}"
-
-    def test_a_variant_may_have_none(self, read) -> None:
-        varied = ALTERNATIVES.replace(
-            '"A {ALTERNATIVE} or', '{old: "{STIMULUS}, {ALTERNATIVE} or'
-        ).replace('ANSWER}"}', 'ANSWER}"}}')
-        source = read(
-            ("title: Tea\n", GRAMMARS),
-            (TEA[TEA.index("  choose:") :], VARIED + varied),
-            variant="old",
-        )
-        alternatives = source.tasks["choose"].alternatives["salience"]
-        assert alternatives.template("salience+instruction", "old").startswith(
-            "{STIMULUS}, {ALTERNATIVE} or a {ALTERNATIVE}, "
-        )
-        assert (alternatives.has_variant("old"), alternatives.has_variant("plain")) == (True, False)
-
-    def test_a_grammar_may_lie_in_the_shared_folder(self, file_with, tmp_path) -> None:
-        changes = [("title: Tea\n", GRAMMARS), *WITH_ALTERNATIVES[1:]]
-        changes.append((GRAMMARS[GRAMMARS.index("grammars:") :], ""))
-        path = file_with("drinks.yaml", TEA, *changes)
-        shared = tmp_path / "shared"
-        shared.mkdir()
-        lines = GRAMMARS[GRAMMARS.index("grammars:") :]
-        (shared / "grammars.yaml").write_text(lines)
-        source = load(path, settings(), shared)
-        assert source.sample("choose", "salience", 39).sentences == 8
 
     def test_pairs_are_the_cells_that_are_there_without_the_cue(self, read) -> None:
         tasks = read().tasks
@@ -338,80 +293,10 @@ class TestAlternatives:
             ["salience+instruction"],
         )
 
-    @pytest.mark.parametrize(
-        ("change", "line"),
-        [
-            (
-                ("      salience:\n        grammar", "      saliency:\n        grammar"),
-                "task choose, alternatives of saliency: no such factor; did you mean 'salience'?",
-            ),
-            (
-                ("cells: {salience+instruction:", "cells: {instruction:"),
-                "task choose, alternatives of salience: cells instruction; those that are there "
-                "without it, too: "
-                "salience+instruction",
-            ),
-            (
-                (
-                    "      instruction:\n        grammar",
-                    "      salience:\n        grammar",
-                ),
-                "task say, alternatives of salience: cells instruction; those that are there "
-                "without it, too: none",
-            ),
-            (
-                ("[hat, coat,", "[hat, hat,"),
-                "grammars.clothes: THING: 'hat' stands there twice",
-            ),
-            (
-                (
-                    "        grammar: clothes\n        form: Here",
-                    "        grammar: cloth\n        form: Here",
-                ),
-                "task say, alternatives of instruction: no grammar 'cloth'; did you mean "
-                "'clothes'?",
-            ),
-            (
-                ("form: Here is the {COLOUR} {THING} of", "form: Here is the {THING} of"),
-                "task say, alternatives of instruction: form 'Here is the {THING} of' needs "
-                "{COLOUR}, {THING}, each once",
-            ),
-            (
-                ("form: Here is the", "form: Here is her"),
-                "task say, alternatives of instruction: form 'Here is her {COLOUR} {THING} of' "
-                "holds 'her', a word of the construct",
-            ),
-            (
-                ("control_outcome: she\n", ""),
-                "task choose, alternatives of salience: a control, and `control_outcome` names no "
-                "class that it tells",
-            ),
-            (
-                ("control_outcome: she\n", "control_outcome: it\n"),
-                "control_outcome names the class 'it'; known: he, she",
-            ),
-            (
-                ("A {ALTERNATIVE} or a {ALTERNATIVE},", "A hat or a coat,"),
-                "task choose, alternatives of salience, cell 'salience+instruction': no "
-                "{ALTERNATIVE} in the template",
-            ),
-            (
-                ("or a {ALTERNATIVE}, {OPTIONS}?", "or a {ALTERNATIVE}?"),
-                "task choose, alternatives of salience, cell 'salience+instruction': 3 options, "
-                "and "
-                "the template holds "
-                "{OPTIONS} 0 times",
-            ),
-            (
-                ("Here is {STIMULUS}", "Here is {ALTERNATIVE} {STIMULUS}"),
-                "task say, cell 'bare': unknown slot {ALTERNATIVE}; known: {ANSWER}, {OPTIONS}, "
-                "{STIMULUS}",
-            ),
-        ],
-    )
-    def test_what_is_wrong_is_one_line(self, read, tmp_path, error_of, change, line) -> None:
-        message = error_of(read, *WITH_ALTERNATIVES, change)
-        assert message == f"{tmp_path / 'drinks.yaml'}: {line}; fix it"
+    @pytest.mark.parametrize("case", ALTERNATIVES_REFUSED)
+    def test_what_is_wrong_is_one_line(self, read, tmp_path, error_of, case) -> None:
+        message = error_of(read, *WITH_ALTERNATIVES, (case["old"], case["new"]))
+        assert message == f"{tmp_path / 'drinks.yaml'}: {case['line']}; fix it"
 
 
 class TestConfirmatory:
@@ -425,11 +310,6 @@ class TestConfirmatory:
         expected = [("salience", "choose"), ("instruction", None)]
         assert self.named(read, '["salience, choose", instruction]') == expected
         assert self.named(read, "[]") == [("salience", None), ("instruction", None)]
-
-    def test_plans_hold_them_as_they_are_written(self, read) -> None:
-        written = 'title: Tea\nfocal_outcome: she\nheadlines: ["salience, choose", instruction]\n'
-        dumped = read(("title: Tea\n", written)).model_dump()
-        assert dumped["headlines"] == ["salience, choose", "instruction"]
 
     def test_none_without_the_class_that_they_are_about(self, read, error_of) -> None:
         assert read().confirmed == []
@@ -463,11 +343,19 @@ class TestConfirmatory:
 
 
 class TestWhatIsRefused:
-    @pytest.mark.parametrize(("change", "line"), REFUSED)
-    def test_one_line_with_file_place_and_remedy(
-        self, read, tmp_path, error_of, change, line
-    ) -> None:
-        assert error_of(read, change) == f"{tmp_path / 'drinks.yaml'}: {line}"
+    @pytest.mark.parametrize("case", REFUSED)
+    def test_one_line_with_file_place_and_remedy(self, read, tmp_path, error_of, case) -> None:
+        message = error_of(read, (case["old"], case["new"]))
+        assert message == f"{tmp_path / 'drinks.yaml'}: {case['line']}; fix it"
+
+    def test_more_options_than_letters(self, read, error_of) -> None:
+        dogs = "".join(f"      dog-{number}: Dog {number}\n" for number in range(9))
+        assert "11 options, at most 10" in error_of(read, ("      dog: A dog\n", dogs))
+
+    def test_options_of_other_cells_than_the_templates(self, read, error_of) -> None:
+        options = BY_CELL.replace("instruction:", "salience:", 1)
+        change = (TEA[TEA.index("    options:") :], options)
+        assert "options are of the cells salience, salience+instruction" in error_of(read, change)
 
     def test_a_replication_of_three_classes(self, file_with, error_of) -> None:
         change = ("tasks:\n", "  neither: [they]\ntasks:\n")
@@ -603,12 +491,6 @@ class TestShipped:
             for task in [headline.task] if headline.task else tasks:
                 assert source.tasks[task].alternatives[headline.cue].control
 
-    @pytest.mark.parametrize("name", SHIPPED)
-    def test_the_construct_has_the_words_of_the_cues(self, name) -> None:
-        source = load_source(SHIPPED[name])
-        cues = {factor.removesuffix("-salience") for factor in source.factors} - {"instruction"}
-        assert {word.lower() for word in source.construct_words} & {*cues, "formality"}
-
     def test_the_variant_paper_is_table_3(self, gender) -> None:
         assert {
             (task, cell): written(gender, task, cell, "paper") for task, cell in TABLE_3
@@ -616,23 +498,6 @@ class TestShipped:
         assert [
             (task, cell) for task, task_entry in gender.tasks.items() for cell in task_entry.cells
         ] == list(TABLE_3)
-
-    def test_the_words_of_weat(self) -> None:
-        groups = {}
-        for number in (7, 8):
-            source = load_source(SHIPPED[f"p-at-gender-{number}"])
-            for stimulus in source.stimuli.values():
-                groups.setdefault((number, stimulus.group), []).append(stimulus.text)
-        # Caliskan and others (2017), supplement; where a word names one thing, its plural.
-        assert {key: " ".join(words) for key, words in groups.items()} == {
-            (7, "math"): "math algebra geometry calculus equations computation numbers addition",
-            (7, "arts"): "poetry art dance literature novels symphonies drama sculpture",
-            (
-                8,
-                "science",
-            ): "science technology physics chemistry Einstein NASA experiments astronomy",
-            (8, "arts"): "poetry art Shakespeare dance literature novels symphonies drama",
-        }
 
     @pytest.mark.parametrize("name", ["p-at-gender-7", "indirect-probing"])
     def test_the_intervention_changes_nothing_else(self, name) -> None:

@@ -23,18 +23,19 @@ from evenruler.instruments.instrument import (
     RequestBatch,
 )
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
-from evenruler.instruments.questionnaires.ask.questions import MESSAGE, adaptation_course
+from evenruler.instruments.questionnaires.ask.questions import MESSAGE
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import ResponseScale
-from evenruler.instruments.questionnaires.diagnose import TABLES, across, figures
+from evenruler.instruments.questionnaires.diagnose import TABLES, across, evidence, figures
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models.declarations import Catalogue
 from evenruler.models.questions import LogLikelihoods
 from evenruler.tables import table_of
-from tests.instruments.questionnaires.doors import no_answers, subject, together, yaml_of_text
+from tests.instruments.questionnaires.doors import subject, together
 from tests.instruments.questionnaires.test_rows import SCALE, SOURCE
+from tests.text_tables import yaml_of_text
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 CATALOGUE = Catalogue.model_validate(
@@ -283,11 +284,6 @@ class TestPlan:
         ]
         assert first_states[0] == first_states[1]
 
-    def test_so_many_labelled_pairs_are_in_it(self) -> None:
-        accuracy = built(accuracy_pairs=4).plan["accuracy"]
-        assert (accuracy["threshold"], accuracy["sources"]) == (0.01, ["s; cc0-1.0"])
-        assert len(accuracy["pairs"]) == 8
-
     @pytest.mark.parametrize(("judge", "operation"), [("talker", "slor"), ("judge", "classify")])
     def test_the_judge_is_asked_what_it_can(self, judge, operation) -> None:
         assert built(acceptability=judge).plan["judge"] == {"model": judge, "operation": operation}
@@ -349,22 +345,11 @@ class TestRequests:
             full = [batch for batch in batches if len(batch.rows) == n * 12 and n]
             tables = ["entailment", "likelihoods", "likelihoods"]
             assert sorted(batch.table for batch in full) == (tables if n else [])
-            texts = set()
-            for batch in full:
-                if batch.operation == "in_place":
-                    parts = [batch.inputs[name] for name in ("before", "word", "after")]
-                    texts = {"".join(text) for text in zip(*parts, strict=True)}
-            hers = "At night the tenant meets a friend. This never happens."
-            assert (hers in texts) == bool(n)
 
     def test_nothing_is_asked_twice(self) -> None:
         _, answers, _ = through(subject(adapted="every"), acceptability="talker")
         answered = {table: rows for table, rows in answers.items() if len(rows)}
         assert asked_of(subject(adapted="every"), answered, acceptability="talker") == []
-
-    def test_nothing_that_the_model_cannot_do(self) -> None:
-        who = subject(**TALKER, operations=frozenset(), adapted="last")
-        assert {batch.table for batch in asked_of(who, prefixed=1)} == {"losses", "embeddings"}
 
     @pytest.mark.parametrize(
         ("adapted", "gloomy_states"),
@@ -419,6 +404,11 @@ class TestThroughTheDoors:
             written = table_of(tables[name][schema.names], schema)
             assert len(written) > 0 or name in ("twins", "subjects"), name  # this one has none
 
+    def test_figures_are_evidence_of_both(self, adapted_run) -> None:
+        rows_by_questionnaire = evidence(together(adapted_run[0], RESAMPLING))
+        assert list(rows_by_questionnaire) == ["meetings", "other"]
+        assert across([], RESAMPLING) == {}
+
     def test_the_course_is_told_once(self, adapted_run) -> None:
         course = together(adapted_run[0], RESAMPLING)["course"]
         assert not course.duplicated(["corpus", "fit", "epoch", "measure"]).any()
@@ -434,63 +424,14 @@ class TestThroughTheDoors:
         # the judged pairs.
         assert calls == [("entail", 2 * JUDGED), ("loglikelihood", 24), ("entail", 24)]
 
-    def test_before_it_is_the_model_as_it_was(self, adapted_run) -> None:
-        scored = {record.instrument: record.diagnosis for record in adapted_run[0]}["meetings"]
-        mean = 2 * scored["items"].groupby("method")["score"].mean()  # of two intensifiers
-        before = (
-            scored["trajectories"].query("epoch == 0").set_index(["corpus", "method"])["answer"]
-        )
-        for corpus in ("gloom", "dull"):
-            assert before[corpus].to_dict() == pytest.approx(mean.to_dict(), abs=1e-12)
-
-    def test_changes_say_what_was_expected(self, adapted_run) -> None:
-        changes = together(adapted_run[0], RESAMPLING)["changes"]
-        columns = ["questionnaire", "expected", "corpus", "control", "fit"]
-        assert set(changes[columns].itertuples(index=False, name=None)) == {
-            ("meetings", "up", "gloom", "dull", 1),
-            ("other", "open", "gloom", "dull", 1),
-        }
-        assert set(changes["method"]) == {"verbaliser", "sentence"}
-
-    def test_a_reply_that_is_refused_is_told_with_the_reason(self) -> None:
-        """Not as if nobody had been asked."""
-        refused = pd.DataFrame({"corpus": ["gloom"], "fit": 1, "epoch": 0, "reply": None})
-        refused["reason"] = "the server filtered it"
-        (row,) = adaptation_course({**no_answers(), "replies": refused}, "m0").to_dict("records")
-        assert (row["measure"], row["reason"]) == ("reply", "the server filtered it")
-        assert pd.isna(row["value"])
-        assert pd.isna(row["text"])
-
 
 def test_a_classifier_judges_by_its_probability() -> None:
     records, answers, _ = through(subject(), acceptability="judge")
+    judged = answers["acceptability"].set_index("text")["logits"]
     prompts = records[0].tables["prompts"].query("item == 'one'")
     texts = {*prompts["premise"], *prompts["hypothesis"]}
-    judged = answers["acceptability"].set_index("text")["logits"]
-    leads = [judged[text][0] - judged[text][1] for text in texts]
+    shares = [expit(judged[text][1] - judged[text][0]) for text in texts]
     content = together(records, RESAMPLING)["content"].set_index(["item", "measure"])
     row = content.loc["one", "acceptability"]
-    shares = expit(np.negative(leads))
-    assert row["value"] == pytest.approx(shares.mean(), abs=1e-12)
+    assert row["value"] == pytest.approx(np.mean(shares), abs=1e-12)
     assert row["n"] == len(texts) == 5
-
-
-def test_without_any_answer_nothing_is_scored() -> None:
-    tables, plan = published()
-    scored = scores(tables, plan, no_answers(), subject())
-    assert not any(len(rows) for rows in scored.values())
-    tables_of_figures = figures("meetings", tables, plan, scored, subject(), RESAMPLING)
-    record = Record("meetings", subject(), tables, plan, tables_of_figures)
-    of_nobody = together([record], RESAMPLING)
-    assert {name for name, rows in of_nobody.items() if len(rows)} == {"population"}
-    assert across([], RESAMPLING) == {}
-
-
-def test_the_card_is_of_this_benchmark() -> None:
-    declared = declaration()
-    benchmark = build(declared, CATALOGUE)
-    frames = {name: table.to_pandas() for name, table in benchmark.tables.items()}
-    printed = card(declared, frames, benchmark.plan, [])
-    assert f"version: {declared.version}" in printed.harness[f"{printed.harness_task}.yaml"]
-    assert [config.name for config in printed.configs] == ["prompts", "items", "subjects", "terms"]
-    assert set(benchmark.tables) == {"prompts", "items", "subjects", "terms", "rejected"}

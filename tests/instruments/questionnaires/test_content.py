@@ -11,7 +11,8 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
     distinct_sentences,
     probability_of_acceptable,
 )
-from tests.instruments.questionnaires.doors import matrix_of_text, table_of_text
+from tests.instruments.questionnaires.doors import matrix_of_text
+from tests.text_tables import table_of_text
 
 BY_TEXT = {
     "I am tense.": 1.0,

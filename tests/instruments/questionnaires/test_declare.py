@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.questionnaires.declare import Settings, load, takes
 from evenruler.models.declarations import Catalogue
@@ -30,17 +29,6 @@ def settings(profile: str = "quick", **keys: Any) -> Settings:
 
 class TestSettings:
     @pytest.mark.parametrize(
-        ("profile", "prefixed", "epochs"),
-        [("quick", 2, 1), ("paper", 7, 9)],
-    )
-    def test_numbers_by_scale_are_resolved(self, profile, prefixed, epochs) -> None:
-        corpora = {"gloom": {"epochs": {"quick": 1, "paper": 9}}}
-        resolved = settings(
-            profile, prefixed={"trial": 2, "standard": 3, "full": 7}, corpora=corpora
-        )
-        assert (resolved.prefixed, resolved.corpora["gloom"].epochs) == (prefixed, epochs)
-
-    @pytest.mark.parametrize(
         ("keys", "complaint"),
         [
             (
@@ -60,20 +48,6 @@ class TestSettings:
         assert settings().uses(None) == [ToolUse("minilm", "embed", "embedder")]
         judged = settings(acceptability="judge").uses(None)
         assert judged[1:] == [ToolUse("judge", ("slor", "classify"), "acceptability")]
-
-    def test_those_that_are_shipped(self) -> None:
-        declared = ParamsFile(ROOT / "params.yaml", "paper")
-        gad = declared.settings("gad-7")
-        assert sorted(gad.corpora) == [
-            "depressive-mood",
-            "everyday-luck",
-            "everyday-trouble",
-            "high-coherence",
-        ]
-        assert {corpus.epochs for corpus in gad.corpora.values()} == {20}
-        assert gad.fits == 6
-        quick = ParamsFile(ROOT / "params.yaml", "quick").settings("gad-7")
-        assert (dict(quick.corpora), quick.fits) == ({}, 1)
 
 
 class TestLoad:

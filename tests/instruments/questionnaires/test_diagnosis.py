@@ -1,50 +1,41 @@
+"""From answers to cells, scores of items and their similarity, by hand."""
+
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from scipy.special import softmax
-from sklearn.metrics import silhouette_score
 
-from evenruler.instruments.questionnaires.ask.item_scores import Scoring, score_items, silhouette
+from evenruler.instruments.questionnaires.ask.item_scores import (
+    Scoring,
+    cells_of,
+    item_scores,
+    score_items,
+    silhouette,
+    similarity_figures,
+)
 from evenruler.instruments.questionnaires.diagnose import evidence
-from evenruler.measurement import Resampling
-from evenruler.measurement.figures import dimensions_of
-from tests.instruments.questionnaires.doors import diagnose, figure_table, matrix_of_text
-from tests.later import Later
+from tests.instruments.questionnaires.doors import matrix_of_text
+from tests.text_tables import table_of_text
 
-pingouin = Later("pingouin")
-
-RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
-
-WORDS = pd.DataFrame(
-    {
-        "intensifier": ["never", "rarely", "often", "always"],
-        "level": [1, 2, 3, 4],
-        "weight": [-4.0, -2.0, 2.0, 4.0],
-    }
-)
-TERMS = pd.DataFrame(
-    {"term": ["tense", "uneasy", "calm"], "polarity": ["source", "source", "inverse"]}
-)
-ITEMS = pd.DataFrame(
-    [
-        ("fear", "one", "body", 1, "Are you tense?", "held"),
-        ("fear", "two", "body", -1, "Are you at rest?", "held"),
-        ("fear", "three", None, 1, "Do you worry?", "held"),
-        ("joy", "only", None, 1, "Are you glad?", "paraphrased"),
-    ],
-    columns=["questionnaire", "item", "subscale", "keying", "original", "wording"],
-).assign(twin=0)
+WORDS = table_of_text("""\
+intensifier|level|weight
+never|1|-4
+rarely|2|-2
+often|3|2
+always|4|4
+""")
+TERMS = table_of_text("term|polarity\ntense|source\nuneasy|source\ncalm|inverse\n")
+ITEMS = table_of_text("""\
+id|item|subscale|keying|wording
+1|one|body|1|held
+2|two|body|-1|held
+3|three||1|paraphrased
+""").assign(twin=0, questionnaire="fear")
 PROMPTS = ITEMS[["questionnaire", "item", "twin"]].merge(TERMS, how="cross")
-PROMPTS = PROMPTS.merge(WORDS, how="cross").assign(
-    id=lambda rows: rows["item"] + "-" + rows["term"] + "-" + rows["intensifier"],
-    premise=lambda rows: "In " + rows["item"] + " I am " + rows["term"] + ".",
-    hypothesis=lambda rows: "It " + rows["intensifier"] + " happens.",
-)
+PROMPTS = PROMPTS.merge(WORDS, how="cross")
+PROMPTS["id"] = PROMPTS[["item", "term", "intensifier"]].agg("-".join, axis=1)
 
 # Of tense, uneasy, calm: by never, rarely, often, always.
 BY_HAND = matrix_of_text("0.1 0.1 0.4 0.6; 0.2 0.1 0.2 0.3; 0.7 0.2 0.2 0.1")
@@ -54,165 +45,65 @@ PSS_BY_HAND = OVER_TERMS / matrix_of_text("1.45; 1; 1.55")
 # (-.4 - .5 + 1 + 2.4) / 1.45 of tense and (-.8 - .5 + .5 + 1.2) / 1 of uneasy, over 2 terms x 4
 # intensifiers.
 SCORE_BY_HAND = (2.5 / 1.45 + 0.4) / 8
-
-Matrices = dict[str, np.ndarray]
-"""By item: [3 terms, 4 intensifiers] entailment scores."""
-
-
-def drawn(seed: int) -> Matrices:
-    rng = np.random.default_rng(seed)
-    of_words = matrix_of_text("-1.5 -1 1 1.5")
-    lean = rng.uniform(-1, 1) * np.vstack([of_words, of_words, -of_words])
-    matrices = {}
-    for slug in ITEMS["item"]:
-        logits = -lean if slug == "two" else lean
-        noise = rng.normal(scale=0.5, size=(3, 4))
-        matrices[slug] = 1 / (1 + np.exp(-(logits + noise)))
-    return matrices
+# In the third item the terms are turned: calm, tense, uneasy; (-2.8 - 1 + .5 + .4) / 1.55 and 2.1 /
+# 1.45 in place of the sums above.
+TURNED = BY_HAND[[2, 0, 1]]
+SCORE_TURNED = (-2.9 / 1.55 + 2.5 / 1.45) / 8
 
 
-MODELS: dict[str, Matrices] = {f"m{seed}": drawn(seed) for seed in range(6)}
-MODELS["m0"] |= {"one": BY_HAND, "two": BY_HAND}
-LINEAGES = {**{name: name for name in MODELS}, "m4": "shared", "m5": "shared"}
+def answers(neutral: float = 7.0, model: str = "m0") -> pd.DataFrame:
+    """Logits whose two-way share is the entailment score: of entailment log(p / (1 - p)), of
+    contradiction 0."""
+    # Prompts are in the order of items, terms and intensifiers, as the cells of the matrices.
+    p = np.concatenate([BY_HAND.ravel(), BY_HAND.ravel(), TURNED.ravel()])
+    logits = {"entailment": np.log(p / (1 - p)), "neutral": neutral, "contradiction": 0.0}
+    wide = pd.DataFrame({"id": PROMPTS["id"], **logits})
+    identity = {"model": model, "lineage": model, "kind": "nli"}
+    wide = wide.assign(method="head", framing="bare", **identity)
+    return wide.melt(["id", *identity, "method", "framing"], var_name="measure")
 
 
-def answers(
-    models: Mapping[str, Matrices], lineages: Mapping[str, str], neutral: float
-) -> pd.DataFrame:
-    """Logits whose two-way share is that score: of entailment log(p / (1 - p)), of contradiction
-    0."""
-    frames = []
-    for model, matrices in models.items():
-        # Prompts are in the order of items, terms and intensifiers, as the cells of the matrices.
-        p = np.concatenate([matrices[slug].ravel() for slug in ITEMS["item"]])
-        logits = {"entailment": np.log(p / (1 - p)), "neutral": neutral, "contradiction": 0.0}
-        of_model = pd.DataFrame({"id": PROMPTS["id"], **logits})
-        frames.append(of_model.assign(model=model, lineage=lineages[model]))
-    wide = pd.concat(frames).assign(kind="nli", method="head", framing="bare")
-    return wide.melt(["id", "model", "lineage", "kind", "method", "framing"], var_name="measure")
-
-
-def unit(angle: float) -> np.ndarray:
-    return np.array([math.cos(angle), math.sin(angle)], dtype=np.float32)
-
-
-def embeddings() -> dict[str, np.ndarray]:
-    """Originals along the first axis; prompts with "tense" at 60 degrees to it, with "uneasy" at
-    90."""
-    vector_by_text = {original: unit(0) for original in ITEMS["original"]}
-    texts = PROMPTS["premise"] + " " + PROMPTS["hypothesis"]
-    for text, term in zip(texts, PROMPTS["term"], strict=True):
-        angle = 60 if term == "tense" else 90
-        vector_by_text[text] = unit(math.radians(angle))
-    return vector_by_text
-
-
-@pytest.fixture(scope="module")
-def diagnosed() -> Callable[..., Any]:
-    def make(
-        models: Mapping[str, Matrices] = MODELS,
-        lineages: Mapping[str, str] = LINEAGES,
-        neutral: float = 7.0,
-        members: list[str] | None = None,
-        **plans: dict[str, Any],
-    ) -> Any:
-        chosen = {"fear": {}, "joy": {}, **plans}
-        scores = answers(models, lineages, neutral)
-        return diagnose(PROMPTS, ITEMS, scores, embeddings(), chosen, RESAMPLING, members)
-
-    return make
-
-
-@pytest.fixture(scope="module")
-def of_five(diagnosed) -> Any:
-    """m4 and m5 share a lineage, so without m5 there are five models of five lineages."""
-    return diagnosed(members=FIVE)
-
-
-@pytest.fixture(scope="module")
-def diagnosis(diagnosed) -> Any:
-    return diagnosed()
-
-
-def pss_of(p: np.ndarray) -> np.ndarray:
-    """The two-way normalisation as two divisions."""
-    over_terms = p / p.sum(axis=0)
-    return over_terms / over_terms.sum(axis=1, keepdims=True)
-
-
-def score_of(p: np.ndarray, keying: int = 1) -> float:
-    of_source = pss_of(p)[:2]
-    return keying * float((of_source * WORDS["weight"].to_numpy()).mean())
-
-
-KEYING = dict(zip(ITEMS["item"], ITEMS["keying"], strict=True))
-SCORES = pd.DataFrame(index=list(MODELS))
-"""[models, items] expected."""
-for slug, keying in KEYING.items():
-    SCORES[slug] = [score_of(matrices[slug], keying) for matrices in MODELS.values()]
-FEAR = ["one", "two", "three"]
-
-
-def of_item(diagnosis: Any, slug: str, model: str = "m0") -> pd.Series:
-    return diagnosis.items.query("item == @slug and model == @model").iloc[0]
-
-
-def figure(
-    diagnosis: Any,
-    name: str,
-    model: str | None = None,
-    benchmark: str = "fear",
-    **dimensions: str,
-) -> pd.Series:
-    rows = figure_table(diagnosis.figures).query("figure == @name and benchmark == @benchmark")
-    for dimension, word in {"subscale": "", **dimensions}.items():
-        rows = rows[rows[dimension] == word]
-    of_model = rows["model"].isna() if model is None else rows["model"] == model
-    ((_, figure_row),) = rows[of_model].iterrows()
-    return figure_row
+CELLS = cells_of(PROMPTS, answers(), Scoring())
 
 
 class TestCells:
-    def test_scores_and_pss_of_one_item_on_paper(self, diagnosis) -> None:
-        rows = diagnosis.cells.query("model == 'm0' and item == 'one'")
+    def test_scores_and_pss_of_one_item_on_paper(self) -> None:
+        rows = CELLS.query("item == 'one'")
         for column, expected in (("p", BY_HAND), ("pss", PSS_BY_HAND)):
             matrix = rows.pivot(index="term", columns="intensifier", values=column)
             in_order = matrix.loc[TERMS["term"], WORDS["intensifier"]]
             assert in_order.to_numpy() == pytest.approx(expected, abs=1e-12)
 
-    def test_three_way_and_temperature_are_those_of_the_questionnaire(self, diagnosed) -> None:
-        changed = diagnosed(
-            {"m0": MODELS["m0"]}, neutral=0.5, fear={"temperature": 2.0}, joy={"three_way": True}
-        )
-        p = MODELS["m0"]["only"][0, 3]
-        always = "term == 'tense' and intensifier == 'always'"
-        cell = changed.cells.query(always).set_index("item")["p"]
-        share = softmax([math.log(p / (1 - p)), 0.5, 0.0])[0]
-        assert cell["only"] == pytest.approx(share, abs=1e-12)
-        assert cell["three"] == pytest.approx(MODELS["m0"]["three"][0, 3], abs=1e-12)
-        # T = 2 takes roots before each of the divisions.
-        over_terms = np.sqrt(BY_HAND) / np.sqrt(BY_HAND).sum(axis=0)
-        pss = np.sqrt(over_terms) / np.sqrt(over_terms).sum(axis=1, keepdims=True)
+    def test_neutral_counts_where_there_are_three_ways(self) -> None:
+        cells = cells_of(PROMPTS, answers(neutral=0.5), Scoring(three_way=True))
+        (p,) = cells.query("item == 'one' and term == 'tense' and level == 4")["p"]
+        share = softmax([math.log(0.6 / 0.4), 0.5, 0.0])[0]
+        assert p == pytest.approx(share, abs=1e-12)
+
+    def test_a_temperature_takes_roots_before_each_of_the_divisions(self) -> None:
+        over_terms = np.sqrt(np.sqrt(BY_HAND) / np.sqrt(BY_HAND).sum(axis=0))
+        pss = over_terms / over_terms.sum(axis=1, keepdims=True)
         score = (pss[:2] * WORDS["weight"].to_numpy()).mean()
-        assert of_item(changed, "one")["score"] == pytest.approx(score, abs=1e-12)
+        items = score_items(PROMPTS, ITEMS, answers(), Scoring(temperature=2.0))
+        assert items.set_index("item").loc["one", "score"] == pytest.approx(score, abs=1e-12)
+
+    def test_a_missing_prompt_is_an_error(self) -> None:
+        scores = answers()
+        with pytest.raises(ValueError, match=r"^m0: 1 prompts have no score$"):
+            cells_of(PROMPTS, scores[scores["id"] != "one-calm-never"], Scoring())
+        with pytest.raises(ValueError, match=r"^all 36 prompts have no score$"):
+            cells_of(PROMPTS, scores[:0], Scoring())
 
 
-class TestItems:
-    def test_one_item_on_paper(self, diagnosis) -> None:
-        row = of_item(diagnosis, "one")
-        assert row["score"] == pytest.approx(SCORE_BY_HAND, abs=1e-12)
-        assert (row["subscale"], row["keying"], row["n"]) == ("body", 1, 8)
-
-    def test_every_item_and_model_has_its_own(self, diagnosis) -> None:
-        scores = diagnosis.items.pivot(index="model", columns="item", values="score")
-        pd.testing.assert_frame_equal(
-            scores[list(SCORES)], SCORES, check_names=False, rtol=0, atol=1e-12
-        )
-
-    def test_silhouette_is_that_of_sklearn(self, diagnosis) -> None:
-        expected = silhouette_score(PSS_BY_HAND, [True, True, False], metric="correlation")
-        assert 0 < expected < 1
-        assert of_item(diagnosis, "one")["silhouette"] == pytest.approx(expected, abs=1e-12)
+def test_scores_of_items_of_every_model_on_paper() -> None:
+    both = pd.concat([CELLS, CELLS.assign(model="m1", lineage="m1")])
+    rows = item_scores(both, ITEMS).set_index(["model", "item"])
+    for model in ("m0", "m1"):
+        of_model = rows.loc[model]
+        expected = {"one": SCORE_BY_HAND, "two": -SCORE_BY_HAND, "three": SCORE_TURNED}
+        assert of_model["score"].to_dict() == pytest.approx(expected, abs=1e-12)
+        described = of_model.loc["one", ["subscale", "keying", "n"]].tolist()
+        assert described == ["body", 1, 8]
 
 
 class TestSilhouette:
@@ -225,93 +116,31 @@ class TestSilhouette:
         unlike_terms = np.array([True, False, False, True])
         assert silhouette(pss, unlike_terms) == pytest.approx(-0.5, abs=1e-12)
 
-    def test_nan_where_a_term_is_constant(self) -> None:
-        pss = matrix_of_text("0.1 0.3 0.6; 1/3 1/3 1/3; 0.6 0.3 0.1")
-        assert math.isnan(silhouette(pss, np.array([True, True, False])))
-
-    @pytest.mark.parametrize("is_source", [[True] * 3, [True, False]])
-    def test_nan_where_nothing_can_be_told_apart(self, is_source) -> None:
-        pss = matrix_of_text("0.1 0.3 0.6; 0.2 0.2 0.6; 0.6 0.3 0.1")[: len(is_source)]
-        assert math.isnan(silhouette(pss, np.array(is_source)))
-
-
-class TestContent:
-    def test_similarity_is_the_mean_cosine_with_source_prompts(self, diagnosis) -> None:
-        # cos 60 and cos 90, over 4 intensifiers each; "calm" at 90 as well would pull it to 1/6.
-        rows = diagnosis.content.set_index("item")
-        assert rows["value"].to_dict() == pytest.approx(dict.fromkeys(KEYING, 0.25), abs=1e-6)
-        assert rows["n"].to_dict() == dict.fromkeys(KEYING, 8)
-        measures = dict.fromkeys(FEAR, "similarity")
-        assert rows["measure"].to_dict() == measures | {"only": "similarity_to_paraphrase"}
+    @pytest.mark.parametrize(
+        ("pss", "is_source"),
+        [
+            ("0.1 0.3 0.6; 1/3 1/3 1/3; 0.6 0.3 0.1", [True, True, False]),  # a constant term
+            ("0.1 0.3 0.6; 0.2 0.2 0.6; 0.6 0.3 0.1", [True] * 3),
+            ("0.1 0.3 0.6; 0.2 0.2 0.6", [True, False]),
+        ],
+    )
+    def test_nan_where_nothing_can_be_told_apart(self, pss, is_source) -> None:
+        assert math.isnan(silhouette(matrix_of_text(pss), np.array(is_source)))
 
 
-class TestOfModels:
-    def test_answer_is_the_mean_weight_on_the_scale_itself(self, diagnosis) -> None:
-        # Of the item on paper: the mean over two terms, not over their eight cells.
-        answer = figure(diagnosis, "mean_response", "m0")
-        mean_score = SCORES.loc["m0", FEAR].mean()
-        assert answer["value"] == pytest.approx(4 * mean_score, abs=1e-12)
-        assert answer["reason"] == "no interval: fewer than 5 items"
+def test_similarity_is_the_mean_cosine_with_source_prompts() -> None:
+    """Prompts with "tense" at 60 degrees to their question, with others at 90."""
+    prompts = PROMPTS.assign(premise="", hypothesis="")
+    vectors = {number: np.array([1.0, 0.0]) for number in ITEMS["id"]}
+    for prompt, term in zip(prompts["id"], prompts["term"], strict=True):
+        angle = math.radians(60 if term == "tense" else 90)
+        vectors[prompt] = np.array([math.cos(angle), math.sin(angle)])
+    rows = similarity_figures(prompts, ITEMS, vectors).set_index("item")
+    # cos 60 and cos 90, over 4 intensifiers each; "calm" at 90 as well would pull it to 1/6.
+    assert rows["value"].to_dict() == pytest.approx({"one": 0.25, "two": 0.25, "three": 0.25})
+    assert set(rows["n"]) == {8}
+    assert rows["measure"].tolist() == [*["similarity"] * 2, "similarity_to_paraphrase"]
 
 
-FIVE = [f"m{seed}" for seed in range(5)]
-
-
-class TestMembers:
-    def test_figures_over_models_rest_on_members_alone(self, of_five) -> None:
-        without = SCORES.drop(index="m5")
-        assert figure(of_five, "alpha", method="head")["value"] == pytest.approx(
-            pingouin.cronbach_alpha(without[FEAR])[0], abs=1e-12
-        )
-        expected = stats.spearmanr(without[FEAR].mean(axis=1), without["only"])
-        rho = figure(of_five, "rho", other="joy", method="head")
-        assert rho["value"] == pytest.approx(expected.statistic, abs=1e-12)
-        assert rho["n"] == 5
-
-    def test_others_keep_their_own_scores_and_figures(self, diagnosis, of_five) -> None:
-        pd.testing.assert_frame_equal(of_five.items, diagnosis.items)
-        for name in ("silhouette", "mean_response", "intensifier_order"):
-            alone, together = (figure(tables, name, "m5") for tables in (of_five, diagnosis))
-            assert alone["value"] == together["value"]
-        of_fear = of_five.scales.query("questionnaire == 'fear' and subscale == 'all'")
-        z = of_fear.set_index("model")["z"]
-        assert pd.isna(z["m5"])
-        means = SCORES.loc[FIVE, FEAR].mean(axis=1)
-        expected = stats.zscore(means.to_numpy(), ddof=1)
-        assert z[FIVE].to_numpy() == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_missing_prompt_is_an_error() -> None:
-    scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
-    with pytest.raises(ValueError, match=r"^m3: 1 prompts have no score$"):
-        score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], Scoring())
-
-
-def test_figures_become_metrics(diagnosis) -> None:
-    rows_by_questionnaire = evidence(vars(diagnosis))
-    (alpha,) = [row for row in rows_by_questionnaire["joy"] if row["figure"] == "alpha"]
-    assert alpha == {
-        "figure": "alpha",
-        "model": None,
-        "method": "head",
-        "value": None,
-        "n": 5,
-        "unit": "lineages",
-        "reason": "a scale of one item has no internal consistency",
-    }
-    of_model = [row for row in rows_by_questionnaire["fear"] if row["model"] == "m0"]
-    dimensions = [(row["figure"], dimensions_of(row)) for row in of_model]
-    assert dimensions == [
-        ("accuracy", {"item_set": "pairs"}),
-        ("auc", {"item_set": "pairs"}),
-        ("beyond_twins", {}),
-        ("i_less_others", {}),
-        ("intensifier_order", {}),
-        ("level_shift", {}),
-        ("mean_response", {}),
-        ("mean_response", {"subscale": "body"}),
-        ("pss_range", {}),
-        ("reordering", {}),
-        ("silhouette", {}),
-    ]
+def test_without_figures_there_is_no_evidence() -> None:
     assert evidence({"figures": pd.DataFrame()}) == {}

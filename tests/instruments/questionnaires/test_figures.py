@@ -11,8 +11,9 @@ from scipy import stats
 from evenruler.instruments.questionnaires.diagnose.figures import model_figures, population_figures
 from evenruler.measurement import Resampling
 from evenruler.measurement.verdicts import ValidityCheck
-from tests.instruments.questionnaires.doors import figure_table, table_of_text
+from tests.instruments.questionnaires.doors import figure_table
 from tests.later import Later
+from tests.text_tables import table_of_text
 
 pingouin = Later("pingouin")
 
@@ -44,20 +45,18 @@ ITEMS = pd.DataFrame(
 )
 TWINS = ITEMS.head(2).assign(score=[0.25, 0.5], silhouette=np.nan, pss_low=0.0, pss_high=[0.5, 0.7])
 
-# By polarity and intensifier, what terms take in each item.
-TAKEN = {
-    ("source", "never"): [0.1, 0.1, 0.1, 0.1, -0.9],
-    ("source", "often"): [0.2, 0.2, 0.2, 0.2, -0.2],
-    ("source", "always"): [0.3, 0.3, 0.3, 0.3, -0.3],
-    ("inverse", "never"): [0.0] * 5,
-    ("inverse", "often"): [0.0] * 5,
-    ("inverse", "always"): [0.2, 0.2, 0.2, 0.2, -0.2],
-}
-CELLS = pd.concat(
-    pd.DataFrame({"item": ITEMS["item"], "polarity": polarity, "intensifier": word, "pss": values})
-    for (polarity, word), values in TAKEN.items()
-).assign(questionnaire="fear", model="m0", method="head")
-CELLS["level"] = CELLS["intensifier"].map({"never": 1, "often": 2, "always": 3})
+# What terms take in the first four items, and in the last, which is keyed the other way round.
+TAKEN = table_of_text("""\
+polarity|intensifier|level|pss|of_last
+source|never|1|0.1|-0.9
+source|often|2|0.2|-0.2
+source|always|3|0.3|-0.3
+inverse|never|1|0.0|0.0
+inverse|often|2|0.0|0.0
+inverse|always|3|0.2|-0.2
+""")
+CELLS = TAKEN.merge(ITEMS[["questionnaire", "model", "method", "item"]], how="cross")
+CELLS["pss"] = CELLS["pss"].where(CELLS["item"] != "i4", CELLS["of_last"])
 
 
 def of_one(
@@ -94,39 +93,22 @@ class TestOfOneModel:
         assert (row["figure"], row["n"], row["unit"]) == ("mean_response", 3, "items")
         assert (row["value"], row["control"]) == pytest.approx((4.0, 3 * 0.25))
 
-    def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
-        """Answers are three times the scores 0, 1 and 2; one method was asked of twins, too."""
+    def test_models_and_forms_come_in_order_each_with_its_own(self) -> None:
+        """Answers are three times the scores; one method was asked of twins, too."""
         parts = [("m1", "nli", 1), ("m1", "head", 0), ("m0", "mlm", 2)]
-        subscales = ["mind", "mind", "body", "body", None]
         items = pd.concat(
-            ITEMS.assign(model=model, method=method, subscale=subscales, score=score)
-            for model, method, score in parts
+            ITEMS.assign(model=model, method=method, score=score) for model, method, score in parts
         )
         cells = pd.concat(CELLS.assign(model=model, method=method) for model, method, _ in parts)
         twins = TWINS.assign(model="m1", method="nli")
-        accuracy = pd.DataFrame({"method": ["nli", "head"], "accuracy": [0.5, 0.75]})
-        accuracy = accuracy.assign(set="mnli", n=9, low=0.25, high=1.0, chance=1 / 3, auc=np.nan)
         fits = {"nli": ValidityCheck(), "head": ValidityCheck("it guesses"), "mlm": ValidityCheck()}
-        figure_rows = figure_table(model_figures(items, twins, cells, accuracy, fits, 0.9))
-        answers = figure_rows[figure_rows["figure"] == "mean_response"].reset_index()
-        assert answers["subscale"].tolist() == ["", "body", "mind"] * 3
-        answers["why"] = answers["why"].str.contains("it guesses").eq(True)
-        columns = ["model", "method", "value", "why"]
-        assert records(answers[::3], *columns) == [
-            ("m0", "mlm", 6, False),
-            ("m1", "", 0, True),
-            ("m1", "", 3, False),
-        ]
-        of_twins = [*[np.nan] * 6, 1.125, 0.75, np.nan]
-        assert answers["control"].tolist() == pytest.approx(of_twins, nan_ok=True)
-        accuracies = figure_rows.query("figure == 'accuracy' and item_set == 'pairs'")
-        assert accuracies["value"].tolist() == [0.75, 0.5]
-
-    def test_no_item_has_a_value(self) -> None:
-        silhouette = of_one(ITEMS.assign(silhouette=np.nan)).iloc[1]
-        assert silhouette["reason"] == "no item has a value"
-        assert silhouette["n"] == 0
-        assert pd.isna(silhouette["value"])
+        figure_rows = figure_table(model_figures(items, twins, cells, NO_ACCURACY, fits, 0.9))
+        answers = figure_rows.query("figure == 'mean_response' and subscale == ''")
+        assert answers["model"].tolist() == ["m0", "m1", "m1"]
+        assert answers["value"].tolist() == [6, 0, 3]
+        is_unfit = answers["why"].str.contains("it guesses").eq(True)
+        assert is_unfit.tolist() == [False, True, False]
+        assert answers["control"].tolist() == pytest.approx([np.nan, np.nan, 1.125], nan_ok=True)
 
     def test_the_order_of_intensifiers_is_of_means_over_items(self) -> None:
         fourth = CELLS.query("level == 1").assign(level=4, intensifier="ever")
@@ -179,10 +161,9 @@ OF_DRAWN = answered(DRAWN, LINEAGES)
 
 
 class TestOverModels:
-    @pytest.mark.parametrize("n_items", [2, 3])
-    def test_alpha_is_of_the_means_of_lineages(self, n_items) -> None:
-        (row,) = over_models(answered(DRAWN[:, :n_items], LINEAGES)).to_dict("records")
-        of_lineages = pd.DataFrame(BY_LINEAGE[:, :n_items])
+    def test_alpha_is_of_the_means_of_lineages(self) -> None:
+        (row,) = over_models(OF_DRAWN).to_dict("records")
+        of_lineages = pd.DataFrame(BY_LINEAGE)
         alpha, interval = pingouin.cronbach_alpha(of_lineages, ci=0.9)
         assert (row["n"], row["unit"], row["reason"]) == (5, "lineages", None)
         assert row["value"] == pytest.approx(alpha)
@@ -197,18 +178,6 @@ class TestOverModels:
         )
         assert item_rest.loc["i1", ["n", "unit"]].tolist() == [5, "lineages"]
         assert len(item_rest) == 3
-
-    def test_subscales_and_configurations_have_their_own_in_order(self) -> None:
-        parts = [
-            answered(DRAWN[:5], LINEAGES, method="tuned"),
-            answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
-        ]
-        figure_rows = over_models(pd.concat(parts))
-        assert records(figure_rows, "subscale", "figure", "method", "n") == [
-            ("", "alpha", "head", 5),
-            ("ability", "alpha", "head", 5),
-            ("", "alpha", "tuned", 5),
-        ]
 
     @pytest.mark.parametrize(
         ("values", "reason"),
@@ -258,28 +227,15 @@ fear|similarity|0.7
     def test_rho_is_over_means_of_lineages_of_each_pair_of_scales_and_of_subscales(self) -> None:
         whole = OF_DRAWN.assign(questionnaire=OF_DRAWN["item"], subscale="all")
         turned = answered(-DRAWN, LINEAGES, subscale=OF_DRAWN["item"])
-        parts = [turned.assign(questionnaire=name) for name in ("joy", "fear")]
-        scales = pd.concat([whole.assign(method="tuned"), whole, *parts])
+        scales = pd.concat([whole.assign(method="tuned"), whole, turned])
         figure_rows = over_models(OF_DRAWN, scales)[1:]
         assert set(figure_rows["figure"]) == {"rho"}
-        assert set(figure_rows["n"]) == {5}
         rho = stats.spearmanr(BY_LINEAGE).statistic
         of_pairs = [rho[0, 1], rho[0, 2], rho[1, 2]]
-        assert len({*np.round(of_pairs, 6)}) > 1
-        assert figure_rows["value"].tolist() == pytest.approx(4 * of_pairs)
-        assert figure_rows["other"].tolist() == 4 * ["i1", "i2", "i2"]
-        firsts = ["i0", "i0", "i1"]
-        of_parts = ["fear"] * 3 + ["joy"] * 3
-        assert figure_rows["benchmark"].tolist() == [*firsts, *of_parts, *firsts]
-        assert figure_rows["subscale"].tolist() == [*[""] * 3, *firsts, *firsts, *[""] * 3]
-        assert figure_rows["method"].tolist() == 9 * ["head"] + 3 * ["tuned"]
-
-    def test_a_lineage_that_lacks_one_of_two_scales_is_left_out(self) -> None:
-        scales = answered(DRAWN[:, :2], LINEAGES).assign(
-            questionnaire=lambda rows: rows["item"], subscale="all"
-        )
-        lacking = scales[(scales["lineage"] != "a") | (scales["item"] != "i1")]
-        figure_row = over_models(OF_DRAWN, lacking).iloc[-1]
-        columns = ["benchmark", "figure", "other", "value", "n", "reason"]
-        reason = "fewer than 5 lineages of models"
-        assert figure_row[columns].tolist() == ["i0", "rho", "i1", None, 4, reason]
+        assert figure_rows["value"].tolist() == pytest.approx(3 * of_pairs)
+        firsts, seconds = ["i0", "i0", "i1"], ["i1", "i2", "i2"]
+        assert figure_rows["benchmark"].tolist() == [*firsts, *["fear"] * 3, *firsts]
+        none = [""] * 3
+        assert figure_rows["subscale"].tolist() == [*none, *firsts, *none]
+        assert figure_rows["other"].tolist() == 3 * seconds
+        assert figure_rows["method"].tolist() == 6 * ["head"] + 3 * ["tuned"]

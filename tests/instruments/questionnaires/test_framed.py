@@ -2,36 +2,17 @@
 figures."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.card import render_templates
-from evenruler.instruments.questionnaires import card, schemas
 from evenruler.instruments.questionnaires.ask.questions import prefixed_rows
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
+from evenruler.instruments.questionnaires.diagnose.figures import prefix_shift_figures
 from evenruler.instruments.questionnaires.rows import fill_templates
-from evenruler.measurement.figures import dimensions_of, model_label
-from evenruler.tables import write_table
-from tests.instruments.questionnaires.doors import diagnose
-from tests.instruments.questionnaires.test_diagnosis import (
-    BY_HAND,
-    FEAR,
-    ITEMS,
-    LINEAGES,
-    MODELS,
-    PROMPTS,
-    RESAMPLING,
-    SCORES,
-    Matrices,
-    answers,
-    embeddings,
-    score_of,
-)
+from tests.instruments.questionnaires.doors import figure_table
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
+from tests.text_tables import cases
 
 SALIENCE, INSTRUCTION = "This is a test of enmity.", "Answer the following question:"
 FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}
@@ -74,171 +55,65 @@ class TestRows:
         (row,) = rows.query(chosen).to_dict("records")
         assert row["id"] == hashlib.sha256(identity.encode()).hexdigest()[:16]
 
-    def test_none_where_none_are_asked_for(self) -> None:
-        bare, rows = prefixed(0)
-        assert (len(rows), list(rows)) == (0, [*bare, "before"])
+
+BARE = {"one": 1.0, "two": 3.0, "three": 8.0}
+SPREAD = 13**0.5
+"""The SD of `BARE`."""
 
 
-def answered(method: str, models: Mapping[str, Matrices], framing: str = "") -> pd.DataFrame:
-    """Scripted models' answers by a method: to the bare prompts, or to those after a framing."""
-    rows = answers(models, LINEAGES, 7.0).assign(method=method)
-    return rows.assign(id=rows["id"] + f"-{framing}", framing=framing) if framing else rows
+def scores(method: str = "verbaliser", framing: str = "bare", **changed: float) -> pd.DataFrame:
+    """By `schemas.ITEM_SCORES`."""
+    by_item = BARE | changed
+    rows = pd.DataFrame({"item": by_item.keys(), "score": by_item.values()})
+    return rows.assign(questionnaire="fear", model="m0", method=method, framing=framing)
 
 
-@pytest.fixture
-def diagnosed() -> Callable[..., Any]:
-    """Diagnoses m0 and m1, asked by verbaliser, whose answers after framings to some items are
-    given."""
-
-    def make(
-        under: Mapping[str, Mapping[str, Matrices]],
-        lost: Sequence[str] = (),
-        added: Sequence[pd.DataFrame] = (),
-    ) -> Any:
-        scores = [answered("verbaliser", unmoved()), *added]
-        for prefix, models in under.items():
-            rows = answered("verbaliser", models, prefix)
-            scores.append(rows[~rows["id"].isin(lost)])
-        placebos = [prefix for prefix in under if prefix.startswith("placebo")]
-        prefixes = {prefix: f"{prefix}!" for prefix in under}
-        plan = {"prefixed": 9, "prefixes": prefixes, "placebos": placebos}
-        plans = {"fear": plan, "joy": {**plan, "temperature": 2.0}}
-        answered_rows = pd.concat(scores, ignore_index=True)
-        return diagnose(PROMPTS, ITEMS, answered_rows, embeddings(), plans, RESAMPLING)
-
-    return make
-
-
-def figure(
-    diagnosis: Any, name: str = "level_shift", model: str = "m0", benchmark: str = "fear"
-) -> pd.Series:
-    rows = diagnosis.figures.query("figure == @name and benchmark == @benchmark")
-    (row,) = [row for _, row in rows.iterrows() if model_label(row) == model]
-    assert set(dimensions_of(row)) <= {"method"}
-    return row
-
-
-def unmoved() -> dict[str, Matrices]:
-    return {name: MODELS[name] for name in ("m0", "m1")}
-
-
-SPREAD = SCORES.loc["m0", FEAR].std(ddof=1)
+def shifts(
+    items: pd.DataFrame, *prefixed: pd.DataFrame, placebos: tuple[str, ...] = ()
+) -> pd.DataFrame:
+    """Figures of shifts by name."""
+    after = pd.concat(prefixed or [items[:0]])
+    return figure_table(prefix_shift_figures(items, after, placebos, 0.9)).set_index("figure")
 
 
 class TestShifts:
-    def test_of_a_scripted_model_that_answers_one_item_otherwise_beside_placebos(
-        self, diagnosed
-    ) -> None:
-        # After the instruction m0 answers item "three" as "one": a known amount, of three items;
-        # after the last of five placebos as well.
-        moved = score_of(BY_HAND) - SCORES.loc["m0", "three"]
-        assert abs(moved) > 0.05
-        otherwise = {**unmoved(), "m0": {**MODELS["m0"], "three": BY_HAND}}
-        placebos = {f"placebo-{place}": unmoved() for place in range(1, 5)}
-        diagnosis = diagnosed({"instruction": otherwise, **placebos, "placebo-5": otherwise})
-        shift = abs(moved) / 3 / SPREAD
-        row = figure(diagnosis)
-        assert row["value"] == pytest.approx(shift, abs=1e-12)
-        assert (row["n"], row["unit"]) == (3, "items")
-        reordering = figure(diagnosis, "reordering")
-        assert reordering["value"] == pytest.approx(shift * 3**0.5, abs=1e-12)
-        assert figure(diagnosis, model="m1")["value"] == 0
-        control = figure(diagnosis, "placebo_level_shift")
-        assert control["value"] == pytest.approx(shift / 5**0.5, abs=1e-12)
-        assert (control["n"], control["unit"]) == (5, "placebos")
-        assert row["control"] == control["value"]
-
-    @pytest.mark.parametrize(
-        ("lost", "complaint"),
-        [
-            (["one-calm-never-instruction"], "m0: 1 prompts have no score"),
-            (
-                [f"{prompt}-instruction" for prompt in PROMPTS["id"][:36]],
-                "all 36 prompts have no score",
-            ),
-        ],
-    )
-    def test_a_model_that_was_asked_in_part_or_not_at_all_is_an_error(
-        self, lost, complaint, diagnosed
-    ) -> None:
-        with pytest.raises(ValueError, match=rf"^{complaint}$"):
-            diagnosed({"instruction": unmoved()}, lost=lost)
-
-
-class TestWhereItHasNoMeaning:
-    @pytest.mark.parametrize(
-        ("method", "name", "reason"),
-        [
-            (
-                "head",
-                "m2",
-                "a framing has no meaning for a model that reads premise and hypothesis alone",
-            ),
-            (
-                "mlm",
-                "m2 (mlm)",
-                "prefixes belong to the verbaliser's question, which this method does not ask",
-            ),
-        ],
-    )
-    def test_it_is_null_with_the_reason(self, method, name, reason, diagnosed) -> None:
-        other = answered(method, {"m2": MODELS["m2"]})
-        if method != "head":
-            other = other[other["measure"] == "entailment"]
-            other = other.assign(
-                measure="log_probability", value=-np.log1p(np.exp(-other["value"]))
-            )
-        diagnosis = diagnosed({"instruction": unmoved()}, added=[other])
-        for figure_name in ("level_shift", "reordering"):
-            row = figure(diagnosis, figure_name, name)
-            assert pd.isna(row["value"])
-            assert (row["n"], row["reason"]) == (0, reason)
-        assert figure(diagnosis)["value"] == 0
-
-    def test_and_where_no_framings_are_declared(self, diagnosed) -> None:
-        row = figure(diagnosed({}))
-        assert pd.isna(row["value"])
-        assert row["reason"] == "nothing was asked after prefixes"
-
-
-class TestNothingElseRestsOnFramedRows:
-    def test_all_other_tables_and_figures_have_the_same_bytes(self, diagnosed, tmp_path) -> None:
-        shifted = {**unmoved(), "m0": dict.fromkeys(MODELS["m0"], BY_HAND)}
-        diagnosis_by_name = {
-            "with": diagnosed({"salience": shifted, "instruction": unmoved()}),
-            "without": diagnosed({}),
-        }
-        schema_by_table = {
-            "cells": schemas.CELLS,
-            "items": schemas.ITEM_SCORES,
-            "scales": schemas.SCALE_SCORES,
-            "content": schemas.CONTENT,
-            "quality": schemas.QUALITY,
-            "figures": schemas.FIGURES,
-        }
-        path = tmp_path / "table.parquet"
-        for table, schema in schema_by_table.items():
-            written = set()
-            for diagnosis in diagnosis_by_name.values():
-                rows = getattr(diagnosis, table)
-                if table == "figures":
-                    rows = rows[~rows["figure"].isin(["level_shift", "reordering"])]
-                write_table(rows[schema.names], schema, path)
-                written.add(path.read_bytes())
-            assert len(rows) > 0
-            assert len(written) == 1, table
-
-
-class TestCard:
-    def test_and_the_words_that_were_put_before(self) -> None:
-        source = QuestionnaireSource.model_validate(
-            {**SOURCE, "items": {"one": ITEM}, "prefixes": FRAMINGS}
+    def test_of_an_item_that_is_answered_otherwise_beside_placebos(self) -> None:
+        """After the instruction item "three" is one higher, of three items; after the last of five
+        placebos as well."""
+        placebos = tuple(f"placebo-{place}" for place in range(1, 6))
+        alike = [scores(framing=placebo) for placebo in placebos[:-1]]
+        moved = [scores(framing=name, three=9.0) for name in ("instruction", placebos[-1])]
+        figures = shifts(scores(), *alike, *moved, placebos=placebos)
+        shift = 1 / 3 / SPREAD
+        assert figures["value"].to_dict() == pytest.approx(
+            {
+                "level_shift": shift,
+                "reordering": shift * 3**0.5,
+                "placebo_level_shift": shift / 5**0.5,
+                "placebo_reordering": shift * (3 / 5) ** 0.5,
+            }
         )
-        ending = f'after "{SALIENCE}" and "{INSTRUCTION}", each alone and both.'
-        without = source.model_copy(update={"prefixes": None})
-        shown = {"tables": {"subjects": [1]}, "plan": {"subjects": 20}}
-        reading = render_templates(card.WORDS["reading"], source=source, **shown)
-        assert reading.endswith(ending)
-        assert "about I less that about 20 other subjects" in reading
-        unframed = render_templates(card.WORDS["reading"], source=without, **shown)
-        assert "level shift" not in unframed
+        assert figures.loc["level_shift", "control"] == pytest.approx(shift / 5**0.5)
+        counts = figures["n"].astype(str) + " " + figures["unit"]
+        assert counts["level_shift"] == "3 items"
+        assert counts["placebo_level_shift"] == "5 placebos"
+
+    def test_each_method_has_its_own(self) -> None:
+        items = pd.concat([scores(), scores("head")])
+        figures = shifts(items, scores(framing="instruction", three=9.0))
+        assert figures["value"].isna().tolist() == [True, True, False, False]
+
+    @pytest.mark.parametrize(
+        ("method", "reason"),
+        cases("""
+head | a framing has no meaning for a model that reads premise and hypothesis alone
+mlm | prefixes belong to the verbaliser's question, which this method does not ask
+verbaliser | nothing was asked after prefixes
+"""),
+    )
+    def test_it_is_null_with_the_reason(self, method, reason) -> None:
+        figures = shifts(scores(method))
+        assert figures.index.tolist() == ["level_shift", "reordering"]
+        assert figures["value"].isna().all()
+        assert set(figures["reason"]) == {reason}
+        assert set(figures["n"]) == {0}

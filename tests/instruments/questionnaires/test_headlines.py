@@ -18,7 +18,7 @@ from evenruler.instruments.questionnaires.diagnose.population import accuracy_ta
 from evenruler.measurement.figures import Verdict, model_label
 from evenruler.measurement.randomisation import randomise_within_items
 from evenruler.measurement.verdicts import HeadlineTest
-from tests.instruments.questionnaires.doors import PLAN, figure_table, labelled, subject
+from tests.instruments.questionnaires.doors import PLAN, labelled, subject
 
 ITEMS = [f"item-{number}" for number in range(7)]
 WORDS = ["never", "rarely", "often", "always"]
@@ -172,20 +172,6 @@ class TestOneVerdict:
         assert row["value"] == pytest.approx(difference + 0.1)
         assert row["facets"].endswith("3 fits (fixed)")
 
-    def test_items_and_subjects_are_described_beside_the_verdict(self) -> None:
-        about_i, about_others = drawn(4)
-        rows = judge_headlines([record("m0", sentences(about_i, about_others, 4.0))], 0.95)
-        table = figure_table(rows).set_index(["item", "subject", "figure"]).sort_index()
-        assert table.loc[("item-3", "", "item_response"), "control"].item() == 0.25
-        of_item = table.loc[("item-3", "", "item_i_less_others"), "value"].item()
-        difference = about_i[3].mean() - about_others[3].mean()
-        assert of_item == pytest.approx(difference)
-        of_subject = table.loc[("", "the s2", "subject_response"), "value"].item()
-        assert of_subject == pytest.approx(about_others[:, 2].mean())
-        beyond = table.loc[("", "", "beyond_twins")]
-        assert beyond["value"] == 1.75
-        assert pd.isna(beyond["verdict"])
-
     def test_models_of_another_recipe_stand_alone(self) -> None:
         about = sentences(*drawn(), 4.0)
         unfitted = [
@@ -216,6 +202,7 @@ class TestOneVerdict:
     def test_what_was_not_asked_is_described_with_the_reason(self, refused, reason) -> None:
         (row,) = verdicts([record("m0", refused=refused)])
         assert (row["value"], row["verdict"]) == (None, str(Verdict.DESCRIPTIVE))
+        assert row["facets"] == "0 items, 0 wordings, 0 subjects, 1 fit"
         assert reason in row["why"]
 
     def test_a_sixth_model_changes_nothing_of_five(self) -> None:
@@ -273,11 +260,6 @@ class TestCompareWithOthers:
         assert alarms / 200 <= 0.09
         assert within_items / 60 > 0.2
 
-    @pytest.mark.parametrize("more", [1.0, -1.0])
-    def test_a_point_is_detected(self, more) -> None:
-        detections = [compared(*drawn(seed, more=more)).is_detected for seed in range(40)]
-        assert np.mean(detections) >= 0.95
-
 
 class TestItems:
     def test_a_point_in_one_item_is_named_alone(self) -> None:
@@ -292,10 +274,6 @@ class TestItems:
         about_i, about_others = drawn(7, subjects=18)
         about_i[2] += 5.0
         assert find_items_apart(about_i, about_others) == []
-
-    def test_by_chance_few_studies_name_an_item(self) -> None:
-        named = [bool(find_items_apart(*drawn(seed))) for seed in range(200)]
-        assert np.mean(named) <= 0.09
 
     def test_an_item_that_carries_more_than_a_third_is_named(self) -> None:
         about_others = np.random.default_rng(1).normal(scale=0.01, size=(7, 6))

@@ -15,23 +15,17 @@ from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.diagnose.headlines import (
     answer_trajectories,
-    beside_control,
     corpus_change_figures,
     intervention_changes,
     intervention_headlines,
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.resampling import Interval
-from evenruler.measurement.verdicts import PositiveControl, ValidityCheck, judge, judge_all
+from evenruler.measurement.verdicts import PositiveControl, ValidityCheck, judge_all
 from evenruler.models.questions import LABELS
 from tests.instruments.questionnaires import test_ask
-from tests.instruments.questionnaires.doors import (
-    figure_table,
-    subject,
-    table_of_text,
-    together,
-    yaml_of_text,
-)
+from tests.instruments.questionnaires.doors import figure_table, subject, together
+from tests.text_tables import table_of_text, yaml_of_text
 
 LEVEL = 0.95
 PLAN: Plan = yaml_of_text("""\
@@ -114,12 +108,6 @@ class TestChanges:
             ["gloom", "dull", "up", 2, 0.5, 3.0, 4.0, -1.0],
         ]
 
-    def test_only_the_last_epoch_counts(self) -> None:
-        way = ends([(1.0, 0.25)])
-        before, after = way.query("epoch == 0"), way.query("epoch == 1")
-        later = pd.concat([before, after.assign(answer=70.0), after.assign(epoch=2)])
-        assert intervention_changes(later, PLAN)["difference"].tolist() == [0.75]
-
     def test_of_no_adaptation_nothing(self) -> None:
         nothing = answer_trajectories(
             items([1.0]), items([1.0], corpus="", fit=0, epoch=0)[:0], words=2
@@ -142,31 +130,20 @@ class TestFigures:
         assert moved.null == "which of a fit's corpora is the control, randomised over 6 fits"
         assert moved.positive_value == 4.0
 
-    def test_beside_it_stands_what_each_corpus_does(self) -> None:
-        figure_by_name = figures_of(ends(SIX, before=0.5))
-        gloomy, dull = (figure_by_name["changed", corpus] for corpus in ("gloom", "dull"))
-        assert gloomy.value == pytest.approx(1.15 - 0.5, abs=1e-12)
-        assert dull.value == pytest.approx(0.1 - 0.5, abs=1e-12)
-        assert (gloomy.verdict, gloomy.n) == (None, 6)
-
     def test_an_intervention_without_a_control_is_not_told(self) -> None:
         moved = figures_of(ends(SIX))["moved", "joy"]
         assert (moved.value, moved.verdict) == (None, str(Verdict.DESCRIPTIVE))
         assert (moved.reason, moved.n, moved.unit) == ("no corpus that is its control", 0, "fits")
 
-    @pytest.mark.parametrize(
-        ("fits", "value", "reason"),
-        [
-            (SIX[:5], 1.06, "5 fits (at least 6 needed)"),
-            (SIX[:1], 1.1, "1 fit (at least 6 needed)"),
-        ],
-    )
-    def test_fewer_fits_than_six_are_described(self, fits, value, reason) -> None:
-        moved = figures_of(ends(fits))["moved", "gloom"]
+    def test_fewer_fits_than_six_are_described(self) -> None:
+        moved = figures_of(ends(SIX[:5]))["moved", "gloom"]
         assert moved.verdict == str(Verdict.DESCRIPTIVE)
-        assert moved.value == pytest.approx(value, abs=1e-12)
-        assert moved.why == f"A number without a test: {reason}."
-        assert (moved.low is None) == (len(fits) == 1)
+        assert moved.value == pytest.approx(1.06, abs=1e-12)
+        assert moved.why == "A number without a test: 5 fits (at least 6 needed)."
+
+    def test_of_fits_that_are_all_alike_there_is_no_interval(self) -> None:
+        alike = figures_of(ends([(1.0, 0.0)] * 6))
+        assert alike["changed", "gloom"].reason == "no interval: all fits are alike"
 
     @pytest.mark.parametrize(
         ("after", "verdict", "corpus"),
@@ -187,45 +164,6 @@ class TestFigures:
         assert figures_of(ends(SIX), course)["moved", "gloom"].verdict == verdict
 
 
-class TestVerdicts:
-    """Half a point is worth naming."""
-
-    @pytest.mark.parametrize(
-        ("move", "control", "noise", "verdict"),
-        [
-            (1.0, 0.0, 0.1, "detected"),
-            (1.0, 1.0, 0.1, "below"),
-            (0.1, 0.0, 0.02, "detected, below"),  # it moved, but by little
-            (0.6, 0.0, 0.9, "inconclusive"),
-        ],
-    )
-    def test_by_how_far_it_moves_beyond_the_control(self, move, control, noise, verdict) -> None:
-        """Six fits whose changes have these means and this standard deviation."""
-        z = stats.zscore([-1.3, -0.6, -0.2, 0.2, 0.7, 1.2], ddof=1)
-        answers = [(move + noise * deviation, control) for deviation in z]
-        moved = figures_of(ends(answers))["moved", "gloom"]
-        assert moved.verdict == verdict, moved.why
-
-
-@pytest.mark.slow
-def test_simulated_with_a_control_that_moves_as_much() -> None:
-    """2,000 times six fits of heavy tails: false alarms at most as often as declared, and intervals
-    that cover."""
-    random, draws = np.random.default_rng(5), 2000
-    noise = random.standard_t(5, (draws, 6, 2))
-    drift = random.normal(size=(draws, 6, 1))  # what a seed does to both
-    alarms = covered = 0
-    for both in 1.0 + drift + noise:
-        differences = both[:, 0] - both[:, 1]
-        contrast = judge(beside_control(differences, 0.5))
-        alarms += contrast.verdict == str(Verdict.DETECTED)
-        assert contrast.low is not None
-        assert contrast.high is not None
-        covered += contrast.low <= 0 <= contrast.high
-    assert alarms / draws <= 0.05 + 2 * (0.05 * 0.95 / draws) ** 0.5
-    assert 0.92 <= covered / draws <= 0.98
-
-
 class Planted:
     """A model double: adapted to gloom it takes source terms to go with more of an intensifier, by
     a planted amount.
@@ -233,7 +171,7 @@ class Planted:
     Whatever it is adapted to, it drifts; fits add noise.
     """
 
-    moved, noise, wrong_before, wrong_after = 0.0, 0.0, False, False
+    moved, noise = 0.0, 0.0
 
     def __init__(self, corpus: str = "", fit: int = 0) -> None:
         random = np.random.default_rng(zlib.crc32(f"{corpus} {fit}".encode()))
@@ -242,8 +180,6 @@ class Planted:
             self.more = 0.4 + random.normal() * self.noise
         if corpus == "gloom":
             self.more += self.moved
-        forgets = self.wrong_after and corpus == "dull"
-        self.is_wrong = forgets or (self.wrong_before and not corpus)
         self.known = {}
         for pair in test_ask.PAIRS:
             label = LABELS.index(pair["label"])
@@ -257,8 +193,7 @@ class Planted:
     def _logits(self, premise: str, hypothesis: str) -> np.ndarray:
         label = self.known.get((premise, hypothesis))
         if label is not None:
-            right = np.eye(3)[label]
-            return 1 - right if self.is_wrong else right
+            return np.eye(3)[label]
         is_source = "enemy" in premise or "thief" in premise
         is_second = "By day" in premise  # the first item is keyed the other way round
         lean = 0.1 + self.more if is_second else -self.more
@@ -286,27 +221,6 @@ def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkey
     drift = figure_rows.loc[("changed", "dull"), "value"]
     drifts_alike = moved < 0.1 and noise < 0.1
     assert abs(drift) > (5 * abs(moved_row["value"]) if drifts_alike else 0)
-
-
-def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_later(
-    monkeypatch,
-) -> None:
-    figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True)
-    moved_row = figure_rows.loc["moved", "gloom"]
-    assert moved_row["verdict"] == str(Verdict.INVALID)
-    assert moved_row["value"] > 0.5
-    assert "adapted to" not in moved_row["why"]
-
-
-def test_what_forgets_how_to_entail_is_unfit(monkeypatch) -> None:
-    """By the threshold that it passes before."""
-    figure_rows = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_after=True)
-    moved_row = figure_rows.loc["moved", "gloom"]
-    assert moved_row["verdict"] == str(Verdict.INVALID)
-    reason = "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]"
-    assert reason in moved_row["why"]
-    judged = figure_rows.query("figure == 'accuracy' and item_set == 'pairs'")
-    assert judged["value"].tolist() == [1.0]
 
 
 def through_the_doors(monkeypatch: pytest.MonkeyPatch, **planted: Any) -> pd.DataFrame:

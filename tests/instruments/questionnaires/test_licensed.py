@@ -22,7 +22,9 @@ from evenruler.instruments.questionnaires.declare import Settings, load
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.models.declarations import Catalogue
 from evenruler.publish.folder import write_benchmark
-from tests.instruments.questionnaires.doors import benchmark_folder, no_answers, table_of_text
+from tests.folders import benchmark_folder
+from tests.instruments.questionnaires.doors import no_answers
+from tests.text_tables import table_of_text
 
 LICENSED = {"rest": "Do slumbering walruses yodel?", "alone": "Quokkas greeting an aardvark?"}
 

@@ -30,7 +30,6 @@ from tests.personas import REFUSAL, Rater, rated
 
 SOURCES = Path(__file__).parents[3] / "data/sources/questionnaires"
 
-LOST = "of 7 items have a term without a readable reply. Validity on this model is unknown"
 RESAMPLING = Resampling(resamples=100, seed=0, level=0.95)
 
 CHAT = subject(
@@ -116,20 +115,18 @@ class TestQuestions:
         assert facts["prompt"].iloc[0].startswith(f"{question}Fire is ____ hot.")
 
     @pytest.mark.parametrize(
-        ("operations", "expected"),
-        [({"words", "generate"}, ("letters", "words")), ({"generate"}, ("options", "generate"))],
+        ("operation", "table"), [("words", "letters"), ("generate", "options")]
     )
     def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(
-        self, operations, expected
+        self, operation, table
     ) -> None:
         tables, plan = published()
-        who = replace(CHAT, operations=frozenset(operations))
+        who = replace(CHAT, operations=frozenset({"generate", operation}))
         embedded = {"embeddings": pd.DataFrame()}
         (batch,) = [batch for batch in requests(tables, plan, embedded, who) if not batch.by]
-        assert (batch.table, batch.operation) == expected
-        assert len(batch.rows) % (4 * 168 + 572) == 0
-        if batch.table == "letters":
-            assert batch.inputs["surface_form"][:8] == list("ABCDEFGH")
+        assert (batch.table, batch.operation) == (table, operation)
+        n_letters = 8 if table == "letters" else 1
+        assert len(batch.rows) == (4 * 168 + 572) * n_letters
 
 
 def replied(rows: pd.DataFrame, replies: Any) -> dict[str, pd.DataFrame]:
@@ -208,13 +205,11 @@ class TestScripted:
     def test_a_sentence_whose_gap_is_filled(self) -> None:
         rows, letters = scripted_replies(Rater(mood=2))
         filled = []
-        for prompt, words, letter in zip(rows["prompt"], rows["words"], letters, strict=True):
-            gap = prompt.split("\n\n")[1].split(". ")[-1]
-            filled.append(gap.replace(options.GAP, words["ABCDEFGH".index(letter)]))
-        tables, plan = published()
+        for row, letter in zip(rows.to_dict("records"), letters, strict=True):
+            gap = row["prompt"].split("\n\n")[1].split(". ")[-1]
+            filled.append(gap.replace(options.GAP, row["words"]["ABCDEFGH".index(letter)]))
         by_letter, by_sentence = (
-            options.parse_option_answers(tables, plan, no_answers() | replied(rows, replies))[1]
-            for replies in (letters, filled)
+            of_answers(replied(rows, replies)).drop(columns="why") for replies in (letters, filled)
         )
         pd.testing.assert_frame_equal(by_letter, by_sentence)
 

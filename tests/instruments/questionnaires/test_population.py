@@ -9,9 +9,7 @@ from scipy.stats import norm
 
 from evenruler.instruments.instrument import ModelMeta, Record
 from evenruler.instruments.questionnaires.ask.item_scores import of_facts
-from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.diagnose.population import (
-    accuracy_figures,
     accuracy_table,
     check_accuracy_validity,
     judged_by,
@@ -22,17 +20,9 @@ from evenruler.instruments.questionnaires.diagnose.population import (
     standardise_scores,
     validity_by_method,
 )
-from evenruler.measurement import Figure
-from evenruler.measurement.figures import as_rows
-from evenruler.measurement.headings import find_heading
-from evenruler.measurement.verdicts import ValidityCheck, mark_invalid
-from tests.instruments.questionnaires.doors import (
-    PLAN,
-    fact_answers,
-    labelled,
-    subject,
-    table_of_text,
-)
+from evenruler.measurement.verdicts import ValidityCheck
+from tests.instruments.questionnaires.doors import PLAN, fact_answers, labelled, subject
+from tests.text_tables import table_of_text
 
 
 def accuracies_of(*frames: pd.DataFrame) -> pd.DataFrame:
@@ -71,10 +61,6 @@ class TestAccuracies:
         pairs = labelled(n=6).query("label != 'contradiction'")
         assert pd.isna(accuracies_of(pairs)["auc"]).all()
 
-    def test_nothing_asked(self) -> None:
-        assert accuracies_of(labelled(n=0)).empty
-        assert judged_by(accuracies_of(labelled(n=0))) == {}
-
 
 class TestFitness:
     def test_the_lower_end_decides(self) -> None:
@@ -91,30 +77,6 @@ class TestFitness:
 
     def test_of_whom_nothing_is_known(self) -> None:
         assert check_accuracy_validity(None, 0.7).failure == "no labelled pairs or facts were asked"
-
-
-def test_figures_stand_beside_guessing() -> None:
-    rows = accuracies_of(
-        labelled(right=15), labelled(right=4, n=6, name="statements"), labelled("verbaliser", 0)
-    )
-    figures = accuracy_figures(rows, "head")
-    values = {}
-    for figure in figures:
-        values[figure.figure, figure.dimensions["item_set"]] = (figure.value, figure.control)
-    assert values["accuracy", "pairs"] == (0.75, 1 / 3)
-    assert values["auc", "pairs"][1] == 0.5
-    assert values["accuracy", "statements"][0] == 4 / 6
-    plan: Any = {**PLAN, "accuracy": {"threshold": 0.7, "pairs": [{"set": "mnli"}]}}
-    titles = [find_heading(row, headings(plan)).heading for row in as_rows(figures, "fear", "m0")]
-    assert titles == ["accuracy", "AUC", "accuracy on statements", "AUC on statements"]
-
-
-def test_a_figure_of_an_unfit_instrument_says_so() -> None:
-    figure = Figure("mean_response", 0.4, 7, "items", 0.1, 0.7)
-    assert mark_invalid(figure, ValidityCheck()) == figure
-    marked = mark_invalid(figure, ValidityCheck(failure="it guesses"))
-    assert (marked.verdict, marked.value) == ("invalid", 0.4)
-    assert marked.why == "Its validity check fails: it guesses."
 
 
 def record(
@@ -134,30 +96,21 @@ class TestFacts:
     """Known answers, by likelihoods."""
 
     @pytest.mark.parametrize(
-        ("model", "share"),
+        ("liked", "share"),
         [
-            ("perfect", 1.0),
-            ("says yes to all", 0.0),
-            ("always often", 0.0),
-            ("prefers the right term alone", 0.0),
+            ("(term == 'right') == (word == 'always')", 1.0),
+            ("word == 'always'", 0.0),
+            ("term == 'right'", 0.0),
         ],
     )
-    def test_only_who_knows_how_often_is_right(self, model, share) -> None:
+    def test_only_who_knows_how_often_is_right(self, liked, share) -> None:
         """Terms and words that are liked by themselves are taken off by the normalisation: a tie is
         not right."""
         answers = fact_answers(n=30)
-        is_right, is_always = answers["term"] == "right", answers["word"] == "always"
-        liked = {
-            "perfect": is_right == is_always,
-            "says yes to all": is_right | True,
-            "always often": is_always,
-            "prefers the right term alone": is_right,
-        }
-        answers["nats"] = liked[model].astype(float)
+        answers["nats"] = answers.eval(liked).astype(float)
         right_facts = of_facts(answers, PLAN).assign(model="m0")
-        (row,) = accuracy_table(labelled(n=0).assign(model="m0"), 0.95, right_facts).to_dict(
-            "records"
-        )
+        nothing = labelled(n=0).assign(model="m0")
+        (row,) = accuracy_table(nothing, 0.95, right_facts).to_dict("records")
         assert (row["set"], row["n"]) == ("facts", 30)
         assert (row["accuracy"], row["chance"]) == (share, 0.5)
 
@@ -185,9 +138,9 @@ class TestPopulation:
         members = by_model.index[by_model["member"]]
         assert {*members} == {("good", "head"), ("talker", "sentence")}
         assert len(by_model) == 5
-        reasons = by_model["standing"].str.removesuffix(", does not count")
-        assert reasons["talker", "verbaliser"] == "accuracy interval is not above the threshold"
-        assert reasons["silent", "head"] == "no labelled pairs or facts were asked"
+        standing = by_model["standing"]
+        assert standing["talker", "verbaliser"].startswith("accuracy interval is not above the")
+        assert standing["silent", "head"].startswith("no labelled pairs or facts were asked")
         assert members_of(rows) == ["good", "talker (sentence)"]
 
     def test_the_highest_bar_of_several_questionnaires_counts(self) -> None:
@@ -209,7 +162,7 @@ class TestStandardised:
         expected = [-3 / 13**0.5, -1 / 13**0.5, 4 / 13**0.5]
         assert standardised == pytest.approx(expected, abs=1e-15)
 
-    @pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0], [2.0, 2.0, 2.0], [0.1, 0.1, 0.1]])
+    @pytest.mark.parametrize("scores", [[1.0, 2.0], [0.1, 0.1, 0.1]])
     def test_nan_below_three_or_where_all_are_equal(self, scores) -> None:
         """The mean of three times .1 is rounded."""
         standardised = standardise_scores(np.array(scores))
@@ -222,10 +175,6 @@ class TestNormalScores:
         expected = norm.ppf(np.array([1.125, 3.625, 1.125, 2.625]) / 4.25)
         scores = normal_scores(np.array([1.0, 7.0, 1.0, 2.0]))
         assert scores == pytest.approx(expected, abs=1e-15)
-
-    def test_nan_below_three(self) -> None:
-        scores = normal_scores(np.array([1.0, 2.0]))
-        assert np.isnan(scores).tolist() == [True, True]
 
 
 def test_answers_that_no_term_changes_measure_nothing() -> None:
@@ -276,17 +225,6 @@ class TestScaleScores:
         n_items = scales.groupby("subscale")["n"].unique()
         assert n_items.to_dict() == {"all": [3], "body": [2]}
 
-    def test_each_has_its_own_place_in_the_population(self) -> None:
-        scales = scale_scores(items(SCORES)).set_index(["subscale", "model"])
-
-        assert scales.loc["all", "z"].tolist() == [1.0, -1.0, 0.0]
-        # 1.5, 3.5 and 0: mean 5/3, SD sqrt((1/36 + 121/36 + 100/36) / 2) = sqrt(111) / 6.
-        expected = np.array([-1, 11, -10]) / np.sqrt(111)
-        assert scales.loc["body", "z"].to_numpy() == pytest.approx(expected, abs=1e-12)
-        assert scales.loc["body", "normal"].tolist() == pytest.approx(
-            [0, 0.8694238, -0.8694238], abs=1e-6
-        )
-
 
 def of_all(scales: pd.DataFrame) -> pd.DataFrame:
     return scales.query("subscale == 'all'").set_index("model")
@@ -303,16 +241,3 @@ class TestMembers:
         assert counted["z"].tolist() == [1.0, -1.0, 0.0]
         assert counted["normal"].tolist() == alone["normal"].tolist()
         assert scales.loc[["d", "e"], ["z", "normal"]].isna().all(axis=None)
-
-    @pytest.mark.parametrize("members", [[], ["a", "b"]])
-    def test_below_three_nobody_has_a_place(self, members) -> None:
-        scales = scale_scores(items(self.MORE), members)
-        assert scales[["z", "normal"]].isna().all(axis=None)
-        assert scales["score"].notna().all()
-
-    def test_those_of_one_configuration_are_counted_apart(self) -> None:
-        few = items({"d": [90.0] * 3, "e": [99.0] * 3, "f": [93.0] * 3}, "verbaliser")
-        everyone = pd.concat([items(SCORES), few])
-        z = of_all(scale_scores(everyone, members=["a", "b", "c", "d", "e"]))["z"]
-        assert z[["a", "b", "c"]].tolist() == [1.0, -1.0, 0.0]
-        assert z[["d", "e", "f"]].isna().all()  # two of them count, that are too few

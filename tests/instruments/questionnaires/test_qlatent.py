@@ -5,20 +5,14 @@ terms: so it divides by |S+| twice, the paper and ours once. It adds 1e-10 to ev
 weights are float32.
 """
 
-import importlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evenruler.instruments.questionnaires import entailment_share, item_score, two_way
-from evenruler.models import load
-from evenruler.models.store import RowStore
+from evenruler.instruments.questionnaires import item_score, two_way
 from tests.instruments.questionnaires.doors import matrix_of_text
 from tests.later import Later
-from tests.models.backends.test_nli import save_classifier
-from tests.tiny import tiny_params
 
 abstract = Later("qlatent.qabstract.qabstract")
 
@@ -27,14 +21,8 @@ pytestmark = [  # of its way to use pandas and torch
     pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning"),
 ]
 
-SOURCE, INVERSE = ["keep", "stick to"], ["break", "go back on"]
 INTENSIFIERS = {"never": -4, "often": 2, "always": 4}
-IS_SOURCE = [True, True, False, False]
 P = matrix_of_text("0.2 0.5 0.9; 0.3 0.4 0.8; 0.7 0.5 0.1; 0.9 0.6 0.2")
-EVEN = 2 / 9
-"""The score of an item whose answers are all alike: the mean weight, shared by three
-intensifiers."""
-PREMISE, HYPOTHESIS = "They {term} it.", "They {intensifier} do."
 
 
 def random_scores(seed: int, *shape: int) -> np.ndarray:
@@ -74,7 +62,6 @@ EIGHT = dict(zip("abcdefgh", [-4, -3, -2, -2, 2, 2, 3, 4], strict=True))
 @pytest.mark.parametrize(
     ("p", "n_source", "weights", "temperature"),
     [
-        (P, 2, INTENSIFIERS, 1.0),
         (P, 2, INTENSIFIERS, 2.0),
         (random_scores(0, 4, 3), 2, INTENSIFIERS, 2.0),
         (random_scores(2, 3, 8), 1, EIGHT, 1.0),
@@ -90,42 +77,3 @@ def test_theirs_is_ours_divided_by_source_terms(p, n_source, weights, temperatur
     assert theirs * n_source == pytest.approx(ours, abs=1e-7)
     even = np.mean(list(weights.values())) / len(weights)
     assert abs(ours - even) > 1e-3
-
-
-def test_from_prompts_to_the_score_by_a_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import transformers.tokenization_utils
-    from transformers import pipeline
-    from transformers.tokenization_utils_base import TruncationStrategy
-
-    # They are written for transformers 4, which had it there.
-    monkeypatch.setattr(
-        transformers.tokenization_utils, "TruncationStrategy", TruncationStrategy, raising=False
-    )
-    qmnli = importlib.import_module("qlatent.qmnli.qmnli")
-    folder = save_classifier(tmp_path / "tiny")
-
-    question = qmnli.QMNLI(
-        PREMISE,
-        HYPOTHESIS,
-        dimensions(SOURCE, INVERSE, INTENSIFIERS),
-        index=["term"],
-        descriptor={},
-    )
-    question.set_model(pipeline("zero-shot-classification", model=str(folder), device="cpu"))
-    theirs = score_of(question)
-
-    model = load(
-        "tiny", tiny_params({"tiny": folder}, kind="nli"), store=RowStore(tmp_path / "store")
-    )
-    pairs = [
-        (PREMISE.format(term=term), HYPOTHESIS.format(intensifier=intensifier))
-        for term in SOURCE + INVERSE
-        for intensifier in INTENSIFIERS
-    ]
-    shares = np.exp(entailment_share(model.entailment(pairs)))
-    p = shares.reshape(len(IS_SOURCE), len(INTENSIFIERS))
-    ours = item_score(two_way(p), IS_SOURCE, list(INTENSIFIERS.values()))
-    assert theirs * len(SOURCE) == pytest.approx(ours, abs=1e-5)
-    assert abs(ours - EVEN) > 1e-3

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.diagnose.quality import (
     of_content,
     of_silhouettes,
@@ -15,8 +14,8 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
     threshold_verdict,
 )
 from evenruler.measurement.reliability import icc_agreement
-from evenruler.tables import read_frame, write_table
-from tests.instruments.questionnaires.doors import figure_table, subject, table_of_text
+from tests.instruments.questionnaires.doors import figure_table, subject
+from tests.text_tables import table_of_text
 
 CLOSER = "stay closer to the original question: fix the templates, or the source terms"
 PLAINER = (
@@ -54,10 +53,8 @@ class TestVerdict:
             ("similarity", math.nextafter(0.5, 0), "poor"),
             ("silhouette", 0.6, "good"),  # at least .6
             ("silhouette", math.nextafter(0.6, 0), "weak"),
-            ("silhouette", math.nextafter(0.0, 1), "weak"),  # above 0
             ("silhouette", 0.0, "poor"),
             ("silhouette", math.nan, "told"),
-            ("similarity_to_paraphrase", 0.1, "told"),
         ],
     )
     def test_at_the_borders(self, measure, figure, expected) -> None:
@@ -80,15 +77,6 @@ fear|two|silhouette|m1||0.6|told|
         rows = rows[rows["measure"].isin(expected["measure"])].reset_index(drop=True)
         plain, written = (table.astype(object).fillna("") for table in (rows, expected))
         pd.testing.assert_frame_equal(plain, written)
-
-    def test_where_all_is_well_no_advice_is_given(self, tmp_path) -> None:
-        """The columns that hold nothing keep their kind."""
-        quality_rows = quality(ITEMS[:1], CONTENT[:1])
-        write_table(quality_rows, schemas.QUALITY, tmp_path / "quality.parquet")
-        read = read_frame(tmp_path / "quality.parquet")
-        assert list(read.columns) == schemas.QUALITY.names
-        assert read["verdict"].tolist() == ["good", "good"]
-        assert read["advice"].isna().all()
 
 
 SCORES = {"fear": 7, "joy": 6}
@@ -173,22 +161,21 @@ class TestOverFits:
     def test_without_twins_there_is_no_control(self) -> None:
         assert agreement_of(FITS, twins=False)["control"].isna().all()
 
-    def test_one_item_is_no_sample(self) -> None:
-        items = scores(["a", "b", "c"], 1).query("item == 'i0'")
-        agreements = over_fits(FITS, items, items.head(0), ["a", "b", "c"], 0.95)
-        rows = figure_table(agreements)
-        assert set(rows["n"]) == {1}
-        assert set(rows["unit"]) == {"items"}
-        assert set(rows["reason"]) == {"agreement of fits needs at least two items"}
-
-    def test_items_of_one_score_have_no_agreement(self) -> None:
-        names = ["a", "b", "c"]
-        items = scores(names, 1).assign(score=2.0)
-        rows = figure_table(over_fits(FITS, items, scores(names, 2), names, 0.95))
+    @pytest.mark.parametrize(
+        ("n_items", "score", "reason"),
+        [
+            (1, None, "agreement of fits needs at least two items"),
+            (6, 2.0, "all items have the same score"),
+        ],
+    )
+    def test_items_that_have_no_agreement(self, n_items, score, reason) -> None:
+        items = scores(["a", "b", "c"], 1).query("questionnaire == 'joy'")
+        items = items.groupby("model").head(n_items)
+        items["score"] = items["score"] if score is None else score
+        rows = figure_table(over_fits(FITS, items, items.head(0), ["a", "b", "c"], 0.95))
+        assert set(rows["reason"]) == {reason}
+        assert set(rows["n"]) == {n_items}
         assert rows["value"].isna().all()
-        assert set(rows["unit"]) == {"items"}
-        assert set(rows["n"]) == set(SCORES.values())
-        assert set(rows["reason"]) == {"all items have the same score"}
 
     def test_nothing_of_models_that_were_not_fitted_here(self) -> None:
         assert agreement_of([subject("a"), subject("b")]).empty

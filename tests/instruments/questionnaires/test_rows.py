@@ -8,7 +8,7 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, ResponseScale
 from evenruler.instruments.questionnaires.rows import QuestionnaireRows, fill_templates
 from evenruler.tables import read_frame, write_table
-from tests.instruments.questionnaires.doors import yaml_of_text
+from tests.text_tables import yaml_of_text
 
 ITEM = yaml_of_text("""\
 original: How often do you meet one?
@@ -134,10 +134,6 @@ class TestRows:
         for row in [*built.terms, *built.prompts]:
             assert (row["source"], row["licence"]) == ("by hand", "cc-by-4.0")
 
-    def test_the_same_licence_is_named_once(self, translated) -> None:
-        original = {"name": "M-1", "licence": "cc-by-4.0", "reference": "A", "wording": "held"}
-        assert {row["licence"] for row in translated(original=original).items} == {"cc-by-4.0"}
-
     def test_terms_in_full(self, translated) -> None:
         assert translated().terms == [
             {
@@ -162,31 +158,16 @@ class TestRows:
             "Very often I do.",
         ] * 2
 
-    def test_both_slots_in_one_template(self, translated) -> None:
-        built = translated(
-            {"premise": "I go out.", "hypothesis": "I {INTENSIFIER} meet an {TERM}."}
-        )
-        assert [(row["premise"], row["hypothesis"]) for row in built.prompts] == [
-            ("I go out.", "I never meet an enemy."),
-            ("I go out.", "I very often meet an enemy."),
-            ("I go out.", "I never meet a friend."),
-            ("I go out.", "I very often meet a friend."),
-        ]
-
     def test_words_of_one_level_share_its_number_and_weight(self, translated) -> None:
         levels = [{"weight": -1, "words": ["rarely", "seldom"]}, {"weight": 1, "words": ["often"]}]
         built = translated(scale={**SCALE, "levels": levels})
-        rarely, seldom = built.prompts[:2]
-        assert (rarely["intensifier"], seldom["intensifier"]) == ("rarely", "seldom")
-        for row in (rarely, seldom):
-            assert (row["level"], row["weight"]) == (1, -1)
+        described = [(row["intensifier"], row["level"], row["weight"]) for row in built.prompts]
+        assert described[:2] == [("rarely", 1, -1), ("seldom", 1, -1)]
+        assert described[2] == ("often", 2, 1)
 
     def test_the_stem_is_put_before_the_original(self, translated) -> None:
         built = translated(original={**SOURCE["original"], "stem": "Think of last week."})
         assert built.items[0]["original"] == "Think of last week. How often do you meet one?"
-        assert [row["premise"] for row in built.prompts] == [
-            row["premise"] for row in translated().prompts
-        ]
 
 
 def changed(
@@ -209,7 +190,6 @@ class TestIds:
         ("changes", "contents"),
         [
             ("item: {premise: 'I see a {TERM}.'}", {"items": [True], "prompts": [True] * 4}),
-            ("item: {keying: 1}", {"items": [True], "prompts": [True] * 4}),
             ("item: {original: 'Do you meet one?'}", {"items": [True]}),
             (
                 "item: {terms: {source: {enemy: rival}, inverse: {pal: friend}}}",
@@ -233,14 +213,6 @@ class TestIds:
         assert changed(before, after, "id") == ALL
         assert changed(before, after, "content_sha256") == NONE
 
-    def test_another_slug_of_a_term_too(self, translated) -> None:
-        after = translated({"terms": {"source": {"foe": "enemy"}, "inverse": {"pal": "friend"}}})
-        assert changed(translated(), after, "id") == {
-            "items": [False],
-            "terms": [True, False],
-            "prompts": [True, True, False, False],
-        }
-
 
 OTHER = {
     **ITEM,
@@ -254,12 +226,9 @@ class TestRejected:
     def test_the_same_prompt_of_two_items(self, translated, tmp_path) -> None:
         built = translated(items={"one": ITEM, "two": OTHER})
         write_table(built.rejected, schemas.REJECTED, tmp_path / "table.parquet")
-        assert list(read_frame(tmp_path / "table.parquet")["keying"]) == [-1, -1]
-        assert [(row["item"], row["term"]) for row in built.rejected] == [
-            ("two", "meet-an-enemy")
-        ] * 2
-        assert [row["reason"] for row in built.rejected] == [
-            f"same prompt as {row['id']}" for row in built.prompts[:2]
-        ]
+        rejected = read_frame(tmp_path / "table.parquet").set_index("reason")
+        assert rejected["term"].to_dict() == {
+            f"same prompt as {row['id']}": "meet-an-enemy" for row in built.prompts[:2]
+        }
         sleep = [(row["item"], row["term"]) for row in built.prompts[4:]]
         assert sleep == [("two", "sleep")] * 2

@@ -4,7 +4,7 @@ scales come."""
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.translate import (
 )
 from evenruler.instruments.questionnaires.translate.statements import OPPOSITES, item_to_templates
 from tests.documents.pages import blocks
-from tests.instruments.questionnaires.doors import cases
+from tests.text_tables import cases
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "data/sources/questionnaires"
@@ -58,61 +58,28 @@ def drafted(written) -> Callable[..., dict[str, Draft]]:
     return draft
 
 
-def distance(first: Sequence[str], second: Sequence[str]) -> int:
-    """Words to put in, take out or replace (Levenshtein 1966)."""
-    row = list(range(len(second) + 1))
-    for row_number, first_word in enumerate(first, start=1):
-        above, row = row, [row_number]
-        for column, second_word in enumerate(second):
-            replaced = above[column] + (first_word != second_word)
-            row.append(min(above[column + 1] + 1, row[-1] + 1, replaced))
-    return row[-1]
-
-
-def words(wording: Mapping[str, Any]) -> list[str]:
-    text = f"{wording['premise']} {wording['hypothesis']}"
-    return re.findall(r"[\w'-]+", text.lower())
-
-
 def shipped_items(name: str) -> list[dict[str, Any]]:
     """The items of a shipped questionnaire, as they are written."""
     source = YAML(typ="safe").load(SOURCES / f"{name}.yaml")
     return list(source["items"].values())
 
 
-def counts_beside(drafts: Mapping[str, Draft], name: str) -> tuple[int, int, int, int]:
-    """Rows with an item; items within three words of what ships; source and inverse terms that
-    ship, too."""
-    passed = near = source = inverse = 0
-    for draft, published in zip(drafts.values(), shipped_items(name), strict=True):
-        assert draft.row.item == published["original"].strip()
-        passed += draft.passes
-        is_near = distance(words(draft.wording), words(published)) <= 3
-        near += draft.passes and is_near
-        terms, published_terms = draft.wording["terms"], published["terms"]
-        source += len({*terms["source"]} & {*published_terms["source"]})
-        inverse += len({*terms["inverse"]} & {*published_terms["inverse"]})
-    return passed, near, source, inverse
-
-
-@pytest.mark.parametrize(
-    ("name", "counts"),
-    [("gad-7", (7, 6, 11, 10)), ("phq-9", (7, 4, 6, 7)), ("soc-13", (6, 2, 3, 3))],
-)
-def test_the_scales_of_the_paper_beside_what_ships(name, counts) -> None:
-    """The counts of docs/questionnaires.md."""
+@pytest.mark.parametrize(("name", "n_passing"), [("gad-7", 7), ("phq-9", 7), ("soc-13", 6)])
+def test_the_scales_of_the_paper_beside_what_ships(name, n_passing) -> None:
+    """So many rows have an item."""
     facts, rows = read_scale(PAPER / f"{name}.csv")
-    assert counts_beside(draft_items(facts, rows, SCALE), name) == counts
+    drafts = draft_items(facts, rows, SCALE).values()
+    assert sum(draft.passes for draft in drafts) == n_passing
     for row, published in zip(rows.values(), shipped_items(name), strict=True):
+        assert row.item == published["original"].strip()
         assert row.reverse == (published.get("keying") == -1)
         assert row.subscale == published.get("subscale")
 
 
 def test_a_scale_that_rules_were_not_written_for(drafted) -> None:
-    name = "ipip-extraversion"
-    originals = [published["original"].strip() for published in shipped_items(name)]
+    originals = [published["original"].strip() for published in shipped_items("ipip-extraversion")]
     drafts = drafted(*(f'"{original}",' for original in originals))
-    assert counts_beside(drafts, name) == (10, 3, 6, 4)
+    assert all(draft.passes for draft in drafts.values())
 
 
 RULES = cases("""
@@ -204,15 +171,6 @@ very tired | longer than 20 words
 def test_each_doubt_is_named(item, doubt, drafted) -> None:
     (draft,) = drafted(item).values()
     assert doubt in draft.doubts
-
-
-@pytest.mark.parametrize(
-    "item",
-    ["Feeling tense or worried", "My neighbours are lazy", "It is pleasant for me at home"],
-)
-def test_of_a_plain_item_only_added_terms_are_doubtful(item, drafted) -> None:
-    (draft,) = drafted(item).values()
-    assert {*draft.doubts} <= {"not of the item: 'idle'", "not of the item: 'enjoyable'"}
 
 
 def test_of_a_frequency_under_a_time_the_tense_is_named(drafted) -> None:
@@ -348,12 +306,6 @@ def test_a_draft_loads_once_it_was_read_and_filled_and_not_before(tmp_path, erro
     passed = {slug: draft.row.reverse for slug, draft in drafts.items() if draft.passes}
     assert {slug: item.keying == -1 for slug, item in source.items.items()} == passed
     assert source.original.stem == facts.stem
-
-
-def test_where_nothing_passes_it_is_yaml_still(written) -> None:
-    facts, rows = read_scale(written("Pain"))
-    text = as_yaml(facts, draft_items(facts, rows, SCALE))
-    assert YAML(typ="safe").load(text)["items"] == {}
 
 
 class TestCommand:

@@ -21,8 +21,8 @@ from evenruler.instruments.questionnaires.declare.source import (
 )
 from evenruler.instruments.questionnaires.rows import fill_templates
 from tests.conftest import ROOT
-from tests.instruments.questionnaires.doors import cases, yaml_of_text
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
+from tests.text_tables import cases, yaml_of_text
 
 TWIN = yaml_of_text("""\
 premise: At night the road meets a {TERM}.
@@ -142,8 +142,8 @@ class TestRows:
             fill_templates("meetings", template, scale) for template in (source(2), source(0))
         )
         for table, n in (("items", 1), ("terms", 2), ("prompts", 4)):
-            rows, rows_without = getattr(with_twins, table), getattr(without, table)
-            assert rows[:n] == rows_without
+            rows = getattr(with_twins, table)
+            assert rows[:n] == getattr(without, table)
             assert [row["twin"] for row in rows] == sorted([0, 1, 2] * n)
             assert len({row["id"] for row in rows}) == 3 * n
         prompt, twin = with_twins.prompts[4], with_twins.items[1]
