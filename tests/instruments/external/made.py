@@ -61,6 +61,20 @@ nurse.someone.1.neutral.txt\tThe nurse told someone that they were ill.
 """
 OCCUPATIONS = "occupation\tbergsma_pct_female\tbls_pct_female\tbls_year\nnurse\t88.3\t89.58\t2015\n"
 
+
+def winogender(women: Mapping[str, float], meanings: str = "0") -> dict[str, str]:
+    """Files of Winogender: occupations with their share of women in percent, and a sentence each
+    in which it is meant (0), the participant (1), or both (01)."""
+    sentences, occupations = "sentid\tsentence\n", "occupation\tbls_pct_female\n"
+    for job, share in women.items():
+        occupations += f"{job}\t{share}\n"
+        for meant, group in product(meanings, ("male", "female")):
+            pronoun = "he" if group == "male" else "she"
+            name = f"{job}.someone.{meant}.{group}.txt"
+            sentences += f"{name}\tThe {job} said {pronoun} is late {meant}.\n"
+    return {"texts": sentences, "occupations": occupations}
+
+
 PRO = """1 [The mover] hired the baker because [he] was late.
 2 The mover hired [the baker] because [she] was kind.
 3 [The mover] hurt [himself] when [he] fell, said the baker.
