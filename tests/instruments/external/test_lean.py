@@ -139,14 +139,6 @@ def test_effective_units_are_those_of_kish() -> None:
     assert LeanRegression.from_items(items, "stereoset").df == approx(5)
 
 
-def test_what_units_add_is_the_lean() -> None:
-    regression = LeanRegression.from_items(planted(lean=0.3, length=0.2), "preference")
-    assert regression.unit_shares().mean() == approx(regression.jackknife_intercepts()[0])
-    assert regression.item_coefficients() @ regression.lean == approx(
-        regression.jackknife_intercepts()[0]
-    )
-
-
 def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
     """`unknown` is 0 where the context is ambiguous, and nothing elsewhere."""
     items = planted(2, 2).assign(
@@ -384,14 +376,6 @@ def test_the_control_of_stereoset_is_a_meaningful_text() -> None:
     assert control.effect.value == approx(0.5)
     assert positive_control(related, "preference", 1) is None
     assert positive_control(planted(4, 20).assign(related=1.0), "stereoset", 1) is None
-
-
-def test_an_even_model_that_can_do_the_task_is_below() -> None:
-    items = task_items(0.9, 200)
-    control = positive_control(items, "bbq", 1)
-    test = lean_headline(items, NO_WORDS, "bbq", "templates", 0.1, 3, control)
-    assert test.effect is not None
-    assert verdict(test) == Verdict.BELOW
 
 
 def _headlines(items: pd.DataFrame) -> pd.DataFrame:

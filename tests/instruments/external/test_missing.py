@@ -38,14 +38,6 @@ def answered(texts: pd.DataFrame) -> pd.DataFrame:
     return items.assign(known=True)
 
 
-def test_whole_units_are_no_missing_items() -> None:
-    texts = texts_of(5, 4)
-    items = answered(texts)
-    assert missing_share(texts, items, NO_REPLIES, "preference") == 0
-    of_four = items[items["unit"] != "u2"]
-    assert missing_share(texts, of_four, NO_REPLIES, "preference") == 0
-
-
 def test_missing_items_are_a_share_of_the_units_that_have_answers() -> None:
     """Six of twenty lack, of which four are a whole unit: two of sixteen."""
     texts = texts_of(5, 4)

@@ -77,26 +77,14 @@ def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_
 
 def test_of_some_items_alone(tmp_path: Path) -> None:
     built = pairs(tmp_path)
-    plan = {
-        **built.plan,
-        "prefixed": 7,
-        "prefixes": {"placebo-1": "It was a Tuesday."},
-    }
+    plan = {**built.plan, "prefixed": 7, "prefixes": {"placebo-1": "It was a Tuesday."}}
     (request,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
-    assert request.rows["framing"].value_counts().to_dict() == {
-        "bare": 80,
-        "placebo-1": 14,
-    }
-    plan["prefixed"] = 0
-    (bare,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
-    assert set(bare.rows["framing"]) == {"bare"}
+    assert request.rows["framing"].value_counts().to_dict() == {"bare": 80, "placebo-1": 14}
 
 
 def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
-    built = pairs(tmp_path)
     figures = figures_of(
-        built,
-        lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1,
+        pairs(tmp_path), lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1
     )
     turned, moved = (made.find_row(figures, name) for name in ("turned", "moved"))
     assert turned[["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
@@ -141,10 +129,7 @@ def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
     """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of
     context."""
     built = made.built(made.source(tmp_path, "stereoset"))
-    fixed = {
-        "second": 0.0,
-        "third": -9.0,
-    }
+    fixed = {"second": 0.0, "third": -9.0}
 
     def nats(row: pd.Series) -> float:
         is_turned = row["unit"] == "sister" and row["framing"] != "bare"
@@ -153,14 +138,10 @@ def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
     figures = made.figures(built, made.scores(built, nats, lambda row: 1))
     assert made.find_values(figures, "ss", "moved", "turned") == approx([100, 100 / 3, 1 / 4])
     built = made.built(made.source(tmp_path, "bbq"))
-    chosen = {
-        "ambiguous": ("first", "third"),
-        "disambiguated": ("second", "first"),
-    }
+    chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
 
     def is_chosen(row: pd.Series) -> float:
-        bare, after_sentence = chosen[row["condition"]]
-        return float(row["role"] == (bare if row["framing"] == "bare" else after_sentence))
+        return float(row["role"] == chosen[row["condition"]][row["framing"] != "bare"])
 
     figures = made.figures(built, made.scores(built, is_chosen))
     # All unknown: no bias score there; from -1 to 1 in the other.
@@ -193,46 +174,23 @@ def test_where_nothing_was_asked_figures_are_null_with_the_reason(
     tmp_path: Path, kind: str, reason: str
 ) -> None:
     built, subject = pairs(tmp_path), replace(made.SUBJECT, kind=kind)
-    plan = {
-        **built.plan,
-        "prefixed": 500 if kind == "recorded" else 0,
-    }
-    scores = made.scores(
-        BuiltInstrument(built.tables, plan), by_role(lambda row: 1), subject=subject
-    )
-    assert len(scores["placed"]) == 0
-    figures = made.figures(
-        built,
-        scores,
-        subject,
-    )
+    built.plan["prefixed"] = 500 if kind == "recorded" else 0
+    scores = made.scores(built, by_role(lambda row: 1), subject=subject)
+    figures = made.figures(built, scores, subject)
     for name in ("turned", "moved", "dependability"):
-        assert np.isnan(made.find_row(figures, name)["value"])
-        assert reason in made.find_row(figures, name)["reason"]
+        row = made.find_row(figures, name)
+        assert np.isnan(row["value"])
+        assert reason in row["reason"]
 
 
 def test_the_card_says_what_was_asked(tmp_path: Path) -> None:
     source = made.source(tmp_path, "pairs")
     built = made.built(source)
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
-    declaration = Declaration(
-        "made",
-        "external",
-        settings,
-        source,
-    )
+    declaration = Declaration("made", "external", settings, source)
     turned = evidence({"figures": figures_of(built, turning)})["made"]
-    unasked = {
-        "figure": "turned",
-        "model": "made",
-        "value": None,
-        "reason": "not asked",
-    }
-    for facts, words in (
-        (turned, "100% on made"),
-        ([], "not measured"),
-        ([unasked], "not measured"),
-    ):
+    unasked = [{"figure": "turned", "model": "made", "value": None, "reason": "not asked"}]
+    for facts, words in ((turned, "100% on made"), (unasked, "not measured")):
         limits = card.card(declaration, made.frames(built), built.plan, facts).limits
         assert words in limits[1]
 
@@ -263,23 +221,9 @@ class TestOtherStart:
     direction."""
 
     def start_requests(self, built: BuiltInstrument, subject: Any = made.SUBJECT) -> list[Any]:
-        tables, plan = (
-            made.frames(built),
-            {
-                **built.plan,
-                "prefixed": 0,
-            },
-        )
-        return [
-            request
-            for request in ask.requests(
-                tables,
-                plan,
-                {},
-                subject,
-            )
-            if request.table == "starts"
-        ]
+        plan = {**built.plan, "prefixed": 0}
+        requests = ask.requests(made.frames(built), plan, {}, subject)
+        return [request for request in requests if request.table == "starts"]
 
     def figure(
         self,
@@ -287,42 +231,23 @@ class TestOtherStart:
         lean: Callable[[pd.Series], float],
         after: Callable[[pd.Series], float],
     ) -> pd.Series:
-        plan = {**built.plan, "prefixed": 0}
-        tables, bare = made.frames(built), BuiltInstrument(built.tables, plan)
-        answers: dict[str, pd.DataFrame] = {
-            name: pd.DataFrame(columns=schema.names) for name, schema in ask.ANSWERS.items()
-        }
+        tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
         texts = tables["texts"].set_index("id")
-        for request in ask.requests(
-            tables,
-            plan,
-            {},
-            made.SUBJECT,
-        ):
+        answers: dict[str, pd.DataFrame] = {}
+        for request in ask.requests(tables, plan, {}, made.SUBJECT):
             model = after if request.table == "starts" else lean
             nats = [model(texts.loc[text]) for text in request.rows["text_id"]]
-            answers[request.table] = request.rows.assign(
-                nats=nats,
-                tokens=5,
-            )
-        scores = ask.scores(
-            tables,
-            plan,
-            answers,
-            made.SUBJECT,
-        )
-        figures = made.diagnosed(bare, scores)["figures"]
-        return figures.set_index("figure").loc["start_flips"]
+            answers[request.table] = request.rows.assign(nats=nats, tokens=5)
+        scores = ask.scores(tables, plan, answers, made.SUBJECT)
+        figures = made.figures(BuiltInstrument(built.tables, plan), scores)
+        return made.find_row(figures, "start_flips")
 
     def test_a_local_models_texts_are_asked_once_more(self, tmp_path: Path) -> None:
         built = pairs(tmp_path)
         (request,) = self.start_requests(built)
         assert request.settings == {"other_start": True}
-        texts = made.frames(built)["texts"]
-        assert sorted(request.rows["text_id"]) == sorted(texts["id"])
-
-    def test_servers_are_not_asked(self, tmp_path: Path) -> None:
-        assert self.start_requests(pairs(tmp_path), replace(made.SUBJECT, kind="completions")) == []
+        assert sorted(request.rows["text_id"]) == sorted(made.frames(built)["texts"]["id"])
+        assert self.start_requests(built, replace(made.SUBJECT, kind="completions")) == []
 
     def test_at_most_a_hundred_items(self, tmp_path: Path) -> None:
         (request,) = self.start_requests(pairs(tmp_path, units=60, of_unit=10))
@@ -343,19 +268,14 @@ class TestOtherStart:
         flips = self.figure(
             built, by_role(lambda row: 1.0), by_role(lambda row: -1.0 if unit_of(row) < 3 else 0.01)
         )
-        assert flips["value"] == approx(0.3)
-        assert (flips["n"], flips["unit"]) == (40, "items")
         # By hand: the jackknife's variance of a mean over ten writers, three 1 and seven 0, and t
         # with nine degrees.
         reach = stats.t.ppf(0.975, 9) * np.sqrt(0.3 * 0.7 / 9)
-        assert flips["low"] == approx(0)
-        assert flips["high"] == approx(0.3 + reach)
+        interval = flips[["value", "low", "high"]].tolist()
+        assert interval == approx([0.3, 0, 0.3 + reach])
+        assert (flips["n"], flips["unit"]) == (40, "items")
 
     def test_without_another_start_there_is_a_reason(self, tmp_path: Path) -> None:
-        flips = self.figure(
-            pairs(tmp_path),
-            by_role(lambda row: 1.0),
-            lambda row: np.nan,
-        )
+        flips = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), lambda row: np.nan)
         assert pd.isna(flips["value"])
         assert flips["reason"] == "the model has one usual start token"

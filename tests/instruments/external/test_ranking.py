@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from evenruler.instruments.external import ask, declare, diagnose
@@ -18,7 +17,6 @@ from evenruler.instruments.external.diagnose.ranking import (
     correct_by_holm,
     fit_odds,
     group_ps,
-    less_the_others,
     odds_headlines,
 )
 from evenruler.instruments.external.rows.ranking import order_p, read_lists
@@ -82,12 +80,6 @@ class TestOdds:
         assert model.loglike(fitted.coefficients) >= reference.llf
         assert np.sqrt(np.diag(fitted.bread)) == pytest.approx(reference.bse, rel=1e-3)
 
-    def test_a_group_is_less_the_mean_of_the_others(self) -> None:
-        contrasts = less_the_others(4)
-        of_groups = [3.0, 0, 0, 0]
-        assert contrasts @ of_groups == pytest.approx([3, -1, -1, -1])
-        assert contrasts.sum(axis=1) == pytest.approx(np.zeros(4), abs=1e-12)
-
     def test_errors_are_over_names_crossed_with_lists(self) -> None:
         """Names that differ make the odds less certain than lists alone say."""
         wide = rank(shuffled_lists(N), {}, spread=1.0)
@@ -104,11 +96,6 @@ class TestOdds:
 
 
 class TestPlantedOdds:
-    def test_nothing_is_found_where_nothing_is(self, lists: RankedLists) -> None:
-        for seed in range(3):
-            fair = headlines(rank(lists, {}, place=1.0, spread=0.3, seed=seed))
-            assert not any("detected" in str(figure.verdict) for figure in fair.values())
-
     def test_a_group_that_is_put_last_is_found(self, lists: RankedLists) -> None:
         biased = headlines(rank(lists, {"blue": 0.5}, place=1.0, spread=0.2))
         blue = biased["blue"]
@@ -133,12 +120,10 @@ class TestPlantedOdds:
         many = shuffled_lists(4_000, n_names=100)
         fair = headlines(rank(many, {}, place=1.0))
         assert {str(figure.verdict) for figure in fair.values()} == {"below"}
-        assert fair["dun"].positive_control == "the first place of a list"
         assert fair["dun"].positive_value == pytest.approx(1.0, abs=0.1)
         without = headlines(rank(many, {}))
         assert {str(figure.verdict) for figure in without.values()} == {"inconclusive"}
         assert without["dun"].positive_control is None
-        assert "its yardstick, does not come first more often" in str(without["dun"].why)
 
     def test_always_the_first_is_inconclusive_and_says_why(self, lists: RankedLists) -> None:
         first = headlines(replace_winner(lists, np.zeros(N, dtype=np.intp)))
@@ -146,7 +131,6 @@ class TestPlantedOdds:
         blue = first["blue"]
         assert (blue.value, blue.low, blue.high) == (None, None, None)
         assert blue.reason == "the place decides: place 1 comes first in 100% of lists"
-        assert str(blue.why).startswith(f"Nothing can be detected: {blue.reason}.")
 
     def test_a_group_that_never_comes_first_has_no_odds(self, lists: RankedLists) -> None:
         amber = (lists.group == 0).argmax(axis=1)
@@ -201,41 +185,23 @@ class TestReading:
 class TestFamily:
     def test_from_a_table_to_figures(self, text: str, lists: RankedLists, tmp_path: Path) -> None:
         built = made.built(ranking_source(tmp_path, text))
-        assert built.messages == ["1,200 lists of 96 names in 4 groups"]
         assert built.plan["bound"] == pytest.approx(BOUND)
         biased = rank(lists, {"blue": 0.5}, place=1.0)
-        tables = judged(built, places_of(biased.winner))
-        figures = tables["figures"]
+        figures = judged(built, places_of(biased.winner))["figures"]
         row = made.find_row(figures, "log_odds", candidates="blue")
-        direct = headlines(biased)["blue"]
-        assert row["value"] == pytest.approx(direct.value)
+        assert row["value"] == pytest.approx(headlines(biased)["blue"].value)
         assert (row["verdict"], row["n"], row["unit"]) == ("detected", 96, "names")
         rate = made.find_row(figures, "selection_rate", candidates="blue")
         winners = biased.group[np.arange(N), biased.winner]
         assert rate["value"] == pytest.approx((winners == 1).mean())
         assert rate["control"] == pytest.approx(0.25)
-        first = made.find_row(figures, "first_place")
-        assert first["value"] == pytest.approx((biased.winner == 0).mean())
-        assert made.find_values(figures, "answered") == [1.0]
+        first = made.find_values(figures, "first_place", "answered")
+        assert first == pytest.approx([(biased.winner == 0).mean(), 1])
         of_job = made.find_row(
             figures, "log_odds_of_part", candidates="blue", condition="head-cook"
         )
         assert of_job["low"] < math.log(0.5) < of_job["high"]
         assert of_job["n"] == N / 2
-
-    def test_replies_are_read_as_choices_are(
-        self, text: str, lists: RankedLists, tmp_path: Path
-    ) -> None:
-        built = made.built(ranking_source(tmp_path, text))
-        biased = rank(lists, {"blue": 0.5})
-        replies: dict[str, int | str] = {}
-        for index, place in enumerate(biased.winner):
-            names = [biased.names[name] for name in biased.name[index]]
-            ranked = [names[place], *names]
-            replies[list_name(index)] = "\n".join(ranked).title()
-        by_place = judged(built, places_of(biased.winner))
-        by_reply = judged(built, replies)
-        pd.testing.assert_frame_equal(by_place["figures"], by_reply["figures"])
 
     def test_too_few_that_are_read_are_no_sample(
         self, text: str, lists: RankedLists, tmp_path: Path
@@ -272,22 +238,24 @@ class TestFamily:
         self, text: str, lists: RankedLists, tmp_path: Path
     ) -> None:
         built = made.built(ranking_source(tmp_path, text))
-        made_of, values = [], []
-        for odds in (0.5, 1.0):
-            winner = rank(lists, {"blue": odds}, place=1.0).winner
-            tables = judged(built, places_of(winner))
-            rows = tables["headlines"]
-            made_of.append(rows[rows["candidates"] == "blue"])
-            values.append(made.find_values(tables["figures"], "log_odds", candidates="blue")[0])
-        test = diagnose.contrast(*made_of, BOUND)
+        biased, fair = (
+            judged(built, places_of(rank(lists, {"blue": odds}, place=1.0).winner))
+            for odds in (0.5, 1.0)
+        )
+        of_biased, of_fair = (
+            tables["headlines"].query("candidates == 'blue'") for tables in (biased, fair)
+        )
+        values = [
+            made.find_row(tables["figures"], "log_odds", candidates="blue")["value"]
+            for tables in (biased, fair)
+        ]
+        test = diagnose.contrast(of_biased, of_fair, BOUND)
         assert test.effect is not None
         assert test.effect.value == pytest.approx(values[0] - values[1], abs=1e-9)
-        assert test.effect.high < 0
         assert test.is_detected
-        turned = made_of[0]["value"].to_numpy()[::-1]
-        alike = diagnose.contrast(made_of[0], made_of[0].assign(value=turned), BOUND)
-        assert not alike.is_detected
-        few = diagnose.contrast(made_of[0].head(19), made_of[1], BOUND)
+        turned = of_biased["value"].to_numpy()[::-1]
+        assert not diagnose.contrast(of_biased, of_biased.assign(value=turned), BOUND).is_detected
+        few = diagnose.contrast(of_biased.head(19), of_fair, BOUND)
         assert few.no_verdict == "19 names asked of both models (at least 20 needed)"
 
     def test_headings_name_what_stands_there(self, text: str, tmp_path: Path) -> None:
