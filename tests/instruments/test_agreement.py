@@ -84,27 +84,18 @@ class TestAgreement:
         """The correlation of true values is 1; with reliabilities of .8 and .5, r is about the root
         of .4."""
         true = np.random.default_rng(1).normal(size=30)
-        first = noisy(true, 4, 1.0, 2)
-        second = noisy(true, 4, 2.0, 3)
+        first, second = noisy(true, 4, 1.0, 2), noisy(true, 4, 2.0, 3)
         agreement = compute_agreement(
             pd.concat([instrument("one", first), instrument("two", second)]), 0.95
         )
         assert list(agreement.columns) == AGREEMENT.names
-        r, true_r = (
-            row_of(agreement, R, "two"),
-            row_of(
-                agreement,
-                TRUE,
-                "two",
-            ),
-        )
+        r, true_r = (row_of(agreement, figure, "two") for figure in (R, TRUE))
         assert r["value"] == approx(np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1])
         both = []
         for scores in (first, second):
             error = scores.var(axis=1) / 4
             both.append(1 - error.mean() / scores.mean(axis=1).var())
-        expected = r["value"] / np.sqrt(np.prod(both))
-        assert true_r["value"] == approx(expected)
+        assert true_r["value"] == approx(r["value"] / np.sqrt(np.prod(both)))
         assert true_r["low"] < 1 < true_r["high"]
         assert row_of(agreement, RELIABILITY, "one")["value"] == approx(both[0])
         assert r["n"] == 30
@@ -114,14 +105,11 @@ class TestAgreement:
         first = instrument("one", noisy(true, 3, 0.1, 2))
         second = noisy(true, 3, 0.1, 3)
         shuffled = second.sample(frac=1, random_state=4).rename(index=str.upper).iloc[:20]
-        names = first["concept"].str.partition(":")[2]
-        first["criterion"] = 100 * names.map(dict(zip(NAMES, true, strict=True)))
-        agreement = compute_agreement(
-            pd.concat([first, instrument("two", shuffled)]),
-            0.95,
-        )
-        assert row_of(agreement, R, "two")["value"] > 0.95
-        assert row_of(agreement, R, "two")["n"] == 20
+        first["criterion"] = 100 * first["value"]
+        agreement = compute_agreement(pd.concat([first, instrument("two", shuffled)]), 0.95)
+        r = row_of(agreement, R, "two")
+        assert r["value"] > 0.95
+        assert r["n"] == 20
         # A published number stands beside all.
         published = agreement[agreement["other"] == "published number of one"]
         assert sorted(published["benchmark"].unique()) == ["one", "two"]
@@ -147,11 +135,12 @@ class TestAgreement:
     def test_letters_go_with_what_counts_letters(self) -> None:
         lengths = np.array([float(len(name)) for name in NAMES])
         true = np.random.default_rng(7).normal(size=30)
-        counts = instrument("counts", noisy(lengths, 3, 0.2, 1))
-        other = instrument("two", noisy(true, 3, 0.2, 2))
-        agreement = compute_agreement(pd.concat([counts, other]), 0.95)
-        rows = agreement[agreement["figure"] == R]
-        letters = rows[rows["other"] == LETTERS].set_index("benchmark")
+        counts, other = noisy(lengths, 3, 0.2, 1), noisy(true, 3, 0.2, 2)
+        agreement = compute_agreement(
+            pd.concat([instrument("counts", counts), instrument("two", other)]), 0.95
+        )
+        rows = agreement[(agreement["figure"] == R) & (agreement["other"] == LETTERS)]
+        letters = rows.set_index("benchmark")
         assert letters["value"]["counts"] > 0.9
         assert letters["low"]["two"] < 0 < letters["high"]["two"]
 
@@ -161,28 +150,20 @@ class TestAgreement:
         unreliable = instrument("two", noisy(0 * true, 3, 5.0, 3))
         agreement = compute_agreement(pd.concat([reliable, unreliable]), 0.95)
         assert row_of(agreement, R, "two")["value"] is not None
-        assert np.isnan(row_of(agreement, TRUE, "two")["value"])
-        assert (
-            "the less reliable one has a reliability of" in row_of(agreement, TRUE, "two")["reason"]
-        )
+        row = row_of(agreement, TRUE, "two")
+        assert np.isnan(row["value"])
+        assert "the less reliable one has a reliability of" in row["reason"]
 
     def test_what_shares_words_is_no_other_method(self) -> None:
         """Its published number is counted once, and its errors are not taken off."""
         true = np.random.default_rng(1).normal(size=30)
-        written = instrument(
-            "written",
-            noisy(true, 3, 0.1, 1),
-            kin="written",
-        )
-        evolved = instrument(
-            "evolved",
-            noisy(true, 3, 0.1, 2),
-            kin="written",
-        )
         both = pd.concat(
-            [concepts.assign(criterion=concepts["value"]) for concepts in (written, evolved)]
+            [
+                instrument("written", noisy(true, 3, 0.1, 1), kin="written"),
+                instrument("evolved", noisy(true, 3, 0.1, 2), kin="written"),
+            ]
         )
-        agreement = compute_agreement(both, 0.95)
+        agreement = compute_agreement(both.assign(criterion=both["value"]), 0.95)
         assert set(agreement["kind"]) == {"itself", "same trait", "same words", "other trait"}
         same_words = agreement[agreement["kind"] == "same words"]
         assert same_words[same_words["figure"] == TRUE]["value"].isna().all()

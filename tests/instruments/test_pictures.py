@@ -98,15 +98,6 @@ def test_without_rows_there_are_no_sections(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_columns_that_are_declared_are_there(family: str) -> None:
-    """Of tables that the report makes itself, `test_every_part_is_drawn` holds it."""
-    schemas = family_module(family, "diagnose").TABLES
-    for part in parts_of(family):
-        if part.table in schemas and part.table not in ("rates",):
-            assert set(part.columns_read) <= set(schemas[part.table].names), part.title
-
-
-@pytest.mark.parametrize("family", FAMILIES)
 def test_figures_that_are_declared_are_measured(family: str) -> None:
     """By the evidence of the published benchmarks; `ADAPTED`: of models that were adapted."""
     measured = set(ADAPTED)

@@ -206,19 +206,11 @@ def test_two_options_of_which_one_is_a_class_differ(
 ) -> None:
     from evenruler.instruments.framing.declare.tasks import TaskEntry, task_faults
 
-    template = "Who is {STIMULUS}? {OPTIONS} {ANSWER}"
-    task = TaskEntry.model_validate(
-        {
-            "title": "T",
-            "cells": {"bare": template},
-            "option": "{LETTER}: {OPTION}",
-            "options": options,
-        }
-    )
-    faults = [
-        line for line in task_faults("ask", task, [], ["young", "old"], []) if "alike" in line
-    ]
-    assert [reason in line for line in faults] == ([] if reason is None else [True])
+    declared = {"title": "T", "option": "{LETTER}: {OPTION}", "options": options}
+    declared["cells"] = {"bare": "Who is {STIMULUS}? {OPTIONS} {ANSWER}"}
+    faults = task_faults("ask", TaskEntry.model_validate(declared), [], ["young", "old"], [])
+    alike = [line for line in faults if "alike" in line]
+    assert [reason in line for line in alike] == ([] if reason is None else [True])
 
 
 def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Path) -> None:
@@ -251,16 +243,7 @@ def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Pat
             _read_criterion(criterion, {"wise": "wise"}, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("55", 55.0),
-        ("-5.5", -5.5),
-        ("+1e3", 1000.0),
-        (".5", 0.5),
-        (" 7 ", 7.0),
-    ],
-)
+@pytest.mark.parametrize(("text", "number"), [("-5.5", -5.5), ("+1e3", 1000.0), (" .5 ", 0.5)])
 def test_numbers_of_tables(text: str, number: float) -> None:
     assert number_of(text) == number
 
@@ -277,10 +260,9 @@ def test_what_is_no_number_of_a_table(text: str) -> None:
 def test_a_plant_and_texts_for_people() -> None:
     path = SOURCES / "plants/occupation-gender.yaml"
     plant = read_yaml(path)
+    with pytest.raises(UserError, match=r"holds U\+202E"):
+        validate(PlantDeclaration, {**plant, "warning": "T\u202ex"}, path)
     pole = next(iter(plant["poles"]))
     plant["poles"][pole][0] += "\u200b"
     with pytest.raises(UserError, match=r"U\+200B"):
         validate(PlantDeclaration, plant, path)
-    for key, text in [("title", "T\x1b[2J"), ("warning", "T\u202ex")]:
-        with pytest.raises(UserError, match=r"holds U\+"):
-            validate(PlantDeclaration, {**read_yaml(path), key: text}, path)

@@ -304,24 +304,11 @@ def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
 
 def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path) -> None:
     """By `beside`, which `evenruler check` calls."""
-    path = tmp_path / "texts.csv"
-    path.write_text("more,writer,type\nOld.,a,x\n")
-    named = {"texts": {"source": f"local:{path}", "sha256": file_sha256(path)}}
-    declaration = {
-        **made.COMMON,
-        "layout": "pairs",
-        "score": "preference",
-        "files": named,
-        "columns": made.COLUMNS,
-    }
+    source = made.source(tmp_path, "pairs", {"texts": "more,writer,type\nOld.,a,x\n"})
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
-    with pytest.raises(
-        UserError, match=r"texts\.csv: no column 'less'; known: more, type, writer; add it once"
-    ):
-        settings.extra_files("made", declare.Source.model_validate(declaration), tmp_path)
-    path.write_text(made.PAIRS)
-    named["texts"]["sha256"] = file_sha256(path)
-    assert settings.extra_files("made", declare.Source.model_validate(declaration), tmp_path) == {}
+    with pytest.raises(UserError, match=r"texts\.txt: no column 'less'; known: more, type, writer"):
+        settings.extra_files("made", source, tmp_path)
+    assert settings.extra_files("made", made.source(tmp_path, "pairs"), tmp_path) == {}
 
 
 REJECTED = [

@@ -355,17 +355,6 @@ def test_a_lean_is_below_as_a_share_of_the_pairs_that_are_decided() -> None:
     assert _order_reason(lean, 0.5) == "the order decides in half of the pairs or more"
 
 
-def test_a_share_counts_each_order(pairs: BuiltInstrument) -> None:
-    tables, plan = at_most(pairs, {WHOLE: 4})
-    chat = PairChat(lean=0.5, at_first=1.0)
-    scores = ask_chat(tables, plan, chat, 2)
-    figures = diagnose_chat(tables, plan, chat, 2)
-    questions = scores["choices"].query("framing != @KNOWN")
-    share = find_choice(figures, "share")["value"]
-    assert share == approx((questions["said"] == "first").mean())
-    assert 2 * share - 1 == approx(scores["items"]["lean"].mean())
-
-
 def test_nothing_answered_is_no_error(bbq: BuiltInstrument) -> None:
     tables, plan = at_most(bbq, TRIAL)
     row = lean_row(diagnose_chat(tables, plan, OptionChat(refuses=1.0), 1))

@@ -192,14 +192,6 @@ def test_a_writer_over_several_types_is_one_unit() -> None:
     assert test.effect.high - test.effect.value == approx(error * 2.200985)
 
 
-def test_pairs_that_all_differ_in_length_have_no_judged_part() -> None:
-    items = in_parts({"age": 20, "sex": 20}).assign(length=2.0)
-    test = judge_items(items)
-    assert test.p is None
-    assert set(test.words_by_part.values()) == {"not judged"}
-    assert isinstance(test.parts and test.parts.tests[0].not_judged, str)
-
-
 @pytest.mark.parametrize(("declared", "expected"), [({}, 0.2), ({"of_part": 0.3}, 0.3)])
 def test_the_bound_of_a_part_is_declared(
     declared: dict[str, Any], expected: float, tmp_path: Path

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.external import ask, card, declare
-from evenruler.instruments.external.diagnose import evidence
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, RequestBatch
+from evenruler.instruments.external import ask
+from evenruler.instruments.instrument import BuiltInstrument, RequestBatch
 from tests.instruments.external import made
 from tests.instruments.near import approx
 
@@ -181,18 +180,6 @@ def test_where_nothing_was_asked_figures_are_null_with_the_reason(
         row = made.find_row(figures, name)
         assert np.isnan(row["value"])
         assert reason in row["reason"]
-
-
-def test_the_card_says_what_was_asked(tmp_path: Path) -> None:
-    source = made.source(tmp_path, "pairs")
-    built = made.built(source)
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
-    declaration = Declaration("made", "external", settings, source)
-    turned = evidence({"figures": figures_of(built, turning)})["made"]
-    unasked = [{"figure": "turned", "model": "made", "value": None, "reason": "not asked"}]
-    for facts, words in ((turned, "100% on made"), (unasked, "not measured")):
-        limits = card.card(declaration, made.frames(built), built.plan, facts).limits
-        assert words in limits[1]
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,7 @@ class TestWhatIsAsked:
 
 def test_a_model_that_prefers_first_texts_leans_by_pll(tmp_path: Path) -> None:
     """Figures are those of likelihoods, under another name."""
-    text = made.numbered_pairs(10, 4)
-    built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
+    built = made.built(made.source(tmp_path, "pairs"))
     scores = made.scores(built, lambda row: float(row["role"] == "first"), subject=MASKED)
     tables = made.diagnosed(built, scores, MASKED)
     share = made.find_row(tables["figures"], "share", method="pll")

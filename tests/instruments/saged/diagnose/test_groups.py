@@ -35,13 +35,6 @@ def test_rows_of_a_group_stay_in_their_order_and_smaller_groups_are_filled_up() 
     ]
 
 
-def test_groups_without_rows() -> None:
-    places = group_rows(np.array([[0]]), 2)
-    assert places.tolist() == [[[0], [1]]]
-    codes = np.empty((1, 0), dtype=np.intp)
-    assert group_rows(codes, 0).shape == (1, 0, 0)
-
-
 def test_draws_may_differ_in_sizes() -> None:
     codes = np.array([[1, 0, 1], [1, 1, 1]])
     places = group_rows(codes, 2)

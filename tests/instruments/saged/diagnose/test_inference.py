@@ -8,7 +8,6 @@ from statsmodels.stats.multitest import multipletests
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import SummaryStatistic
-from evenruler.instruments.saged.diagnose import group_statistics as module
 from evenruler.instruments.saged.diagnose.disparities import TESTED_METRICS
 from evenruler.instruments.saged.diagnose.group_statistics import (
     FAMILY,
@@ -178,21 +177,6 @@ def test_repetitions_stay_with_their_prompt() -> None:
     again = shuffled[:, 1::2]
     assert (shuffled[:, ::2] == again).all()
     assert len(np.unique(shuffled, axis=0)) == 8
-
-
-def test_draws_are_the_same_however_many_are_held_at_a_time(monkeypatch) -> None:
-    prompts = measured.prompts(4, ["fig", "kiwi", "lime"])
-    scores = layout(np.zeros((1, 12)), prompts)
-    groups = scores.groups(["concept"])
-    many = labels(permute_labels(scores, groups, 107, seed=3), 12)
-    assert len(many) == 107
-    monkeypatch.setattr(module, "DRAWN_AT_ONCE", 36)
-    draws = list(permute_labels(scores, groups, 10, seed=3))
-    assert [len(places) for places in draws] == [3, 3, 3, 1]
-    np.testing.assert_array_equal(
-        labels(draws, 12),
-        many[:10],
-    )
 
 
 # Permutation tests

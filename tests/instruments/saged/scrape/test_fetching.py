@@ -244,19 +244,6 @@ def test_replacements_that_were_found_branch_without_leaks(
     )
 
 
-def test_a_branch_of_nonsense_is_left_to_a_person(
-    tmp_path: Path, declared: Settings, error_of: Callable[..., str]
-) -> None:
-    boats(tmp_path, 0.5)
-    answers = Answers(train=TRAIN, cart=["cart"])
-    lines = list(search_for_domain(tmp_path, "places", declared, MODELS, answers))
-    reason = "no replacements: no JSON object of words in the reply '[\"cart\"]'"
-    assert lines[1] == f"boat to cart: {reason}"
-    assert "places: replacements for 1 branches in" in lines[2]
-    line = error_of(built, tmp_path)
-    assert "no replacements from boat to cart were found; write them there, or delete it" in line
-
-
 def test_keywords_that_are_found_at_the_same_time_are_replaced(
     tmp_path: Path, declared: Settings
 ) -> None:

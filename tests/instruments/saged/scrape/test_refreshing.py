@@ -142,30 +142,11 @@ class TestKeywords:
         assert "river: refused 'Lonely' (links): not in the text of its pages" in finding.refused
         assert {keyword.concept for keyword in finding.keywords} == {"sea", "river"}
 
-    def test_only_names_of_what_pages_hold(self) -> None:
-        source = domain(concepts={"sea": "Sea"}, find={"by": ["embedding"], "entities": True})
-        near = means(similarity=lambda _, words: [0.5] * len(words))
-        finding = found_keywords(source, rows(sea="France loves freedom."), near)
-        assert [keyword.word for keyword in finding.keywords] == ["Sea", "France"]
-
     def test_a_concept_whose_page_was_not_read_keeps_its_name(self) -> None:
         source = domain(concepts={"sea": "Sea"}, find={"by": ["links"]})
         finding = found_keywords(source, [], means())
         assert finding.keywords == [Keyword("sea", "Sea", ())]
         assert finding.refused == ["sea: refused '' (links): no page of it was read"]
-
-    @pytest.mark.parametrize(
-        ("concepts", "find", "message"),
-        [
-            (CONCEPTS, None, "the domain Places: no `find` in it"),
-            ({"sky": WATERS["sky"]}, {"by": ["embedding"]}, "every concept are given by hand"),
-        ],
-    )
-    def test_nothing_to_find(
-        self, error_of: Callable[..., str], concepts: Any, find: Any, message: str
-    ) -> None:
-        source = domain(concepts=concepts, find=find)
-        assert message in error_of(found_keywords, source, [], means())
 
 
 FOUND = [

@@ -133,10 +133,6 @@ class TestWords:
         # A word of another concept is left, and so are plurals of words that are replaced.
         assert replaced.left == ["apple: left 'pears': a keyword of pear"]
 
-    def test_a_threshold_above_all_words_leaves_the_keywords(self) -> None:
-        replaced = replace_words(Model(REPLIES), 1)
-        assert words_of(replaced) == {"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}}
-
     def test_the_most_similar_ones_are_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(replacement_search, "MOST_WORDS", 2)
         replaced = replace_words(Model(REPLIES))

@@ -169,12 +169,6 @@ def test_around_goes_breadth_first_without_loops(wiki: Wiki, proxy: FaultyProxy)
     assert len(set(titles)) == 4
 
 
-def test_around_stops_at_the_cap(wiki: Wiki, proxy: FaultyProxy) -> None:
-    titles = wiki.around("Veloria", LinkCrawl(depth=9, most=6))
-    assert titles == ["Veloria", "Long River", "Port Amber", "Sarn", "Unwritten land", "Tol"]
-    assert proxy.asked == ["Veloria", "Long River"]
-
-
 LAGGING = json.dumps({"error": {"code": "maxlag", "info": "7 seconds lagged"}}).encode()
 
 
@@ -255,14 +249,6 @@ def test_what_a_user_can_mend_is_one_line(
     faulty.plan("Tol", answer)
     assert error_of(faulty_wiki.read_page, "Tol").startswith(f"{faulty.api}: {message}")
     assert waits == []
-
-
-def test_nobody_at_the_address(wiki_server: LocalWiki) -> None:
-    with FaultyProxy(wiki_server.api) as gone:
-        api = gone.api
-    with Wiki(places(api), CONTACT) as wiki:
-        reason = "the wiki does not answer (the connection failed (ConnectError))"
-        assert missing(wiki, "Tol") == MissingPage("Tol", reason, unanswered=True)
 
 
 def test_without_an_address_it_is_wikipedia_through_the_proxy_of_the_machine(
@@ -389,14 +375,6 @@ def test_each_page_is_read_once_and_comes_at_once(wiki: Wiki, proxy: FaultyProxy
     absent = [answer.requested_title for _, answer in answers if isinstance(answer, MissingPage)]
     assert absent == ["Nowhere"]
     assert proxy.asked == ["Long River", "Nowhere", "Sarn", "Tol"]
-
-
-def test_pages_that_are_known_are_not_read(wiki: Wiki, proxy: FaultyProxy) -> None:
-    known_pages = {"Sarn": page(wiki, "Sarn")}
-    proxy.asked.clear()
-    answers = list(fetch_pages(wiki.read_page, TITLES, known_pages))
-    assert ("hill", known_pages["Sarn"]) in answers
-    assert proxy.asked == ["Long River", "Nowhere", "Tol"]
 
 
 def test_a_wiki_that_went_away_ends_the_run(error_of: Callable[..., str]) -> None:
