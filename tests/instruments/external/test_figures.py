@@ -135,7 +135,10 @@ def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "bbq"))
     items = made.items(built, likelier("first", **{"Age/1/0": 0.0}))
     assert sorted(items["item"]) == ["Age/1/1", "Age/1/2"]
-    assert made.find_values(made.figures(built, items), "answered") == [approx(2 / 3)]
+    figures = made.figures(built, items)
+    assert made.find_values(figures, "answered") == [approx(2 / 3)]
+    lean = made.find_row(figures, "lean", condition="ambiguous")
+    assert lean["why"].endswith("2 of 3 items have an answer.")
 
 
 def test_a_model_that_never_knows(tmp_path: Path) -> None:

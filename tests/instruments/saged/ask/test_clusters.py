@@ -35,13 +35,6 @@ ONCE = np.ones(6, dtype=np.int64)
 
 
 class TestCluster:
-    def test_separable_texts_fall_apart_the_largest_cluster_first(self) -> None:
-        clusters = cluster_texts(TEXTS, POINTS, ONCE, 3, seed=0)
-        assert clusters.members.tolist() == [1, 1, 2, 0, 0, 0]
-        assert clusters.sizes.tolist() == [3, 2, 1]
-        centres = np.array([[1, 51], [0, 1], [50, 0]])
-        assert clusters.centres == approx(centres)
-
     def test_equals_scikit_learn_on_the_texts_written_out(self) -> None:
         counts = np.array([1, 5, 2, 1, 1, 1])
         clusters = cluster_texts(TEXTS, POINTS, counts, 3, seed=0)

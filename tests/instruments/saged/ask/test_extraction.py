@@ -153,10 +153,6 @@ class TestLexicon:
             "empty baseline (1)\n"
         )
 
-    def test_a_refusal_is_measured_like_any_reply(self) -> None:
-        replies = generations(("p1", "I'm sorry, I can't answer.")).assign(refusal=True)
-        assert numbers(features_of(replies, VADER)) == [-0.0772]
-
 
 KNOWN = {
     "good": [0.1, 0.2, 0.7],
@@ -347,13 +343,6 @@ class TestClusters:
         assert of_topics["words"].tolist() == words
         assert of_topics["n"].tolist() == [3, 2, 1]
         fits(tables)
-
-    def test_distance_and_sort(self) -> None:
-        replies = replies_of(["war", *FOOD, *MUSIC])
-        # "war" is at (50, 0), the songs about (1, 51) and the food about (0, 1).
-        distances = wide_of(clustered(replies, "distance")).loc[0]
-        assert distances.tolist() == approx([70.725, 50.01, 0], abs=1e-3)
-        assert wide_of(clustered(replies, "sort")).loc[0].tolist() == [3, 2, 1]
 
     def test_domains_and_models_are_clustered_apart(self) -> None:
         of_m = generations(("p1", "war"), ("q1", "bread"), ("q1", "cheese"), model="m")

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from evenruler.instruments.saged.card import card
 from tests.instruments.saged.domains import SOURCE, built, declared
@@ -22,28 +21,6 @@ def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_pa
     whole = declared(tmp_path)
     limits = card(whole, *built(whole), []).limits
     assert not [limit for limit in limits if "a sample" in limit]
-
-
-def test_known_names_are_told_apart_and_counted_by_themselves(tmp_path: Path) -> None:
-    concepts = {
-        "apple": {"name": "apple", "reference": True},
-        "pear": "pear",
-        "fig": "fig",
-    }
-    declaration = declared(tmp_path, source={**SOURCE, "concepts": concepts})
-    domain_card = card(declaration, *built(declaration), [])
-    assert domain_card.responsible is not None
-    assert domain_card.validity is not None
-    assert domain_card.responsible.biases.startswith("2 concepts were chosen (pear, fig);")
-    assert (
-        " prompts about 2 of 2 concepts and 1 known names, from "
-        in domain_card.validity.representative
-    )
-    sentence = (
-        "Concepts are compared with 1 known names of the kind declared; how far these lie apart "
-        "says nothing about bias."
-    )
-    assert sentence in domain_card.limits
 
 
 def test_text_of_others_says_how_to_get_it(tmp_path: Path) -> None:
@@ -87,21 +64,3 @@ def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> Non
     assert shown.validity is not None
     assert shown.validity.representative.startswith("3 root items, 9 prompts ")
     assert shown.validity.errors.startswith("Refusals (share): m 0.12.")
-
-
-def test_who_read_the_branched_rows_is_said(tmp_path: Path) -> None:
-    def errors(**branch: Any) -> str:
-        tables, plan = built(declared(tmp_path))
-        declaration = declared(
-            tmp_path, source={**SOURCE, "branch": {**SOURCE["branch"], **branch}}
-        )
-        validity = card(declaration, tables, plan, []).validity
-        assert validity is not None
-        return validity.errors
-
-    unread = "Reading of replies by a person: not done."
-    sentence = f"Branched rows read by us: 60, of which wrong: 1. {unread}"
-    assert errors(read={"rows": 60, "wrong": 1, "by": "us"}) == sentence
-    judged = "Branched rows that the model big did not call coherent and possible are left out."
-    assert errors(judge="big") == f"{judged} {unread}"
-    assert errors() == unread

@@ -41,15 +41,6 @@ OPEN = {
 }
 
 
-def test_numbers_are_those_of_the_scale() -> None:
-    quick, paper = (
-        settings(scale, items={"trial": 2, "standard": 4, "full": 9}, generations=3)
-        for scale in ("quick", "paper")
-    )
-    assert (quick.items, paper.items) == (2, 9)
-    assert (quick.generations, paper.generations) == (3, 3)
-
-
 def test_roles_and_features_are_those_of_the_scale() -> None:
     quick, paper = (
         settings(scale, roles=ROLES, features=FEATURES, embedder="e")
@@ -233,15 +224,6 @@ def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:
     with pytest.raises(
         UserError,
         match=r"material\.kind: text of the kind extracts was written by others; add `text",
-    ):
-        load(path, settings(), tmp_path)
-
-
-def test_replacements_that_cannot_be_are_found_when_the_source_is_read(tmp_path: Path) -> None:
-    maps = {"apple": {"pear": {"apple": "apple pear"}, "fig": {"apple": "fig"}}}
-    path = written(tmp_path, branch={"roots": ["apple"], "replacements": maps})
-    with pytest.raises(
-        UserError, match=r"fruit\.yaml: branch\.replacements\.apple\.pear: 'apple' becomes"
     ):
         load(path, settings(), tmp_path)
 

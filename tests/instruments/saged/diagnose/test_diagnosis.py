@@ -13,7 +13,7 @@ import pytest
 
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities, Feature, SummaryStatistic
+from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import TABLES, across, evidence, figures
 from evenruler.instruments.saged.diagnose.group_statistics import adjust_p
 from evenruler.instruments.saged.diagnose.quality import count_nonresponse
@@ -235,23 +235,6 @@ def test_calibration_takes_a_bias_of_baselines_out() -> None:
     assert tool["difference"].idxmin() == "lime"
 
 
-def test_every_role_and_feature_is_a_cell_of_its_own() -> None:
-    features, prompts = planted("reply")
-    alone = diagnosed(features, prompts, FEWER).disparities
-    other = features.assign(value=0.5)
-    parts = [features, other.assign(role="judge"), other.assign(feature="length")]
-    disparities = diagnosed(pd.concat(parts), prompts, FEWER).disparities
-    assert len(disparities[["role", "feature"]].drop_duplicates()) == 3
-    vader = matching_rows(disparities, role="no-role", feature="vader").reset_index(drop=True)
-    pd.testing.assert_frame_equal(
-        vader.drop(columns=["p_adjusted", "reason"]), alone.drop(columns=["p_adjusted", "reason"])
-    )
-    still = matching_rows(
-        disparities, role="judge", metric="range", statistic="mean", calibration="raw"
-    )
-    assert still[["value", "p"]].values.tolist() == [[0, 1]]
-
-
 def test_crossed_groups_sections_and_sources() -> None:
     features, prompts = planted("reply", roots=4)
     prompts["section"] = np.where(prompts["root_id"] < "root-002", "north", "south")
@@ -339,25 +322,6 @@ def test_the_same_bytes_in_whatever_order_rows_stand(tmp_path) -> None:
     assert written(again, tmp_path) == first
 
 
-def middle(values: np.ndarray, share: float = 0.5) -> float:
-    return float(np.quantile(values, share))
-
-
-def test_a_statistic_of_the_users_own_takes_its_options() -> None:
-    statistics = {
-        "mean": SummaryStatistic(kind="mean"),
-        "own": SummaryStatistic(kind=f"{__name__}.middle", options={"share": 1.0}),
-        "largest": SummaryStatistic(kind="numpy.max"),
-    }
-    settings = SETTINGS.model_copy(update={"statistics": statistics})
-    disparities = diagnosed(*planted("reply", roots=5), settings).disparities
-    own, largest = (
-        matching_rows(disparities, statistic=name)[["metric", "value", "p", "group"]]
-        for name in ("own", "largest")
-    )
-    assert own.values.tolist() == largest.values.tolist()
-
-
 def test_measurements_must_fit_together() -> None:
     features, prompts = planted("reply")
     with pytest.raises(ValueError, match="1 measurements are there twice"):
@@ -403,10 +367,3 @@ class TestNoMeasurement:
         assert {"favour", "range", "spread"} <= set(verdict_by_figure)
         assert {verdict for verdict, _ in verdict_by_figure.values()} == {"invalid"}
         assert all(reason in why for _, why in verdict_by_figure.values())
-
-    def test_half_refused_changes_nothing(self) -> None:
-        """Of all concepts alike: half of the root items."""
-        refused = [n // 8 % 2 == 0 for n in range(160)]
-        usual = self.verdicts(self.judged({}))
-        assert usual == self.verdicts(self.judged({"refusal": refused}))
-        assert "lime is favoured less than average" in usual["favour"][1]

@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose import group_statistics
 from evenruler.instruments.saged.diagnose.group_statistics import (
     arrange_scores,
     group_rows,
@@ -18,21 +16,6 @@ from evenruler.instruments.saged.diagnose.group_statistics import (
 from tests.instruments.saged.diagnose import measured
 
 nan = math.nan
-
-
-def test_rows_of_a_group_stay_in_their_order_and_smaller_groups_are_filled_up() -> None:
-    places = group_rows(
-        np.array([[1, 0, 1, 3]]),
-        4,
-    )
-    assert places.tolist() == [
-        [
-            [1, 4],
-            [0, 2],
-            [4, 4],
-            [3, 4],
-        ]
-    ]
 
 
 def test_draws_may_differ_in_sizes() -> None:
@@ -119,43 +102,3 @@ class TestNumbered:
                 expected = by_id.loc[(model, feature), name].reindex(scores.replies["id"])
                 np.testing.assert_array_equal(numbers[line], expected)
         assert pairs == list(product(("m0", "m1"), ("regard", "toxicity", "vader")))
-
-
-def test_without_some_concepts_replies_and_numbers_are_those_of_others() -> None:
-    features, prompts = two_features()
-    whole = arrange_scores("fruit", features, prompts)
-    part = whole.without(["lime", "fig"])
-    is_kept = whole.replies["concept"].isin(["kiwi", "melon"]).to_numpy()
-    assert part.replies["id"].tolist() == whole.replies["id"][is_kept].tolist()
-    assert part.replies.index.tolist() == list(range(12))
-    np.testing.assert_array_equal(
-        part.values,
-        whole.values[:, is_kept],
-    )
-
-
-def test_some_series_at_a_time_have_the_same_figures(monkeypatch) -> None:
-    features, prompts = two_features()
-    settings = Disparities()
-    arguments = (
-        features,
-        measured.replies(features),
-        prompts,
-        settings,
-    )
-    whole = measured.diagnosed(*arguments)
-    monkeypatch.setattr(group_statistics, "AT_ONCE", 1)
-    parts = measured.diagnosed(*arguments)
-    for name in ("summaries", "compared", "shapes"):
-        table = whole[name]
-        texts = [column for column in table if table[column].dtype in ("str", object)]
-        keys = texts[:8]
-        keys += [column for column in ("group", "metric") if column in table and column not in keys]
-        at_once, in_parts = (
-            tables[name].sort_values(keys, ignore_index=True) for tables in (whole, parts)
-        )
-        pd.testing.assert_frame_equal(
-            at_once,
-            in_parts,
-            rtol=1e-12,
-        )

@@ -71,14 +71,6 @@ def test_the_threshold_parts_what_belongs_from_what_does_not(levels: list[int], 
     assert all(0 < len(words) <= SHOWN for words in requests)
 
 
-def test_the_words_next_below_are_shown() -> None:
-    words = [f"word{number:02}" for number in range(64)]
-    candidates = [hit(word, 1 - place / 100) for place, word in enumerate(words)]
-    requests: list[Sequence[str]] = []
-    auto_threshold(candidates, lambda words: bool(requests.append(words)))
-    assert requests[0] == words[32 : 32 + SHOWN]
-
-
 class TestLanguageModel:
     def test_replacements_are_read_from_json(self) -> None:
         words = ["Aurelia", "tide"]
