@@ -1,7 +1,6 @@
 """No English sentence is put before texts in another language, and a source in one says so."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,14 +83,14 @@ def plan_of(source: Published) -> dict[str, Any]:
     return built.plan
 
 
-def test_texts_in_another_language_are_refused_unless_it_is_named(tmp_path: Path) -> None:
+def test_texts_in_another_language_are_refused_unless_it_is_named(tmp_path) -> None:
     source = published(tmp_path, DUTCH)
     assert source.placebos == []
     with pytest.raises(UserError, match="own: language: 3 of 3 texts are not English, as 'De oude"):
         plan_of(source)
 
 
-def test_another_language_is_measured_without_english_sentences_before_it(tmp_path: Path) -> None:
+def test_another_language_is_measured_without_english_sentences_before_it(tmp_path) -> None:
     source = published(tmp_path, DUTCH, language="nl")
     assert (source.placebos, plan_of(source)["prefixes"]) == ([], {})
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
@@ -105,7 +104,7 @@ def test_another_language_is_measured_without_english_sentences_before_it(tmp_pa
 
 
 @pytest.mark.parametrize("more", [{}, {"language": "en"}])
-def test_english_texts_have_placebos(tmp_path: Path, more: dict[str, str]) -> None:
+def test_english_texts_have_placebos(tmp_path, more) -> None:
     source = published(tmp_path, ENGLISH, **more)
     assert source.placebos == (
         [*PLACEBOS] if more else []
@@ -113,7 +112,7 @@ def test_english_texts_have_placebos(tmp_path: Path, more: dict[str, str]) -> No
     assert [*plan_of(source)["prefixes"].values()] == [*PLACEBOS]
 
 
-def test_a_table_of_prompts_says_its_language(tmp_path: Path, error_of: Callable[..., str]) -> None:
+def test_a_table_of_prompts_says_its_language(tmp_path, error_of) -> None:
     (tmp_path / "articles").mkdir()
     path = tmp_path / "own.yaml"
     text = (
@@ -136,7 +135,7 @@ def test_a_table_of_prompts_says_its_language(tmp_path: Path, error_of: Callable
 
 
 def test_english_prompts_of_a_family_are_not_put_beside_another_language(
-    tmp_path: Path, error_of: Callable[..., str]
+    tmp_path, error_of
 ) -> None:
     declared = read_yaml(SOURCES / "probes/occupation-gender.yaml")
     declared.pop("prefixes")

@@ -78,7 +78,7 @@ def report_input(family: str) -> ReportInput[Any, Any]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_part_is_drawn(family: str) -> None:
+def test_every_part_is_drawn(family) -> None:
     sections = family_module(family, "report").sections(report_input(family))
     drawn = list(chain.from_iterable(section.parts for section in sections))
     assert [part.title for part in drawn] == [part.title for part in parts_of(family)]
@@ -89,7 +89,7 @@ def test_every_part_is_drawn(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_without_rows_there_are_no_sections(family: str) -> None:
+def test_without_rows_there_are_no_sections(family) -> None:
     shown = report_input(family)
     empty = {name: table.iloc[:0] for name, table in shown.tables.items()}
     no_evolution: Any = {NAME: SimpleNamespace(evolve=None, disparities=DISPARITIES)}
@@ -98,7 +98,7 @@ def test_without_rows_there_are_no_sections(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_figures_that_are_declared_are_measured(family: str) -> None:
+def test_figures_that_are_declared_are_measured(family) -> None:
     """By the evidence of the published benchmarks; `ADAPTED`: of models that were adapted."""
     measured = set(ADAPTED)
     for path in sorted((ROOT / "benchmarks").glob(f"{family}-*/evidence.json")):
@@ -133,7 +133,7 @@ def test_saged_shows_one_grouping_and_counts_that_are_not_zero() -> None:
 
 
 def test_a_long_table_of_saged_shows_the_headline_statistic(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch,
 ) -> None:
     monkeypatch.setattr(saged_report, "HEADLINE_ALONE", 1)
     summaries = report_input("saged").tables["summaries"].assign(grouping="a")

@@ -91,7 +91,7 @@ def test_a_figure_by_model_over_dimensions() -> None:
         ([-0.001, 0.001], "0.00"),
     ],
 )
-def test_spans(values: list[float], text: str) -> None:
+def test_spans(values, text) -> None:
     assert range_text(values) == text
 
 

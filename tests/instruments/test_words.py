@@ -119,9 +119,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("family", "keys"), CASES)
-def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(
-    family: str, keys: tuple[Any, ...]
-) -> None:
+def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(family, keys) -> None:
     line = refused(
         family,
         keys,
@@ -138,7 +136,7 @@ def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(
         if not {"cells", "templates", "premise", "hypothesis"} & {*case.values[1]}
     ],
 )
-def test_no_word_takes_a_brace_or_a_line_break(family: str, keys: tuple[Any, ...]) -> None:
+def test_no_word_takes_a_brace_or_a_line_break(family, keys) -> None:
     for more in ("{TARGET}", "{ANSWER}", "}", "{x"):
         assert "holds the brace" in refused(
             family, keys, lambda text, added=more: f"{text} {added}"
@@ -147,7 +145,7 @@ def test_no_word_takes_a_brace_or_a_line_break(family: str, keys: tuple[Any, ...
 
 
 @pytest.mark.parametrize(("family", "keys"), CASES)
-def test_outer_spaces_are_no_part_of_a_text(family: str, keys: tuple[Any, ...]) -> None:
+def test_outer_spaces_are_no_part_of_a_text(family, keys) -> None:
     declared, path = read_source(family)
     unchanged, _ = read_source(family)
     with_text(declared, keys, lambda text: f"  {text} \n")
@@ -181,9 +179,7 @@ LOOKS = "\u0441\u043e\u0441\u043e"
         ),
     ],
 )
-def test_words_that_look_alike_are_one_word(
-    tmp_path: Path, changes: dict[str, Any], reason: str
-) -> None:
+def test_words_that_look_alike_are_one_word(tmp_path, changes, reason) -> None:
     declared: dict[str, Any] = dict.fromkeys(("title", "construct", "direction", "source"), "x")
     declared |= {"licence": "cc0-1.0", "attributes": ["wise"]}
     declared |= {"targets": {"young": ["teen"], "old": ["elder"]}}
@@ -201,9 +197,7 @@ def test_words_that_look_alike_are_one_word(
         ({"young": "Young", "other": "Unknown", "more": "unknown"}, None),
     ],
 )
-def test_two_options_of_which_one_is_a_class_differ(
-    options: dict[str, str], reason: str | None
-) -> None:
+def test_two_options_of_which_one_is_a_class_differ(options, reason) -> None:
     from evenruler.instruments.framing.declare.tasks import TaskEntry, task_faults
 
     declared = {"title": "T", "option": "{LETTER}: {OPTION}", "options": options}
@@ -213,7 +207,7 @@ def test_two_options_of_which_one_is_a_class_differ(
     assert [reason in line for line in alike] == ([] if reason is None else [True])
 
 
-def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Path) -> None:
+def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path) -> None:
     from evenruler.instruments.probes.declare.source import CriterionEntry, _read_criterion
     from evenruler.instruments.saged.declare import read_prompts
 
@@ -244,7 +238,7 @@ def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("text", "number"), [("-5.5", -5.5), ("+1e3", 1000.0), (" .5 ", 0.5)])
-def test_numbers_of_tables(text: str, number: float) -> None:
+def test_numbers_of_tables(text, number) -> None:
     assert number_of(text) == number
 
 
@@ -252,7 +246,7 @@ def test_numbers_of_tables(text: str, number: float) -> None:
     "text",
     ["", "5_5", "\uff15\uff15", "nan", "1e999", "5,5"],
 )
-def test_what_is_no_number_of_a_table(text: str) -> None:
+def test_what_is_no_number_of_a_table(text) -> None:
     with pytest.raises(ValueError, match="number"):
         number_of(text)
 

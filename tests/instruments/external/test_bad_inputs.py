@@ -7,7 +7,7 @@ and a file of answers (`measure`).
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -286,11 +286,11 @@ REFUSED: list[tuple[Any, ...]] = [
     REFUSED,
 )
 def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
-    tmp_path: Path,
-    layout: str,
-    files: Mapping[str, str | bytes],
-    changed: Mapping[str, Any],
-    reason: str,
+    tmp_path,
+    layout,
+    files,
+    changed,
+    reason,
 ) -> None:
     placed = json.loads(json.dumps(changed).replace("{place}", str(tmp_path)))
     with pytest.raises(UserError) as raised:
@@ -302,7 +302,7 @@ def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
     assert "; " in line  # what to do
 
 
-def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path: Path) -> None:
+def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path) -> None:
     """By `beside`, which `evenruler check` calls."""
     source = made.source(tmp_path, "pairs", {"texts": "more,writer,type\nOld.,a,x\n"})
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
@@ -334,7 +334,7 @@ REJECTED = [
     REJECTED,
 )
 def test_an_item_that_cannot_be_used_is_rejected_with_the_reason(
-    tmp_path: Path, layout: str, files: Mapping[str, str], reason: str
+    tmp_path, layout, files, reason
 ) -> None:
     tables = made.frames(opened(tmp_path, layout, files, {}))
     assert set(tables["rejected"]["reason"]) == {reason}
@@ -342,22 +342,20 @@ def test_an_item_that_cannot_be_used_is_rejected_with_the_reason(
     assert len(tables["texts"])
 
 
-def test_a_byte_order_mark_and_crlf_are_no_fault(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_crlf_are_no_fault(tmp_path) -> None:
     plain = made.frames(opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {}))["texts"]
     for dressed in ("\ufeff" + made.PAIRS, made.PAIRS.replace("\n", "\r\n")):
         texts = made.frames(opened(tmp_path, "pairs", {"texts": dressed}, {}))["texts"]
         assert texts["content_sha256"].tolist() == plain["content_sha256"].tolist()
 
 
-def test_an_item_that_is_answered_twice_is_refused(
-    folder: Path, tmp_path: Path, error_of: Callable[..., str]
-) -> None:
+def test_an_item_that_is_answered_twice_is_refused(folder, tmp_path, error_of) -> None:
     rows = test_folder.samples(folder, lambda text: -float(len(text)))
     source = test_folder.log(tmp_path / "samples.jsonl", [*rows, rows[0]])
     assert "line 49: document 0 is answered twice" in error_of(measure, source, folder)
 
 
-def test_bbq_without_a_table_of_biased_options_is_told_what_to_write(tmp_path: Path) -> None:
+def test_bbq_without_a_table_of_biased_options_is_told_what_to_write(tmp_path) -> None:
     source = made.source(tmp_path, "bbq")
     with pytest.raises(UserError) as error:
         read_items({"age": tmp_path / "age.jsonl"}, source)

@@ -3,7 +3,6 @@ scripted chats whose lean is known."""
 
 from collections import Counter
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,7 +86,7 @@ def find_choice(figures: pd.DataFrame, figure: str, **dimensions: str) -> "pd.Se
     return made.find_row(figures, figure, **dimensions, method="choice")
 
 
-def test_a_question_of_bbq_is_asked_in_its_own_form(tmp_path: Path) -> None:
+def test_a_question_of_bbq_is_asked_in_its_own_form(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "bbq"))
     tables, plan = at_most(built, {AMBIGUOUS: 8, DISAMBIGUATED: 4})
     (request,) = ask.requests(tables, plan, {}, CHAT)
@@ -109,7 +108,7 @@ def test_a_question_of_bbq_is_asked_in_its_own_form(tmp_path: Path) -> None:
     assert ask.requests(tables, plan, {"choices": pd.DataFrame()}, CHAT) == []
 
 
-def test_questions_are_balanced_within_templates_and_over_them(bbq: BuiltInstrument) -> None:
+def test_questions_are_balanced_within_templates_and_over_them(bbq) -> None:
     texts = made.frames(bbq)["texts"]
     trial, standard = (sample_items(texts, most) for most in (TRIAL, STANDARD))
     assert trial["condition"].value_counts().to_dict() == {AMBIGUOUS: 60, DISAMBIGUATED: 30}
@@ -126,7 +125,7 @@ def test_questions_are_balanced_within_templates_and_over_them(bbq: BuiltInstrum
     assert Counter(disambiguated["turn"]) == dict.fromkeys(range(6), 5)
 
 
-def test_a_larger_size_asks_again_what_a_smaller_one_did(bbq: BuiltInstrument) -> None:
+def test_a_larger_size_asks_again_what_a_smaller_one_did(bbq) -> None:
     """So its replies are in the store."""
     tables = made.frames(bbq)
     sets = []
@@ -137,7 +136,7 @@ def test_a_larger_size_asks_again_what_a_smaller_one_did(bbq: BuiltInstrument) -
     assert sets[0] < sets[1] < sets[2]
 
 
-def test_pairs_are_asked_in_both_orders_beside_known_answers(pairs: BuiltInstrument) -> None:
+def test_pairs_are_asked_in_both_orders_beside_known_answers(pairs) -> None:
     tables, plan = at_most(pairs, {WHOLE: 2})
     (request,) = ask.requests(tables, plan, {}, CHAT)
     rows = request.rows.assign(prompt=request.inputs["prompt"])
@@ -149,7 +148,7 @@ def test_pairs_are_asked_in_both_orders_beside_known_answers(pairs: BuiltInstrum
     assert [line[3:] for line in turned] == [line[3:] for line in texts[::-1]]
 
 
-def test_a_context_stands_in_both_sentences(tmp_path: Path) -> None:
+def test_a_context_stands_in_both_sentences(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "stereoset"))
     questions = choice_questions(made.frames(built), built.plan)
     texts = [text for options in questions["options"] for _, text in options]
@@ -157,7 +156,7 @@ def test_a_context_stands_in_both_sentences(tmp_path: Path) -> None:
     assert not any("unrelated" in text for text in texts)
 
 
-def test_what_is_sent_and_detected_is_told_before(tmp_path: Path) -> None:
+def test_what_is_sent_and_detected_is_told_before(tmp_path) -> None:
     """The plan has it by size, so that `--dry-run` says it."""
     files = made.many_bbq(60, 6)
     source = made.source(tmp_path, "bbq", files, detects_by_choice={"trial": 0.2, "standard": 0.1})
@@ -172,7 +171,7 @@ def test_what_is_sent_and_detected_is_told_before(tmp_path: Path) -> None:
         assert text == (f"a lean of {lean:.2f} (ambiguous)" if lean else "")
 
 
-def test_a_gain_is_nothing_that_a_chat_is_asked(tmp_path: Path) -> None:
+def test_a_gain_is_nothing_that_a_chat_is_asked(tmp_path) -> None:
     source = made.source(tmp_path, "winogender", gain={"low": "10%", "high": "90%"})
     built = made.built(source)
     assert built.plan["choice"] is None  # type: ignore[typeddict-item]
@@ -190,7 +189,7 @@ def answered(
     return parse_replies(questions, answers)
 
 
-def test_a_pair_counts_as_both_orders_say(tmp_path: Path) -> None:
+def test_a_pair_counts_as_both_orders_say(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     replies = {
         ("0", 0): "A",
@@ -212,7 +211,7 @@ def test_a_pair_counts_as_both_orders_say(tmp_path: Path) -> None:
     assert parsed[parsed["item"] == "0"]["place"].tolist() == [0, 1]
 
 
-def test_unknown_is_an_answer_and_a_refusal_is_none(tmp_path: Path) -> None:
+def test_unknown_is_an_answer_and_a_refusal_is_none(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "bbq"))
     tables = made.frames(built)
     plan: Any = built.plan
@@ -226,7 +225,7 @@ def test_unknown_is_an_answer_and_a_refusal_is_none(tmp_path: Path) -> None:
     assert parsed.set_index("item")["rule"]["Age/1/2"] == "refusal"
 
 
-def test_places_cancel_in_what_is_asked(bbq: BuiltInstrument) -> None:
+def test_places_cancel_in_what_is_asked(bbq) -> None:
     """A chat that takes a place more often leans nowhere, whatever its odds of the places."""
     texts = made.frames(bbq)["texts"]
     items = sample_items(texts, {AMBIGUOUS: 6})
@@ -251,7 +250,7 @@ CHATS: dict[str, tuple[Chat, str]] = {
 
 
 @pytest.mark.parametrize("name", CHATS)
-def test_scripted_chats_on_questions_get_their_verdict(bbq: BuiltInstrument, name: str) -> None:
+def test_scripted_chats_on_questions_get_their_verdict(bbq, name) -> None:
     """Quick guards of `studies.planted.external_choices`, with a bound that sixty templates
     reach."""
     chat, expected = CHATS[name]
@@ -262,7 +261,7 @@ def test_scripted_chats_on_questions_get_their_verdict(bbq: BuiltInstrument, nam
     assert row["verdict"] == expected, row["why"]
 
 
-def test_what_else_replies_show(bbq: BuiltInstrument) -> None:
+def test_what_else_replies_show(bbq) -> None:
     tables, plan = at_most(bbq, {AMBIGUOUS: 6, DISAMBIGUATED: 4})
     figures = diagnose_chat(tables, plan, OptionChat(refuses=0.45, at_first=2.0), 1)
     unanswered = find_choice(figures, "unanswered")
@@ -278,12 +277,11 @@ def test_what_else_replies_show(bbq: BuiltInstrument) -> None:
     assert find_choice(figures, "unknown", condition=DISAMBIGUATED)["value"] < 0.1
 
 
-def test_accuracy_that_may_be_below_the_bar_leaves_the_lean_open(bbq: BuiltInstrument) -> None:
+def test_accuracy_that_may_be_below_the_bar_leaves_the_lean_open(bbq) -> None:
     """Of a chat that leans: nothing is detected, since it may not do the task at all."""
     tables, plan = at_most(bbq, STANDARD)
     chat = OptionChat(lean=1.0, knows=1.1)
     accuracy = accuracy_where_told(ask_chat(tables, plan, chat, 1)["items"])
-    assert accuracy is not None
     assert accuracy.low < 0.6 < accuracy.high
     row = lean_row(diagnose_chat(tables, plan, chat, 1))
     assert row["verdict"] == Verdict.INCONCLUSIVE
@@ -300,7 +298,6 @@ def test_the_accuracy_by_hand() -> None:
         }
     )
     accuracy = accuracy_where_told(items)
-    assert accuracy is not None
     assert accuracy.value == approx(5 / 6)
     error = float(items["right"].std()) / 6**0.5
     assert accuracy.low == approx(5 / 6 - 2.570581836 * error)
@@ -320,14 +317,14 @@ PAIR_CHATS: dict[str, tuple[Chat, str]] = {
 
 
 @pytest.mark.parametrize("name", PAIR_CHATS)
-def test_scripted_chats_on_pairs_get_their_verdict(pairs: BuiltInstrument, name: str) -> None:
+def test_scripted_chats_on_pairs_get_their_verdict(pairs, name) -> None:
     chat, expected = PAIR_CHATS[name]
     tables, plan = at_most(pairs, {WHOLE: 10})
     row = lean_row(diagnose_chat(tables, plan, chat, 1))
     assert row["verdict"] == expected, row["why"]
 
 
-def test_an_order_that_decides_is_no_evenness(pairs: BuiltInstrument) -> None:
+def test_an_order_that_decides_is_no_evenness(pairs) -> None:
     """Of a fair chat the interval lies within the bound; of one that takes A in nine of ten pairs,
     too, and it is not below it."""
     tables, plan = at_most(pairs, {WHOLE: 10})
@@ -355,7 +352,7 @@ def test_a_lean_is_below_as_a_share_of_the_pairs_that_are_decided() -> None:
     assert _order_reason(lean, 0.5) == "the order decides in half of the pairs or more"
 
 
-def test_nothing_answered_is_no_error(bbq: BuiltInstrument) -> None:
+def test_nothing_answered_is_no_error(bbq) -> None:
     tables, plan = at_most(bbq, TRIAL)
     row = lean_row(diagnose_chat(tables, plan, OptionChat(refuses=1.0), 1))
     assert row["verdict"] == Verdict.INVALID
@@ -363,7 +360,7 @@ def test_nothing_answered_is_no_error(bbq: BuiltInstrument) -> None:
     assert pd.isna(row["value"])
 
 
-def test_false_verdicts_of_fair_chats_are_rare(pairs: BuiltInstrument) -> None:
+def test_false_verdicts_of_fair_chats_are_rare(pairs) -> None:
     """A guard: 40 draws of a fair chat whose writers differ."""
     tables, plan = at_most(pairs, {WHOLE: 4})
     questions = choice_questions(tables, plan)
@@ -376,7 +373,7 @@ def test_false_verdicts_of_fair_chats_are_rare(pairs: BuiltInstrument) -> None:
     assert detected <= 6
 
 
-def test_two_chats_are_compared_over_the_units_of_both(bbq: BuiltInstrument) -> None:
+def test_two_chats_are_compared_over_the_units_of_both(bbq) -> None:
     """The difference of two leans; that of a chat and itself is 0."""
     tables, plan = at_most(bbq, {AMBIGUOUS: 6, DISAMBIGUATED: 4})
     headlines = []
@@ -387,8 +384,6 @@ def test_two_chats_are_compared_over_the_units_of_both(bbq: BuiltInstrument) -> 
     fair, biased = headlines
     assert set(fair["method"]) == {"choice"}
     effect, same = (contrast(first, fair, 0.1).effect for first in (biased, fair))
-    assert effect is not None
     assert effect.low > 0
     assert effect.value == approx(biased["value"].mean() - fair["value"].mean())
-    assert same is not None
     assert same.value == 0

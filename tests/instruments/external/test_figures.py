@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ def score_first(nats: Sequence[float]) -> "Callable[[pd.Series[Any]], float]":
     return lambda row: nats[int(row["item"])] if row["role"] == "first" else 0.0
 
 
-def test_one_request_with_keys_and_the_space_between(tmp_path: Path) -> None:
+def test_one_request_with_keys_and_the_space_between(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "stereoset"))
     frames, bare = made.frames(built), {**built.plan, "prefixed": 0}
     request, *_ = ask.requests(frames, bare, {}, made.SUBJECT)
@@ -42,7 +41,7 @@ def test_one_request_with_keys_and_the_space_between(tmp_path: Path) -> None:
     assert ask.requests(frames, bare, answers, made.SUBJECT) == []
 
 
-def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) -> None:
+def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     texts = ask.sample_texts(
         made.frames(built),
@@ -57,7 +56,7 @@ def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) 
     assert set(tables["texts"]["unit"]) == {"b"}
 
 
-def test_the_share_of_pairs(tmp_path: Path) -> None:
+def test_the_share_of_pairs(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     nats = {"0": 2.0, "1": -1.0, "2": 0.5, "3": 0.0}
     items = made.items(built, likelier("first", **nats))
@@ -76,7 +75,7 @@ def test_the_share_of_pairs(tmp_path: Path) -> None:
     assert made.find_row(figures, "lean")["verdict"] == "descriptive"  # two writers
 
 
-def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
+def test_scores_of_stereoset_by_hand(tmp_path) -> None:
     """Means over targets: chess player has two items, one of which is won; gender's two have one
     each."""
     built = made.built(made.source(tmp_path, "stereoset"))
@@ -100,7 +99,7 @@ def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
     assert made.find_values(figures, "ss", bias_type="gender") == [50]
 
 
-def test_stereoset_counts_nats_a_token(tmp_path: Path) -> None:
+def test_stereoset_counts_nats_a_token(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "stereoset"))
     nats = {"first": -6.0, "second": -6.0, "third": -9.0}
     tokens = {"first": 3, "second": 2, "third": 3}
@@ -108,7 +107,7 @@ def test_stereoset_counts_nats_a_token(tmp_path: Path) -> None:
     assert longer["value"].tolist() == [1.0] * 4
 
 
-def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
+def test_scores_of_bbq_by_hand(tmp_path) -> None:
     """Two templates of two questions: one biased answer of two that are not unknown, and so on."""
     questions = made.bbq()
     third = questions.replace('"question_index": "1"', '"question_index": "3"').splitlines()[0]
@@ -131,7 +130,7 @@ def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
     assert pd.isna(of_context["verdict"])
 
 
-def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
+def test_an_answer_that_is_no_option_is_left_out(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "bbq"))
     items = made.items(built, likelier("first", **{"Age/1/0": 0.0}))
     assert sorted(items["item"]) == ["Age/1/1", "Age/1/2"]
@@ -141,7 +140,7 @@ def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
     assert lean["why"].endswith("2 of 3 items have an answer.")
 
 
-def test_a_model_that_never_knows(tmp_path: Path) -> None:
+def test_a_model_that_never_knows(tmp_path) -> None:
     """It is right where the context says too little, leans nowhere, and has no score where nothing
     else was chosen."""
     built = made.built(made.source(tmp_path, "bbq"))
@@ -150,7 +149,7 @@ def test_a_model_that_never_knows(tmp_path: Path) -> None:
     assert made.find_row(figures, "s_dis")["reason"] == "undefined for these values"
 
 
-def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
+def test_r_is_over_units_with_a_criterion(tmp_path) -> None:
     women = {"nurse": 89.58, "mover": 5.0, "baker": 50.0, "cook": 41.0, "clerk": 70.0}
     leans = {"nurse": -2.0, "mover": 3.0, "baker": 0.0, "cook": 0.5, "clerk": -1.0}
     built = made.built(made.source(tmp_path, "winogender", made.winogender(women)))
@@ -163,7 +162,7 @@ def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
     assert row[["value", "n"]].tolist() == [approx(r), 5]
 
 
-def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
+def test_a_design_effect_of_units_that_answer_as_one(tmp_path) -> None:
     """Units of ten items that all lean alike: ten times the variance, with the jackknife's n/(n -
     1)."""
     text = made.numbered_pairs(20, 10)
@@ -178,7 +177,7 @@ def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
     assert pd.isna(made.find_row(figures, "shorter_wins")["value"])
 
 
-def test_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
+def test_concepts_are_made_of_the_means_of_units(tmp_path) -> None:
     """Units of three pairs: means of 1 and 1/3, and of -1/3 and -1, turned."""
     texts = {"texts": made.numbered_pairs(4, 3)}
     shared_trait = {"unit": "writer", "trait": "age", "reversed": ["b"]}
@@ -193,7 +192,7 @@ def test_concepts_are_made_of_the_means_of_units(tmp_path: Path) -> None:
     assert set(concepts["trait"]) == {"age"}
 
 
-def test_units_in_nats_are_stored_with_their_sd(tmp_path: Path) -> None:
+def test_units_in_nats_are_stored_with_their_sd(tmp_path) -> None:
     """What says only which text was chosen has no scale."""
     text = made.numbered_pairs(6, 4)
     built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
@@ -208,7 +207,7 @@ def test_units_in_nats_are_stored_with_their_sd(tmp_path: Path) -> None:
     assert made.diagnosed(built, chosen)["scales"].empty
 
 
-def test_parts_are_shown_in_the_report(tmp_path: Path) -> None:
+def test_parts_are_shown_in_the_report(tmp_path) -> None:
     """A second table, and no headlines of their own."""
     source = made.source(tmp_path, "pairs", {"texts": made.numbered_pairs(16, 6)})
     built = made.built(source)
@@ -226,7 +225,7 @@ def test_parts_are_shown_in_the_report(tmp_path: Path) -> None:
     assert [row[1] for row in section.parts[1].rows] == ["a", "b"]
 
 
-def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
+def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path) -> None:
     """Unrelated texts are the likeliest ones of each target: the language modeling score is 0."""
     files = {"dev": made.stereoset(copies=5)}
     built = made.built(made.source(tmp_path, "stereoset", files))
@@ -244,7 +243,7 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     assert "reads -1.00 (p 0.0001)" in lean["why"]
 
 
-def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
+def test_a_model_that_was_not_asked_has_no_figures(tmp_path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     tables = made.frames(built)
     likelihoods = pd.DataFrame(columns=["id", "text_id", "framing", "nats", "tokens"])
@@ -266,7 +265,7 @@ BY_LAYOUT = {
 
 
 @pytest.mark.parametrize("layout", BY_LAYOUT)
-def test_parts_are_dimensions(layout: str, tmp_path: Path) -> None:
+def test_parts_are_dimensions(layout, tmp_path) -> None:
     built = made.built(made.source(tmp_path, layout))
     figures = made.figures(built, made.items(built, likelier("first")))
     keys = {figure_key(dimensions_of(row)) for row in figures.to_dict("records")}
@@ -277,7 +276,7 @@ def test_parts_are_dimensions(layout: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", made.LAYOUTS)
-def test_figures_are_as_the_family_says(layout: str, tmp_path: Path) -> None:
+def test_figures_are_as_the_family_says(layout, tmp_path) -> None:
     """Columns, headlines, card and report, of every layout."""
     source = made.source(tmp_path, layout)
     built = made.built(source)
@@ -302,7 +301,7 @@ def test_figures_are_as_the_family_says(layout: str, tmp_path: Path) -> None:
     assert section.parts[0].rows[0][0].startswith("Made")
 
 
-def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
+def test_recorded_replies_that_are_not_read_or_refuse(tmp_path) -> None:
     """Unread replies leave a doubt; a model that refuses is invalid; neither changes a share."""
     built = made.built(made.source(tmp_path, "pairs"))
     items = made.items(built, lambda row: float(len(row["text"])))
@@ -321,7 +320,7 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path: Path) -> None:
     assert len(values) == 1
 
 
-def test_recorded_replies_stand_beside_the_scores(tmp_path: Path) -> None:
+def test_recorded_replies_stand_beside_the_scores(tmp_path) -> None:
     """One a question, whatever its texts; where none is read, the error says which."""
     built = made.built(made.source(tmp_path, "pairs"))
     tables = made.frames(built)

@@ -141,7 +141,7 @@ def rows_by_figure(result: Result) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -> None:
+def test_it_is_measured_from_the_folder(by_model) -> None:
     result, items = by_model
     figures = rows_by_figure(result)
     assert figures["share"]["value"] == approx(items["won"].mean(), abs=1e-3)
@@ -156,9 +156,7 @@ def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -
 
 
 @pytest.mark.slow
-def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
-    folder: Path, by_model: tuple[Result, pd.DataFrame], tmp_path: Path
-) -> None:
+def test_a_log_gives_the_figures_of_the_model_that_it_is_of(folder, by_model, tmp_path) -> None:
     """Shares and the lean; its specific part goes by letters, which the verdict says."""
     result, items = by_model
     texts = rows_of(folder).set_index(["item", "role"])["text"]
@@ -184,7 +182,7 @@ def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
         )
 
 
-def test_text_that_may_not_be_passed_on_is_in_no_file(tmp_path: Path) -> None:
+def test_text_that_may_not_be_passed_on_is_in_no_file(tmp_path) -> None:
     benchmark = written(tmp_path, licence="not stated", passed_on=False)
     for path in (path for path in benchmark.rglob("*") if path.is_file()):
         text = pd.read_parquet(path).to_csv() if path.suffix == ".parquet" else path.read_text()

@@ -63,7 +63,6 @@ def test_the_lean_by_hand() -> None:
     assert design.units == list("abcdef")
     assert design.unit_leans.tolist() == [1, 0, 1, -0.5, -1, 0]
     headline = keyed_headline(TABLE, "stereotypes", 0.1)
-    assert headline.effect is not None
     assert headline.effect.value == approx(7 / 12)
     assert headline.facets == {"stereotypes": 6}
     assert headline.null == (
@@ -115,12 +114,11 @@ def test_a_model_that_likes_words_whatever_is_said_does_not_lean() -> None:
     for draw in range(5):
         answers = keyed_rates.word_answers(2.84, 0.0, np.random.default_rng(draw))
         headline = keyed_headline(answers.table(), "units", 0.1)
-        assert headline.effect is not None
         assert (headline.effect.value, headline.p) == (0, 1)
 
 
 @pytest.mark.parametrize(("base_rate", "takes"), [(0.5, 0.0), (0.97, -0.3)])
-def test_what_the_base_rate_takes_is_printed(base_rate: float, takes: float) -> None:
+def test_what_the_base_rate_takes_is_printed(base_rate, takes) -> None:
     """At .97 nearly all signs are the same, and most of a lean of .35 is gone without the
     median."""
     table, _ = planted(4, base_rate, lean=0.35)
@@ -128,7 +126,7 @@ def test_what_the_base_rate_takes_is_printed(base_rate: float, takes: float) -> 
 
 
 @pytest.mark.parametrize("base_rate", [0.5, 0.97])
-def test_a_planted_lean_is_detected_at_any_base_rate(base_rate: float) -> None:
+def test_a_planted_lean_is_detected_at_any_base_rate(base_rate) -> None:
     tables = [planted(draw, base_rate, 0.35)[0] for draw in range(20)]
     tests = [keyed_headline(table, "units", 0.1) for table in tables]
     assert np.mean([test.is_detected for test in tests]) >= 0.8
@@ -162,7 +160,6 @@ def test_choices_have_no_median_and_saying_yes_is_no_lean() -> None:
     table = pd.DataFrame({"unit": units, "key": keys, "pair": "agree/disagree"})
     for answers, value, p in ((1.0 * keys, 1, 2 / 924), (1.0, 0, 1)):
         test = keyed_headline(table.assign(log_odds=answers), "statements", 0.1)
-        assert test.effect is not None
         assert (test.effect.value, test.p) == approx((value, p))
     assert set(values_of(table.assign(log_odds=1.0 * keys)).values()) == {None}
 
@@ -202,7 +199,7 @@ def pairs(folder: Path, text: str = PAIRS, **more: Any) -> declare.Source:
     return made.source(folder, "pairs", {"texts": text}, **fields)
 
 
-def test_a_table_of_pairs_with_a_key(tmp_path: Path) -> None:
+def test_a_table_of_pairs_with_a_key(tmp_path) -> None:
     """He is likelier throughout, and the more so in units of men."""
     instrument = made.built(pairs(tmp_path))
     assert instrument.messages == ["24 items in 8 words, 0 rejected"]
@@ -239,12 +236,10 @@ def test_two_models_are_compared_by_dealing_keys_to_their_differences() -> None:
     """The same units: with the same seed, keys and noise are the same."""
     strong, weak = model_rows(0.6), model_rows(0.2)
     apart = diagnose.contrast(strong, weak, 0.1)
-    assert apart.effect is not None
     differences = (strong["value"] - weak["value"]).to_numpy()
     keys = strong["axis_position"].to_numpy()
     assert apart.effect.value == approx(difference_of_keys(differences, keys).value)
     assert judge(apart).verdict == Verdict.DETECTED
-    assert apart.null is not None
     assert apart.null.startswith("keys randomised freely over 16 units")
 
 
@@ -252,11 +247,9 @@ def test_below_may_be_said_of_two_models_that_both_lean() -> None:
     lean, other = model_rows(0.5), model_rows(0.48)
     alike = diagnose.contrast(lean, other, 0.1)
     assert judge(alike).verdict in (Verdict.BELOW, Verdict.DETECTED_BELOW)
-    assert alike.control is not None
     turned = diagnose.contrast(
         lean.assign(value=-lean["value"]), other.assign(value=-other["value"]), 0.1
     )
-    assert turned.control is not None
     assert turned.control.effect == alike.control.effect
     neither = diagnose.contrast(lean.assign(value=0.0), other.assign(value=0.0), 0.1)
     assert judge(neither).verdict == Verdict.INCONCLUSIVE
@@ -283,7 +276,7 @@ def agrees_with_the_left(row: "pd.Series[Any]") -> float:
     return float((row["condition"] == "left") == (row["role"] == "first"))
 
 
-def test_keyed_statements_are_asked_whether_a_model_agrees(tmp_path: Path) -> None:
+def test_keyed_statements_are_asked_whether_a_model_agrees(tmp_path) -> None:
     instrument = made.built(keyed(tmp_path))
     texts = made.frames(instrument)["texts"].set_index(["item", "role"])
     text = texts.loc["s0", "first"]
@@ -296,7 +289,7 @@ def test_keyed_statements_are_asked_whether_a_model_agrees(tmp_path: Path) -> No
     assert (headline["value"], headline["verdict"]) == (1, "detected")
 
 
-def test_a_sentence_says_agrees_and_never_is(tmp_path: Path) -> None:
+def test_a_sentence_says_agrees_and_never_is(tmp_path) -> None:
     headline, *_ = declare.headings(made.built(keyed(tmp_path)).plan)
     assert headline.says == [
         "it agrees with these statements of left more than of right",
@@ -306,7 +299,7 @@ def test_a_sentence_says_agrees_and_never_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("n_answered", "verdict"), [(7, "invalid"), (8, "detected")])
 def test_fewer_than_half_of_the_statements_are_no_measurement(
-    tmp_path: Path, n_answered: int, verdict: str
+    tmp_path, n_answered, verdict
 ) -> None:
     """Of sixteen, four of either side."""
     instrument = made.built(keyed(tmp_path, statements(16)))
@@ -327,16 +320,14 @@ def test_fewer_than_half_of_the_statements_are_no_measurement(
         ),
     ],
 )
-def test_items_without_a_place_in_the_contrast_are_rejected(
-    tmp_path: Path, text: str, reason: str
-) -> None:
+def test_items_without_a_place_in_the_contrast_are_rejected(tmp_path, text, reason) -> None:
     instrument = made.built(pairs(tmp_path, text))
     rejected = made.frames(instrument)["rejected"]
     assert rejected["item"].nunique() == 3
     assert rejected["reason"].str.startswith(reason).all()
 
 
-def test_a_unit_with_both_keys_is_refused(tmp_path: Path) -> None:
+def test_a_unit_with_both_keys_is_refused(tmp_path) -> None:
     with pytest.raises(UserError, match="the unit 'a' has both keys"):
         made.built(pairs(tmp_path, PAIRS.replace('ate.",a,men', 'ate.",a,women')))
 
@@ -352,14 +343,12 @@ def test_a_unit_with_both_keys_is_refused(tmp_path: Path) -> None:
         ({"columns": {"first": "more"}}, "the layout pairs lacks the column of second, unit"),
     ],
 )
-def test_what_does_not_fit_is_refused(
-    tmp_path: Path, changed: dict[str, Any], message: str
-) -> None:
+def test_what_does_not_fit_is_refused(tmp_path, changed, message) -> None:
     with pytest.raises(ValueError, match=message):
         pairs(tmp_path, **changed)
 
 
-def test_sentences_of_gest_by_who_said_them(tmp_path: Path) -> None:
+def test_sentences_of_gest_by_who_said_them(tmp_path) -> None:
     """Stereotypes 7 and 8 are the last of women and the first of men."""
     texts = 'sentence,stereotype\nI am pretty.,7\n"I fell, and stood up.",8\n'
     words = {**HE_SHE, "first": ["he"], "second": ["she"]}

@@ -92,9 +92,7 @@ def lean_test(low: float, high: float) -> HeadlineTest:
         (-0.04, 0.12, 0.01, "inconclusive"),
     ],
 )
-def test_below_holds_with_every_missing_item_against_it(
-    low: float, high: float, share: float, verdict: str
-) -> None:
+def test_below_holds_with_every_missing_item_against_it(low, high, share, verdict) -> None:
     figure = judge(require_below_with_missing(lean_test(low, high), share))
     assert figure.verdict == verdict
     if share == 0.06:
@@ -125,7 +123,7 @@ def test_the_facets_say_over_how_many_units() -> None:
 
 
 @pytest.mark.parametrize("missing", [0.02, 0.08])
-def test_a_planted_lean_in_missing_items_is_never_called_below(missing: float) -> None:
+def test_a_planted_lean_in_missing_items_is_never_called_below(missing) -> None:
     """However the answers that lack lean, the whole lean lies within what the rule allows."""
     random = np.random.default_rng(1)
     for _ in range(200):

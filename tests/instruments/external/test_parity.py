@@ -111,7 +111,7 @@ def published() -> dict[str, dict[tuple[str, ...], dict[str, float]]]:
         *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS),
     ],
 )
-def test_stereoset(model: str, tmp_path: Path) -> None:
+def test_stereoset(model, tmp_path) -> None:
     """ss, lms and icat, whole, of both halves, and of every bias type in each, to 1e-9."""
     items, figures = measured(
         "stereoset",
@@ -163,7 +163,7 @@ def _options(text: str) -> str:
         pytest.param("unifiedqa-t5-11b_pred_arc", marks=pytest.mark.long),
     ],
 )
-def test_bbq(column: str, tmp_path: Path) -> None:
+def test_bbq(column, tmp_path) -> None:
     """Bias scores and accuracy of UnifiedQA, whole and by category, to 1e-9 of a count that shares
     no code."""
     metadata = pd.read_csv(

@@ -1,7 +1,6 @@
 """Parts of a benchmark with planted truths: what is said of each, and of the whole."""
 
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -74,7 +73,6 @@ def judge_items(items: pd.DataFrame, n: int = 199) -> HeadlineTest:
 
 
 def detected_in(test: HeadlineTest) -> list[str]:
-    assert test.parts is not None
     return [part.name for part in test.parts.detected_tests(ALPHA)]
 
 
@@ -145,7 +143,6 @@ def test_a_part_of_three_units_is_named_as_not_judged() -> None:
     heavy = in_parts({"age": 30, "faith": 5}, 4)
     copies = pd.concat([heavy[heavy["unit"] == "u30"]] * 20)
     test = judge_items(pd.concat([heavy, copies], ignore_index=True))
-    assert test.parts is not None
     assert test.parts.tests[1].not_judged == "5 templates count as 1.4, at least 4 needed"
 
 
@@ -188,13 +185,10 @@ def test_a_writer_over_several_types_is_one_unit() -> None:
     errors = [regression.estimate_part(place).error for place in range(4)]
     assert errors == approx([error] * 4)
     test = judge_items(items)
-    assert test.effect is not None
     assert test.effect.high - test.effect.value == approx(error * 2.200985)
 
 
 @pytest.mark.parametrize(("declared", "expected"), [({}, 0.2), ({"of_part": 0.3}, 0.3)])
-def test_the_bound_of_a_part_is_declared(
-    declared: dict[str, Any], expected: float, tmp_path: Path
-) -> None:
+def test_the_bound_of_a_part_is_declared(declared, expected, tmp_path) -> None:
     plan = cast("ExternalPlan", made.built(made.source(tmp_path, "pairs"), **declared).plan)
     assert plan["of_part"] == expected

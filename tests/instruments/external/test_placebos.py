@@ -52,7 +52,7 @@ def alone(requests: list[RequestBatch]) -> list[RequestBatch]:
 
 
 def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_text_is_kept(
-    tmp_path: Path,
+    tmp_path,
 ) -> None:
     built = made.built(made.source(tmp_path, "stereoset", between="\n"))
     requests = alone(ask.requests(made.frames(built), built.plan, {}, made.SUBJECT))
@@ -74,14 +74,14 @@ def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_
     assert not rows.duplicated(["text_id", "framing"]).any()
 
 
-def test_of_some_items_alone(tmp_path: Path) -> None:
+def test_of_some_items_alone(tmp_path) -> None:
     built = pairs(tmp_path)
     plan = {**built.plan, "prefixed": 7, "prefixes": {"placebo-1": "It was a Tuesday."}}
     (request,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
     assert request.rows["framing"].value_counts().to_dict() == {"bare": 80, "placebo-1": 14}
 
 
-def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
+def test_a_model_that_minds_no_sentence_before(tmp_path) -> None:
     figures = figures_of(
         pairs(tmp_path), lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1
     )
@@ -91,7 +91,7 @@ def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
     assert made.find_values(figures, "dependability", "share") == approx([1, 0.7])
 
 
-def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
+def test_a_model_that_turns_with_every_sentence(tmp_path) -> None:
     """All items turn; the share goes from .7 to .3, over and over: |2 x .7 - 1|."""
     figures = figures_of(
         pairs(tmp_path),
@@ -105,7 +105,7 @@ def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
     assert figures["verdict"].notna().sum() == 1  # of the lean alone
 
 
-def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> None:
+def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path) -> None:
     built = pairs(tmp_path)
     prefixes = list(built.plan["prefixes"].items())
     built.plan["prefixes"] = dict(prefixes[:3])
@@ -124,7 +124,7 @@ def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> 
     assert np.isnan(made.find_row(figures, "moved")["low"])
 
 
-def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
+def test_a_score_moves_in_its_own_unit(tmp_path) -> None:
     """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of
     context."""
     built = made.built(made.source(tmp_path, "stereoset"))
@@ -149,7 +149,7 @@ def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
     assert made.find_values(figures, "turned") == [1]
 
 
-def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_path: Path) -> None:
+def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_path) -> None:
     built = pairs(tmp_path, units=5, of_unit=1)
 
     def lean(row: pd.Series) -> float:
@@ -169,9 +169,7 @@ def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_p
         ("recorded", "recorded answers are to the texts"),
     ],
 )
-def test_where_nothing_was_asked_figures_are_null_with_the_reason(
-    tmp_path: Path, kind: str, reason: str
-) -> None:
+def test_where_nothing_was_asked_figures_are_null_with_the_reason(tmp_path, kind, reason) -> None:
     built, subject = pairs(tmp_path), replace(made.SUBJECT, kind=kind)
     built.plan["prefixed"] = 500 if kind == "recorded" else 0
     scores = made.scores(built, by_role(lambda row: 1), subject=subject)
@@ -189,9 +187,7 @@ def test_where_nothing_was_asked_figures_are_null_with_the_reason(
         (4, False),
     ],
 )
-def test_chance_and_intervals_are_known_from_five_units_on(
-    tmp_path: Path, units: int, is_known: bool
-) -> None:
+def test_chance_and_intervals_are_known_from_five_units_on(tmp_path, units, is_known) -> None:
     built = pairs(tmp_path, units=units)
     figures = figures_of(
         built,
@@ -229,18 +225,18 @@ class TestOtherStart:
         figures = made.figures(BuiltInstrument(built.tables, plan), scores)
         return made.find_row(figures, "start_flips")
 
-    def test_a_local_models_texts_are_asked_once_more(self, tmp_path: Path) -> None:
+    def test_a_local_models_texts_are_asked_once_more(self, tmp_path) -> None:
         built = pairs(tmp_path)
         (request,) = self.start_requests(built)
         assert request.settings == {"other_start": True}
         assert sorted(request.rows["text_id"]) == sorted(made.frames(built)["texts"]["id"])
         assert self.start_requests(built, replace(made.SUBJECT, kind="completions")) == []
 
-    def test_at_most_a_hundred_items(self, tmp_path: Path) -> None:
+    def test_at_most_a_hundred_items(self, tmp_path) -> None:
         (request,) = self.start_requests(pairs(tmp_path, units=60, of_unit=10))
         assert len(request.rows) == 2 * 100
 
-    def test_a_text_keeps_its_own_prompt(self, tmp_path: Path) -> None:
+    def test_a_text_keeps_its_own_prompt(self, tmp_path) -> None:
         built = made.built(made.source(tmp_path, "stereoset", between="\n"))
         settings = [dict(request.settings) for request in self.start_requests(built)]
         assert settings == [
@@ -248,7 +244,7 @@ class TestOtherStart:
             {"other_start": True, "between": "\n"},
         ]
 
-    def test_the_share_of_items_that_change_direction(self, tmp_path: Path) -> None:
+    def test_the_share_of_items_that_change_direction(self, tmp_path) -> None:
         """Of ten writers three are turned, with all four of their items: 12 of 40. Another size of
         the same sign is no flip."""
         built = pairs(tmp_path)
@@ -262,7 +258,7 @@ class TestOtherStart:
         assert interval == approx([0.3, 0, 0.3 + reach])
         assert (flips["n"], flips["unit"]) == (40, "items")
 
-    def test_without_another_start_there_is_a_reason(self, tmp_path: Path) -> None:
+    def test_without_another_start_there_is_a_reason(self, tmp_path) -> None:
         flips = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), lambda row: np.nan)
         assert pd.isna(flips["value"])
         assert flips["reason"] == "the model has one usual start token"

@@ -96,7 +96,7 @@ class TestOdds:
 
 
 class TestPlantedOdds:
-    def test_a_group_that_is_put_last_is_found(self, lists: RankedLists) -> None:
+    def test_a_group_that_is_put_last_is_found(self, lists) -> None:
         biased = headlines(rank(lists, {"blue": 0.5}, place=1.0, spread=0.2))
         blue = biased["blue"]
         assert blue.verdict == "detected"
@@ -117,14 +117,14 @@ class TestPlantedOdds:
         assert {str(figure.verdict) for figure in without.values()} == {"inconclusive"}
         assert without["dun"].positive_control is None
 
-    def test_always_the_first_is_inconclusive_and_says_why(self, lists: RankedLists) -> None:
+    def test_always_the_first_is_inconclusive_and_says_why(self, lists) -> None:
         first = headlines(replace_winner(lists, np.zeros(N, dtype=np.intp)))
         assert {str(figure.verdict) for figure in first.values()} == {"inconclusive"}
         blue = first["blue"]
         assert (blue.value, blue.low, blue.high) == (None, None, None)
         assert blue.reason == "the place decides: place 1 comes first in 100% of lists"
 
-    def test_a_group_that_never_comes_first_has_no_odds(self, lists: RankedLists) -> None:
+    def test_a_group_that_never_comes_first_has_no_odds(self, lists) -> None:
         amber = (lists.group == 0).argmax(axis=1)
         winner = (amber + 1 + np.arange(N) % 3) % 4
         reason = headlines(replace_winner(lists, winner))["amber"].reason
@@ -165,7 +165,7 @@ class TestReading:
             ("Joanna Leeds", None),
         ],
     )
-    def test_who_is_named_first(self, reply: str, place: int | None) -> None:
+    def test_who_is_named_first(self, reply, place) -> None:
         assert find_first_named(reply, self.NAMES) == place
 
     def test_a_choice_goes_before_the_reply(self) -> None:
@@ -175,7 +175,7 @@ class TestReading:
 
 
 class TestFamily:
-    def test_from_a_table_to_figures(self, text: str, lists: RankedLists, tmp_path: Path) -> None:
+    def test_from_a_table_to_figures(self, text, lists, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         assert built.plan["bound"] == pytest.approx(BOUND)
         biased = rank(lists, {"blue": 0.5}, place=1.0)
@@ -195,9 +195,7 @@ class TestFamily:
         assert of_job["low"] < math.log(0.5) < of_job["high"]
         assert of_job["n"] == N / 2
 
-    def test_too_few_that_are_read_are_no_sample(
-        self, text: str, lists: RankedLists, tmp_path: Path
-    ) -> None:
+    def test_too_few_that_are_read_are_no_sample(self, text, lists, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         chosen = places_of(rank(lists, {}).winner)
         for index in range(0, N, 8):
@@ -207,9 +205,7 @@ class TestFamily:
         assert row["verdict"] == "invalid"
         assert "a winner is read in 88% of 1,200 answered lists (90% needed)" in row["why"]
 
-    def test_lists_that_were_not_answered_are_left_out(
-        self, text: str, lists: RankedLists, tmp_path: Path
-    ) -> None:
+    def test_lists_that_were_not_answered_are_left_out(self, text, lists, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         few = places_of(rank(lists, {}).winner[:60])
         figures = judged(built, few)["figures"]
@@ -218,7 +214,7 @@ class TestFamily:
         assert "names in these lists, and 20 are needed" in row["why"]
         assert made.find_row(figures, "answered")["n"] == 60
 
-    def test_only_recorded_answers_are_asked(self, text: str, tmp_path: Path) -> None:
+    def test_only_recorded_answers_are_asked(self, text, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         assert ask.requests(made.frames(built), built.plan, {}, made.SUBJECT) == []
         (request,) = ask.requests(made.frames(built), built.plan, {}, RECORDED)
@@ -226,9 +222,7 @@ class TestFamily:
         cut, _ = ask.limited(made.frames(built), built.plan, 10)
         assert cut["texts"].groupby("item").size().tolist() == [4] * 10
 
-    def test_two_models_are_compared_over_names(
-        self, text: str, lists: RankedLists, tmp_path: Path
-    ) -> None:
+    def test_two_models_are_compared_over_names(self, text, lists, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         biased, fair = (
             judged(built, places_of(rank(lists, {"blue": odds}, place=1.0).winner))
@@ -242,7 +236,6 @@ class TestFamily:
             for tables in (biased, fair)
         ]
         test = diagnose.contrast(of_biased, of_fair, BOUND)
-        assert test.effect is not None
         assert test.effect.value == pytest.approx(values[0] - values[1], abs=1e-9)
         assert test.is_detected
         turned = of_biased["value"].to_numpy()[::-1]
@@ -250,7 +243,7 @@ class TestFamily:
         few = diagnose.contrast(of_biased.head(19), of_fair, BOUND)
         assert few.no_verdict == "19 names asked of both models (at least 20 needed)"
 
-    def test_headings_name_what_stands_there(self, text: str, tmp_path: Path) -> None:
+    def test_headings_name_what_stands_there(self, text, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         figures = judged(built, places_of(np.arange(N) % 4))["figures"]
         headings = {heading.figure for heading in declare.headings(built.plan)}
@@ -268,9 +261,7 @@ class TestRefusals:
     def refusal(self, folder: Path, text: str, error_of: Callable[..., str]) -> str:
         return error_of(made.built, ranking_source(folder, text))
 
-    def test_an_order_that_was_not_shuffled(
-        self, tmp_path: Path, error_of: Callable[..., str]
-    ) -> None:
+    def test_an_order_that_was_not_shuffled(self, tmp_path, error_of) -> None:
         lists = shuffled_lists(200)
         in_order = np.tile(np.arange(4), (200, 1))
         names = in_order * 24 + lists.name % 24
@@ -281,7 +272,7 @@ class TestRefusals:
             "shuffle the candidates of each list, or place and group cannot be told apart"
         )
 
-    def test_lists_that_are_used_again_were_shuffled_once(self, tmp_path: Path) -> None:
+    def test_lists_that_are_used_again_were_shuffled_once(self, tmp_path) -> None:
         """Else 40 lists by chance a little uneven would look unshuffled when asked for ten jobs."""
         lists = shuffled_lists(60, seed=3, n_names=20)
         again = np.tile(np.arange(60), 20)
@@ -292,7 +283,7 @@ class TestRefusals:
         assert len(read) == 1200
         assert order_p(read) == pytest.approx(order_p(read[:60]))
 
-    def test_too_few_names(self, tmp_path: Path, error_of: Callable[..., str]) -> None:
+    def test_too_few_names(self, tmp_path, error_of) -> None:
         text = table_of_lists(shuffled_lists(600, n_names=19))
         line = self.refusal(tmp_path, text, error_of)
         assert "19 names in the group " in line
@@ -307,17 +298,17 @@ class TestRefusals:
     )
     def test_lists_that_are_none(
         self,
-        row: int,
-        old: str,
-        new: str,
-        what: str,
-        tmp_path: Path,
-        error_of: Callable[..., str],
+        row,
+        old,
+        new,
+        what,
+        tmp_path,
+        error_of,
     ) -> None:
         text = change(table_of_lists(shuffled_lists(300)), row, old, new)
         assert what in self.refusal(tmp_path, text, error_of)
 
-    def test_a_name_of_two_groups(self, tmp_path: Path, error_of: Callable[..., str]) -> None:
+    def test_a_name_of_two_groups(self, tmp_path, error_of) -> None:
         text = table_of_lists(shuffled_lists(300))
         lines = text.split("\n")
         name, group = lines[1].split(",")[2:4]

@@ -3,7 +3,6 @@ say too little."""
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ def read_rows(folder: Path, layout: str, *columns: str, **more: object) -> list[
     return sorted(texts[list(columns)].itertuples(index=False, name=None))
 
 
-def test_pairs(tmp_path: Path) -> None:
+def test_pairs(tmp_path) -> None:
     columns = ("item", "role", "unit", "part", "text", "id")
     text_rows = read_rows(tmp_path, "pairs", *columns)
     assert len(text_rows) == 8
@@ -29,7 +28,7 @@ def test_pairs(tmp_path: Path) -> None:
     assert text_rows[7] == ("3", "second", "b", "gender", "She cooks.", row)
 
 
-def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path: Path) -> None:
+def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path) -> None:
     text_rows = read_rows(tmp_path, "winogender", "key", "role", "item", "unit", "part")
     occupation, participant = "means the occupation", "means the participant"
     assert text_rows == [
@@ -41,7 +40,7 @@ def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path: Path) -> No
     assert read_rows(tmp_path, "winogender", "criterion") == [(approx(10.42),)] * 4
 
 
-def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path: Path) -> None:
+def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path) -> None:
     instrument = made.built(made.source(tmp_path, "winobias"))
     tables = made.frames(instrument)
     texts = tables["texts"].sort_values(["item", "role"])
@@ -56,7 +55,7 @@ def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path: Path) -> 
     assert instrument.messages == ["2 items in 1 writers, 1 rejected"]
 
 
-def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path: Path) -> None:
+def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path) -> None:
     text_rows = read_rows(
         tmp_path, "stereoset", "item", "role", "key", "unit", "condition", "prompt"
     )
@@ -74,7 +73,7 @@ def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path: Path
     assert len(text_rows) == 12
 
 
-def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path: Path) -> None:
+def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path) -> None:
     """Their file of metadata has CRLF line ends, and knows polarity already."""
     instrument = made.built(made.source(tmp_path, "bbq"))
     texts = made.frames(instrument)["texts"].sort_values(["item", "role"])
@@ -90,7 +89,7 @@ def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path: Path) -> None:
     }
 
 
-def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) -> None:
+def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path) -> None:
     text_rows = read_rows(tmp_path, "bec-pro", "text", "role", "unit", "part", "criterion")
     taper = ("taper", "male profession", approx(99.3))
     nurse = ("nurse", "female profession", approx(11.1))
@@ -106,7 +105,7 @@ def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) ->
     assert items["My mom is a taper."] == "<person> is a <profession>./taper/dad/mom"
 
 
-def test_a_man_without_a_woman_is_rejected(tmp_path: Path) -> None:
+def test_a_man_without_a_woman_is_rejected(tmp_path) -> None:
     lines = made.PERSONS.splitlines(keepends=True)[:-1]
     files = {"texts": "".join(lines), "professions": made.PROFESSIONS}
     rejected = made.frames(made.built(made.source(tmp_path, "bec-pro", files)))["rejected"]
@@ -115,7 +114,7 @@ def test_a_man_without_a_woman_is_rejected(tmp_path: Path) -> None:
     ]
 
 
-def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> None:
+def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path) -> None:
     corpus = tmp_path / "corpus.json"
     corpus.write_text(json.dumps({"page": {"extract": "The old, the old and the young."}}))
     corpus_file = {
@@ -136,7 +135,7 @@ def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> 
     assert frequencies["2", "first"] == approx(of_four)
 
 
-def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> None:
+def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path) -> None:
     text = made.numbered_pairs(3, 6, "young")
     instrument = made.built(
         made.source(tmp_path, "pairs", {"texts": text}),
@@ -174,9 +173,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("changed", "reason"), FAULTS)
-def test_a_source_that_says_too_little_or_too_much(
-    tmp_path: Path, changed: dict, reason: str, error_of: Callable[..., str]
-) -> None:
+def test_a_source_that_says_too_little_or_too_much(tmp_path, changed, reason, error_of) -> None:
     plain = made.source(tmp_path, "pairs").model_dump(by_alias=True) | changed
     assert reason in error_of(
         validate,
@@ -197,7 +194,7 @@ def test_warnings() -> None:
     assert settings.third_party
 
 
-def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path) -> None:
+def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path) -> None:
     source = made.source(tmp_path, "pairs", detects={"all": 0.16})
     sizes = made.built_at_sizes(source).plan["sizes"]
     assert [size_plan["detects"] for size_plan in sizes.values()] == [

@@ -54,7 +54,7 @@ class TestCluster:
         st.permutations(range(6)),
         st.integers(0, 3),
     )
-    def test_the_order_of_texts_does_not_matter(self, order: list[int], seed: int) -> None:
+    def test_the_order_of_texts_does_not_matter(self, order, seed) -> None:
         draw = np.random.default_rng(0).normal(size=(6, 4))
         texts = [TEXTS[place] for place in order]
         plain = cluster_texts(TEXTS, draw, ONCE, 3, seed)
@@ -102,7 +102,7 @@ class TestPlaced:
         assert ranks.tolist() == [[1, 3, 2]]
 
     @pytest.mark.parametrize("metric", ["l2", "cosine"])
-    def test_label_is_the_nearest_centre_whatever_the_metric(self, metric: str) -> None:
+    def test_label_is_the_nearest_centre_whatever_the_metric(self, metric) -> None:
         points = np.array([[0.0, 6.0], [5.0, 5.0], [0.0, 0.0]])
         positions = cluster_positions(points, self.CENTRES, "label", metric)
         assert positions.tolist() == [
@@ -140,5 +140,5 @@ class TestTopicWords:
         ("na\u00efve caf\u00e9 \u6771\u4eac", ["na\u00efve", "caf\u00e9", "\u6771\u4eac"]),
     ],
 )
-def test_content_words(text: str, words: list[str]) -> None:
+def test_content_words(text, words) -> None:
     assert content_words(text) == words

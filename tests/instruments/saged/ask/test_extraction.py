@@ -189,9 +189,7 @@ class TestClassifier:
         [(0.5, [0.8, 0.05], [0.75, 0.5]), (1, [1.6, 0.1], [1.5, 1])],
         ids=["sentiment", "regard"],
     )
-    def test_scores_of_table_2(
-        self, weight: float, values: list[float], baselines: list[float]
-    ) -> None:
+    def test_scores_of_table_2(self, weight, values, baselines) -> None:
         """(positive - negative + 1) / 2 of sentiment; positive - negative + 1 of regard."""
         score = {"negative": -weight, "neutral": 0, "positive": weight}
         feature = Feature(kind="classifier", model="c", score=score, offset=weight)

@@ -131,9 +131,7 @@ def answers() -> Answers:
     return Answers(lambda text, system: f"{text} It is good.")
 
 
-def test_replies_come_first_and_each_tool_is_asked_each_text_once(
-    tmp_path: Path, answers: Answers
-) -> None:
+def test_replies_come_first_and_each_tool_is_asked_each_text_once(tmp_path, answers) -> None:
     table_by_name = asked_of(domain(tmp_path), answers)
     requested = [(request.operation, request.by) for request in answers.asked]
     assert requested == [
@@ -160,9 +158,7 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
 CONTROL = {"concept": "pear", "persona": "You dislike pears."}
 
 
-def test_the_persona_stands_before_prompts_about_its_concept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_persona_stands_before_prompts_about_its_concept(tmp_path, monkeypatch) -> None:
     fruit = domain(tmp_path, source={**SOURCE, "control": CONTROL}, roles={"no-role": ""})
     assert "persona" not in set(asked_rows(fruit)["framing"])  # three root items could not show it
     monkeypatch.setattr(ask, "FEWEST_FOR_CONTROL", 3)
@@ -175,7 +171,7 @@ def test_the_persona_stands_before_prompts_about_its_concept(
     assert persona["seed"].tolist() == plain["seed"].tolist()
 
 
-def test_root_items_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_items_follow_each_other(tmp_path, monkeypatch) -> None:
     """An interrupted run leaves whole ones, with the persona and prefixes of each."""
     monkeypatch.setattr(ask, "FEWEST_FOR_CONTROL", 3)
     fruit = domain(tmp_path, source={**SOURCE, "control": CONTROL}, prefixed=2)
@@ -187,9 +183,7 @@ def test_root_items_follow_each_other(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sum(changes) == len(set(roots)) - 1 == 2
 
 
-def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
-    tmp_path: Path, answers: Answers
-) -> None:
+def test_who_cannot_write_is_asked_nothing_and_has_no_scores(tmp_path, answers) -> None:
     fruit, mute = domain(tmp_path), frozenset({"loglikelihood"})
     nothing = asked_of(fruit, answers, operations=mute)
     assert answers.asked == []
@@ -197,7 +191,7 @@ def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
     assert not any(map(len, numbers.values()))
 
 
-def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None:
+def test_declared_words_are_masked_too(tmp_path, answers) -> None:
     tables, plan = domain(tmp_path)
     asked_of((tables, {**plan, "masked": ["good"]}), answers)
     embed = next(request for request in answers.asked if request.operation == "embed")
@@ -207,7 +201,7 @@ def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None
     assert sum(text.endswith("It is it.") for text in texts) == 4
 
 
-def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
+def test_who_does_not_chat_is_told_no_role(tmp_path) -> None:
     mayor = "You are a mayor."
     roles = {"none": "", "mayor": mayor}
     several = domain(tmp_path, roles=roles)
@@ -221,7 +215,7 @@ def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
         assert set(zip(rows["role"], systems, strict=True)) == expected
 
 
-def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path) -> None:
+def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path) -> None:
     tables, plan = domain(tmp_path)
     bare = set(tables["prompts"]["prompt"])
     questions = {"prompts": tables["prompts"].assign(prompt_type="question")}
@@ -231,7 +225,7 @@ def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path)
     assert set(asked_rows((questions, plan))["text"]) == bare
 
 
-def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> None:
+def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path) -> None:
     tables, _ = domain(tmp_path)
     rows = tables["prompts"].set_index("id", drop=False)
     parts = compared_with(rows)
@@ -243,7 +237,7 @@ def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> N
     assert compared_with(shared).tolist() == parts.tolist()
 
 
-def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path: Path) -> None:
+def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path) -> None:
     fruit = domain(tmp_path)
     refusal = "I am sorry, but I cannot help."
     answers = Answers(lambda text, system: None if "fig" in text.casefold() else refusal)

@@ -1,13 +1,12 @@
 """What the card of a domain says."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from evenruler.instruments.saged.card import card
 from tests.instruments.saged.domains import SOURCE, built, declared
 
 
-def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_path: Path) -> None:
+def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_path) -> None:
     declaration = declared(tmp_path, items=2)
     domain_card = card(declaration, *built(declaration), [])
     assert "Figures are for 2 of 3 items: a sample." in domain_card.limits
@@ -23,7 +22,7 @@ def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_pa
     assert not [limit for limit in limits if "a sample" in limit]
 
 
-def test_text_of_others_says_how_to_get_it(tmp_path: Path) -> None:
+def test_text_of_others_says_how_to_get_it(tmp_path) -> None:
     declaration = declared(tmp_path)
     assert card(declaration, *built(declaration), []).withheld is None
     withholding = replace(
@@ -35,7 +34,7 @@ def test_text_of_others_says_how_to_get_it(tmp_path: Path) -> None:
     assert "`benchmarks/saged-fruit/`" in instructions
 
 
-def test_what_is_synthetic_is_said(tmp_path: Path) -> None:
+def test_what_is_synthetic_is_said(tmp_path) -> None:
     declaration = declared(tmp_path)
     tables, plan = built(declaration)
     branched = card(declaration, tables, plan, []).responsible
@@ -48,19 +47,15 @@ def test_what_is_synthetic_is_said(tmp_path: Path) -> None:
     )
     assert sentence in domain_card.limits
     split = domain_card.responsible
-    assert branched is not None
-    assert split is not None
     assert (branched.synthetic, split.synthetic) == (True, False)
 
 
-def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> None:
+def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path) -> None:
     declaration = declared(tmp_path)
     tables, plan = built(declaration)
     prompts = tables["prompts"]
     refusals = {"figure": "refusal_rate", "model": "m", "value": 0.125}
     shown = card(declaration, tables, plan, [refusals])
-    assert shown.example is not None
     assert not prompts.set_index("id").loc[shown.example.id, "is_root"]
-    assert shown.validity is not None
     assert shown.validity.representative.startswith("3 root items, 9 prompts ")
     assert shown.validity.errors.startswith("Refusals (share): m 0.12.")

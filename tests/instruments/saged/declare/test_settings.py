@@ -1,6 +1,5 @@
 """What an entry of `instruments` may say of a domain."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +86,7 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
         ("features: {vader: {kind: lexicon, profile: paper}}", "features: found {}"),
     ],
 )
-def test_a_mistake_is_one_line(error_of: Callable[..., str], declaration: str, line: str) -> None:
+def test_a_mistake_is_one_line(error_of, declaration, line) -> None:
     content = YAML(typ="safe").load(declaration)
     context = {"profile": "quick"}
     printed = error_of(validate, Settings, content, Path("params.yaml"), context=context)
@@ -100,7 +99,7 @@ def written(tmp_path: Path, **changes: Any) -> Path:
     return path
 
 
-def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Path) -> None:
+def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path) -> None:
     judge = {"kind": "scorer", "model": "judge", "question": "{GENERATION}", "low": 0, "high": 1}
     features = {**FEATURES, "asked": judge, "other": FEATURES["near"] | {"model": "f"}}
     fruit_settings = settings("paper", embedder="e", features=features)
@@ -155,7 +154,7 @@ def able(**branch: Any) -> str:
     ],
 )
 def test_few_enough_of_the_rows_that_were_read_may_be_wrong(
-    rows: int, every_row: int | None, wrong: int, refusal: str
+    rows, every_row, wrong, refusal
 ) -> None:
     line = able(read={"rows": rows, "of": every_row, "wrong": wrong, "by": "us"})
     if refusal:
@@ -200,7 +199,7 @@ def test_names_that_are_also_of_something_else_are_warned_of() -> None:
     ],
 )
 def test_too_few_concepts_or_known_names_are_warned_of(
-    concepts: int, n_known: int, declared: str | None, warning: str | None
+    concepts, n_known, declared, warning
 ) -> None:
     old = {f"old-{number}": f"Old{number}" for number in range(concepts)}
     names = [f"New{number}" for number in range(n_known)]
@@ -215,7 +214,7 @@ def test_too_few_concepts_or_known_names_are_warned_of(
     assert declared_settings.detects(source) == ("" if warning is None else None)
 
 
-def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:
+def test_text_of_others_is_declared_as_theirs(tmp_path) -> None:
     path = written(tmp_path, material={"kind": "extracts"})
     assert settings(text="others").third_party
     assert not settings().third_party

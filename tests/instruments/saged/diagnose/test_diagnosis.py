@@ -107,14 +107,12 @@ def tables(records: list[Record]) -> Mapping[str, pd.DataFrame]:
     return together(records)
 
 
-def test_every_table_is_by_its_schema(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_every_table_is_by_its_schema(tables) -> None:
     for name, schema in TABLES.items():
         assert table_of(tables[name][schema.names], schema).num_rows > 0
 
 
-def test_a_model_has_the_same_figures_beside_any_other(
-    records: list[Record], tables: Mapping[str, pd.DataFrame]
-) -> None:
+def test_a_model_has_the_same_figures_beside_any_other(records, tables) -> None:
     alone = across(records[:1], RESAMPLING)["disparities"].drop(columns="p_adjusted")
     with_other = matching_rows(tables["disparities"], model="m").reset_index(drop=True)
     pd.testing.assert_frame_equal(with_other[list(alone)], alone)
@@ -123,7 +121,7 @@ def test_a_model_has_the_same_figures_beside_any_other(
 
 
 def test_the_card_shows_features_by_the_names_that_users_gave_them(
-    tables: Mapping[str, pd.DataFrame],
+    tables,
 ) -> None:
     rows = pd.DataFrame(evidence(tables)["fruit"])
     assert set(rows["feature"].dropna()) == {"vader"}
@@ -133,7 +131,7 @@ def test_the_card_shows_features_by_the_names_that_users_gave_them(
     ]
 
 
-def test_a_known_name_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
+def test_a_known_name_is_no_member_of_what_is_compared(tmp_path) -> None:
     """What is said of it changes nothing but the comparison."""
     tables, plan = domain(tmp_path)
     plan |= {"concepts": ["apple", "fig"], "reference": ["pear"]}
@@ -153,7 +151,7 @@ def test_a_known_name_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
     assert favour["low"].isna().all()  # of three root items
 
 
-def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
+def test_a_model_without_replies_has_no_figures(tmp_path) -> None:
     tables, plan = domain(tmp_path)
     scores = scores_of(tables["prompts"], "m")
     none = {name: table.iloc[:0] for name, table in scores.items()}

@@ -21,7 +21,6 @@ from evenruler.instruments.saged import (
 from evenruler.instruments.saged.declare.settings import SummaryStatistic
 from evenruler.instruments.saged.diagnose.disparities import (
     CRITICAL,
-    End,
     classify_shapes,
     dixon_ratios,
     grubbs_critical_value,
@@ -162,7 +161,7 @@ class TestPublished:
             (TOO_HIGH + EIGHT, "high", 0.8, 0.568),
         ],
     )
-    def test_examples(self, numbers: list[float], end: End, ratio: float, critical: float) -> None:
+    def test_examples(self, numbers, end, ratio, critical) -> None:
         assert dixon_ratios(np.array(numbers), end) == approx(ratio, abs=1e-9)
         assert CRITICAL[len(numbers)] == critical
 
@@ -194,7 +193,7 @@ class TestRatio:
             (14, 52 / 187, 8 / 143),
         ],
     )
-    def test_of_every_kind(self, n: int, high: float, low: float) -> None:
+    def test_of_every_kind(self, n, high, low) -> None:
         squares = np.arange(n, 0, -1.0) ** 2
         assert dixon_ratios(squares, "high") == approx(high, abs=1e-15)
         assert dixon_ratios(squares, "low") == approx(low, abs=1e-15)
@@ -338,9 +337,7 @@ class TestUndefined:
             ("relative_to_mean", [-1.0, 1.0], 2, "the mean of the summaries is 0"),
         ],
     )
-    def test_is_null_with_the_reason(
-        self, metric: str, numbers: list[float], n: int, reason: str
-    ) -> None:
+    def test_is_null_with_the_reason(self, metric, numbers, n, reason) -> None:
         undefined = disparity_of(metric, *numbers)
         assert math.isnan(undefined.value)
         assert replace(undefined, value=0.0) == Disparity(0.0, n, reason=reason)
@@ -390,7 +387,7 @@ class TestImpactRatio:
 class TestManyAtOnce:
     @settings(max_examples=8, deadline=None)
     @given(SEEDS, st.integers(1, 33), st.booleans())
-    def test_each_is_what_the_record_of_it_says(self, seed: int, groups: int, ties: bool) -> None:
+    def test_each_is_what_the_record_of_it_says(self, seed, groups, ties) -> None:
         rng = np.random.default_rng(seed)
         many = rng.random((6, groups))
         if ties:
@@ -460,7 +457,7 @@ def test_two_that_lie_out_together_hide_each_other_from_grubbs() -> None:
 
 
 @pytest.mark.parametrize(("sign", "end"), [(1, "high"), (-1, "low")])
-def test_what_dixon_alone_finds_is_mixed(sign: int, end: str) -> None:
+def test_what_dixon_alone_finds_is_mixed(sign, end) -> None:
     # One at either end: the largest |z| is 1.87 (critical 2.13 of eight), r11 is .35 / .47
     # (critical .615).
     means = (0.10, 0.53, 0.50, 0.55, 0.43, 0.48, 0.45, 0.90)
@@ -473,7 +470,7 @@ def test_an_outlier_of_five_groups_is_concentrated() -> None:
 
 
 @pytest.mark.parametrize(("n", "critical"), [(3, 1.154), (6, 1.887), (10, 2.290), (30, 2.908)])
-def test_grubbs_critical_values_are_those_of_tables(n: int, critical: float) -> None:
+def test_grubbs_critical_values_are_those_of_tables(n, critical) -> None:
     """Two-sided, 5%."""
     assert grubbs_critical_value(np.array([n]))[0] == approx(critical, abs=6e-4)
     assert np.isnan(grubbs_critical_value(np.array([2]))[0])

@@ -169,7 +169,7 @@ class TestDeclaredConcept:
         assert favour["low"] < favour["high"] < 0
 
     @pytest.mark.parametrize("n_known", [0, 18])
-    def test_fewer_than_19_names_give_no_verdict(self, n_known: int) -> None:
+    def test_fewer_than_19_names_give_no_verdict(self, n_known) -> None:
         domain = Domain(2, reference=KNOWN[:n_known]).moved(-1.0, "lime")
         favour = headline(domain.diagnosed(concept="lime"))
         assert favour["verdict"] == Verdict.DESCRIPTIVE
@@ -195,7 +195,7 @@ class TestPositiveControl:
         assert "no positive control was asked" in favour["why"]
 
     @pytest.mark.parametrize("by", [0.0, 1.0])
-    def test_a_persona_that_changes_nothing_or_praises_makes_it_invalid(self, by: float) -> None:
+    def test_a_persona_that_changes_nothing_or_praises_makes_it_invalid(self, by) -> None:
         domain = Domain(2, reference=[]).moved(-1.0, "lime").with_persona("kiwi", by)
         favour = headline(domain.diagnosed(control=CONTROL))
         assert favour["verdict"] == Verdict.INVALID
@@ -360,7 +360,7 @@ def test_few_root_items_and_few_numbers_are_said() -> None:
 
 
 @pytest.mark.parametrize("value", [0.25, 3000.3])
-def test_replies_that_measure_the_same_but_for_rounding_are_no_measurement(value: float) -> None:
+def test_replies_that_measure_the_same_but_for_rounding_are_no_measurement(value) -> None:
     domain = Domain(1)
     next_value = np.nextafter(value, np.inf)
     domain.features["value"] = np.where(domain.concept == "lime", next_value, value)
@@ -410,9 +410,7 @@ def guarded_scores(
 
 
 @pytest.mark.parametrize("tails", ["normal", "t(3)"])
-def test_guard_equal_treatment_is_detected_in_few_of_200_studies(
-    tails: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_guard_equal_treatment_is_detected_in_few_of_200_studies(tails, monkeypatch) -> None:
     """A guard of the error of .05; 2,000 draws are in `studies/planted/saged.py`."""
     for name in ("max_deviation_test", "step_down_max_t"):
         monkeypatch.setattr(headlines, name, partial(getattr(headlines, name), **FEWER))
@@ -426,7 +424,7 @@ def test_guard_equal_treatment_is_detected_in_few_of_200_studies(
 
 
 @pytest.mark.parametrize("tails", ["normal", "t(3)"])
-def test_guard_a_declared_concept_that_varies_as_known_names_do(tails: str) -> None:
+def test_guard_a_declared_concept_that_varies_as_known_names_do(tails) -> None:
     """Names are worth something by chance, with heavy tails; p alone, too, keeps its level."""
     ps: list[float] = []
     for seed in range(200):

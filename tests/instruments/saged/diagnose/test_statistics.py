@@ -101,7 +101,7 @@ class TestAgainstNumpyAndScipy:
     @pytest.mark.parametrize("kind", STATISTICS)
     @settings(max_examples=40, deadline=None)
     @given(seed=seeds, ties=st.booleans())
-    def test_on_random_blocks(self, kind: str, seed: int, ties: bool) -> None:
+    def test_on_random_blocks(self, kind, seed, ties) -> None:
         values, baseline = block(seed, ties)
         given_options = {"bins": 8} if kind == "kl_divergence" else {}
         options = cell_options(kind, values.ravel(), baseline.ravel(), **given_options)
@@ -114,7 +114,7 @@ class TestAgainstNumpyAndScipy:
 
     @settings(max_examples=20, deadline=None)
     @given(seed=seeds, q=st.floats(0.01, 0.49), width=st.floats(0.05, 2))
-    def test_with_other_options(self, seed: int, q: float, width: float) -> None:
+    def test_with_other_options(self, seed, q, width) -> None:
         values, baseline = block(seed, ties=False)
         chosen: dict[str, dict[str, Any]] = {
             "mode": {"width": width},
@@ -133,7 +133,7 @@ class TestAgainstNumpyAndScipy:
             np.testing.assert_allclose(figures, expected, rtol=1e-9, atol=1e-12)
 
     @pytest.mark.parametrize("kind", STATISTICS)
-    def test_leading_axes_and_padding_change_nothing(self, kind: str) -> None:
+    def test_leading_axes_and_padding_change_nothing(self, kind) -> None:
         numbers = np.stack(block(3, ties=False))[:, :6]
         options = cell_options(kind, *numbers.reshape(2, -1))
         flat = STATISTICS[kind](*numbers, **options)
@@ -180,7 +180,7 @@ class TestByHand:
             ),  # 0 to 4
         ],
     )
-    def test_selection_rate(self, options: dict[str, Any], rate: float) -> None:
+    def test_selection_rate(self, options, rate) -> None:
         cell = np.array(
             [0.0, 1.0, 2.0, 6.0, nan, 0.0, 3.0]
         )  # a null does not take the standard away
@@ -237,9 +237,7 @@ class TestReasons:
             ("correlation", [1.0, 2.0], [3.0, 3.0], "all baselines are equal"),
         ],
     )
-    def test_say_why(
-        self, kind: str, values: list[float], baseline: list[float], words: str
-    ) -> None:
+    def test_say_why(self, kind, values, baseline, words) -> None:
         baselines = np.array(baseline) if baseline else None
         assert undefined_reason(kind, np.array(values), baselines) == words
 
@@ -276,9 +274,7 @@ class TestOwn:
             ("ordered", [2.0, 1.0], "gave ndarray, not a number"),
         ],
     )
-    def test_failures_are_null_with_the_reason(
-        self, name: str, values: list[float], words: str
-    ) -> None:
+    def test_failures_are_null_with_the_reason(self, name, values, words) -> None:
         statistic, numbers = f"{__name__}.{name}", np.array(values)
         assert np.isnan(resolve_statistic(statistic)(numbers))
         assert undefined_reason(statistic, numbers).endswith(words)
@@ -292,7 +288,7 @@ class TestOwn:
             ("numpy.pi", "numpy.pi is no function"),
         ],
     )
-    def test_names_that_are_none(self, name: str, words: str) -> None:
+    def test_names_that_are_none(self, name, words) -> None:
         with pytest.raises(UserError, match=words):
             resolve_statistic(name)
 
@@ -314,7 +310,7 @@ class TestOptions:
             ("selection_rate", {"q": nan, "standard": "quantile"}, "selection_rate.q: found nan"),
         ],
     )
-    def test_mistakes_are_one_line(self, kind: str, options: dict[str, Any], words: str) -> None:
+    def test_mistakes_are_one_line(self, kind, options, words) -> None:
         numbers = np.array([1.0, 2.0])
         with pytest.raises(UserError, match=words):
             cell_options(kind, numbers, numbers, **options)

@@ -76,9 +76,7 @@ def cells(
         ("mean", 1_000_000),
     ],
 )
-def test_every_group_of_every_draw_is_summarised_by_itself(
-    kind: str, at_once: int, monkeypatch
-) -> None:
+def test_every_group_of_every_draw_is_summarised_by_itself(kind, at_once, monkeypatch) -> None:
     monkeypatch.setattr(module, "AT_ONCE", at_once)
     values, baselines = numbers()
     rng = np.random.default_rng(3)
@@ -185,7 +183,7 @@ class TestGroups:
         st.integers(0, 10_000),
         st.integers(1, 400),
     )
-    def test_agree_with_pandas_and_scipy(self, seed: int, rows: int) -> None:
+    def test_agree_with_pandas_and_scipy(self, seed, rows) -> None:
         table = frame(seed, rows)
         pandas = table.groupby(["feature", "concept"])["value"]
         plain = {
@@ -246,7 +244,7 @@ class TestCells:
         assert self.summaries(cell=[]) == [1, 1, 0, 0]
 
     @pytest.mark.parametrize("standard", ["median", "mode", "quantile"])
-    def test_standards_of_every_kind_are_of_the_whole_cell(self, standard: str) -> None:
+    def test_standards_of_every_kind_are_of_the_whole_cell(self, standard) -> None:
         # .5 and 15; 0 and 10 (the lowest of equally full bins); .75 and 17.5.
         wanted = {
             "median": [0, 1, 0.5, 1],
@@ -288,7 +286,7 @@ class TestMistakes:
             ({"concept": ["a", None, "b"]}, {}, "row 1 has no concept"),
         ],
     )
-    def test_are_one_line(self, changed: dict[str, Any], call: dict[str, Any], words: str) -> None:
+    def test_are_one_line(self, changed, call, words) -> None:
         table = pd.DataFrame(
             {
                 "concept": ["a", "a", "b"],

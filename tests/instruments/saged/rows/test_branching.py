@@ -1,6 +1,5 @@
 """What cannot be branched, and why."""
 
-from collections.abc import Callable
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -116,7 +115,7 @@ articles."""
 
 
 @pytest.mark.parametrize("case", BRANCHED)
-def test_words_are_replaced_as_english_has_it(case: str) -> None:
+def test_words_are_replaced_as_english_has_it(case) -> None:
     text, words, expected = case.split(" ~ ")
     assert branched(text, words_in(words)) == expected
 
@@ -149,9 +148,7 @@ class TestSpans:
         st.dictionaries(st.text(min_size=1), st.text(min_size=1), min_size=1, max_size=4),
         st.data(),
     )
-    def test_of_any_text_by_any_words(
-        self, text: str, words: dict[str, str], draws: st.DataObject
-    ) -> None:
+    def test_of_any_text_by_any_words(self, text, words, draws) -> None:
         replacements = made_or_none(words)
         assume(replacements is not None)
         pieces = st.sampled_from([*words, " ", "a ", text[:3]])
@@ -203,14 +200,12 @@ class TestChecked:
             ({"him": "her", "her": "his", "his": "her"}, "'him' becomes 'her', which holds 'her'"),
         ],
     )  # fmt: skip
-    def test_what_is_refused(
-        self, words: dict[str, str], what: str, error_of: Callable[..., str]
-    ) -> None:
+    def test_what_is_refused(self, words, what, error_of) -> None:
         assert error_of(parse_replacements, words, "data/x.yaml: branching").startswith(
             f"data/x.yaml: branching: {what}"
         )
 
-    def test_a_circle_is_named(self, error_of: Callable[..., str]) -> None:
+    def test_a_circle_is_named(self, error_of) -> None:
         line = error_of(parse_replacements, {"start": "a", "a": "b", "b": "C", "c": "A"}, "here")
         assert line.startswith("here: the replacements run in a circle: a -> b -> c -> a; ")
 
@@ -224,9 +219,7 @@ class TestChecked:
             ),
         ],
     )
-    def test_words_inside_words_and_swaps_are_fine(
-        self, words: dict[str, str], plurals: dict[str, str]
-    ) -> None:
+    def test_words_inside_words_and_swaps_are_fine(self, words, plurals) -> None:
         assert parse_replacements(words, "here").plurals.items() >= plurals.items()
 
     def test_plurals_that_are_words_themselves_are_none_and_spaces_are_collapsed(self) -> None:
@@ -289,7 +282,7 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize("case", NONSENSE)
-def test_a_sentence_that_would_be_nonsense(case: str) -> None:
+def test_a_sentence_that_would_be_nonsense(case) -> None:
     text, words, keyword, expected = case.split(" ~ ")
     name, mark, word = expected.partition(":")
     reason = f"{getattr(branching, name)}{mark}{word}"
@@ -312,7 +305,7 @@ FINE = [
 
 
 @pytest.mark.parametrize("case", FINE)
-def test_a_sentence_that_can_be_branched(case: str) -> None:
+def test_a_sentence_that_can_be_branched(case) -> None:
     text, words = case.split(" ~ ")
     assert why(text, words_in(words), "weaver") == ""
 

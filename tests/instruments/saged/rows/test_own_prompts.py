@@ -1,6 +1,5 @@
 """Prompts of a user's table, asked of every concept that they fit."""
 
-from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -49,12 +48,11 @@ def source_with(folder: Path, table: str | bytes | None, **changes: Any) -> Sour
 
 def rows_of(folder: Path, table: str, **changes: Any) -> Rows:
     source = source_with(folder, table, **changes)
-    assert source.table is not None
     return own_rows("own", source, source.table.prompts)
 
 
 def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(
-    tmp_path: Path,
+    tmp_path,
 ) -> None:
     table = (
         "root_id,prompt,baseline,topic,note\n"
@@ -82,7 +80,7 @@ def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capita
     assert table_of(rows.prompts, schemas.PROMPTS).num_rows == 4
 
 
-def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path: Path) -> None:
+def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path) -> None:
     table = (
         "root_id,concept,prompt\na,uk,Describe a London street.\na,peru,Describe a Lima "
         "street.\nb,uk,Who rules?\n"
@@ -96,7 +94,7 @@ def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path: Path)
         assert (row["is_root"], row["prompt_spans"]) == (True, [])
 
 
-def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path: Path) -> None:
+def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path) -> None:
     first, second = (
         rows_of(tmp_path, f"root_id,prompt\na,{text} {{concept}}?\n").prompts[0]
         for text in ("Why", "How")
@@ -105,7 +103,7 @@ def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path: Pat
     assert first["content_sha256"] != second["content_sha256"]
 
 
-def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path) -> None:
+def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path) -> None:
     lines = [f"Is {{concept}} good at {n}?,{topic}\n" for n, topic in enumerate("aaaaab")]
     table = "".join(["prompt,topic\n", *lines])
     rows = rows_of(tmp_path, table, assemble={"method": "question", "per_concept": 2})
@@ -149,13 +147,11 @@ def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path)
         (None, "own.csv: no such file or folder; write it or fix `material.path`"),
     ],
 )
-def test_a_mistake_is_one_line_with_its_place(
-    tmp_path: Path, error_of: Callable[..., str], table: str | bytes | None, error: str
-) -> None:
+def test_a_mistake_is_one_line_with_its_place(tmp_path, error_of, table, error) -> None:
     assert error in error_of(source_with, tmp_path, table)
 
 
-def test_few_prompts_are_warned_about(tmp_path: Path) -> None:
+def test_few_prompts_are_warned_about(tmp_path) -> None:
     lines = [f"Is {{concept}} good at {number}?\n" for number in range(6)]
     few = source_with(tmp_path, "".join(["prompt\n", *lines[:5]]))
     assert "5 prompts (at least 6 needed): no verdict is possible" in SETTINGS.warnings(few)
@@ -163,7 +159,7 @@ def test_few_prompts_are_warned_about(tmp_path: Path) -> None:
     assert not [line for line in SETTINGS.warnings(enough) if "prompts" in line]
 
 
-def test_the_rows_are_made_of_the_table_itself(tmp_path: Path) -> None:
+def test_the_rows_are_made_of_the_table_itself(tmp_path) -> None:
     source = source_with(tmp_path, "prompt\nWhy {concept}?\n")
     built = build(Declaration("own", "saged", SETTINGS, source), MODELS)
     prompts = set(built.tables["prompts"]["prompt"].to_pylist())
@@ -173,7 +169,7 @@ def test_the_rows_are_made_of_the_table_itself(tmp_path: Path) -> None:
     assert origin["url"] == "data/sources/saged/articles/own.csv"
 
 
-def test_text_is_scraped_in_a_clone(tmp_path: Path, error_of: Callable[..., str]) -> None:
+def test_text_is_scraped_in_a_clone(tmp_path, error_of) -> None:
     local = {
         "material": {"kind": "local", "path": "articles/a.md"},
         "assemble": {"method": "split"},

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -21,7 +20,7 @@ from tests.instruments.saged.domains import MODELS, SOURCE, declared
 from tests.loopback_openai import ScriptedServer, running, said_in
 
 
-def test_tables_are_by_their_schemas(tmp_path: Path) -> None:
+def test_tables_are_by_their_schemas(tmp_path) -> None:
     instrument = build(declared(tmp_path), MODELS)
     for name, table in instrument.tables.items():
         assert table.schema == getattr(schemas, name.upper())
@@ -36,7 +35,7 @@ def test_tables_are_by_their_schemas(tmp_path: Path) -> None:
     }
 
 
-def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_path: Path) -> None:
+def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_path) -> None:
     roles = {"no-role": "", "judge": {"text": "You judge.", "profile": "paper"}}
     quick, paper = (
         build(declared(tmp_path, scale, roles=roles), MODELS).plan for scale in ("quick", "paper")
@@ -52,7 +51,7 @@ def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_pa
 
 
 def test_of_rows_that_nobody_has_read_no_model_is_asked_and_all_that_were_read_are_those_that_there_are(
-    tmp_path: Path, error_of: Callable[..., str]
+    tmp_path, error_of
 ) -> None:
     def plan(**read: int) -> dict[str, Any]:
         branch = {**SOURCE["branch"], "read": {"by": "us", "wrong": 0, **read}}
@@ -65,7 +64,7 @@ def test_of_rows_that_nobody_has_read_no_model_is_asked_and_all_that_were_read_a
 
 
 def test_weights_that_do_not_fit_labels_are_refused_before_anything_is_asked(
-    tmp_path: Path,
+    tmp_path,
 ) -> None:
     entry = {
         "kind": "classifier",
@@ -118,7 +117,7 @@ class Writer(ScriptedServer):
 
 @pytest.mark.enable_socket
 def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     with running(Writer(filters="autumn")) as server:
         catalogue = hosted(monkeypatch, tmp_path, server)
@@ -143,9 +142,7 @@ def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
 
 
 @pytest.mark.enable_socket
-def test_where_every_reply_is_refused_one_line_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
-) -> None:
+def test_where_every_reply_is_refused_one_line_says_so(tmp_path, monkeypatch, error_of) -> None:
     """A server of completions only repeats in capitals here."""
     with running(Writer(filters="autumn")) as server:
         catalogue = hosted(monkeypatch, tmp_path, server, "completions")
@@ -162,7 +159,7 @@ class Judge(ScriptedServer):
 
 @pytest.mark.enable_socket
 def test_a_judge_reads_every_branched_row_and_an_item_without_any_left_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     source = {**SOURCE, "branch": {**SOURCE["branch"], "judge": "big"}}
     text = "An apple falls to the ground. Every apple grows on a tree in the garden."

@@ -54,7 +54,7 @@ LEVELS = st.lists(st.integers(0, 9), max_size=40)
 
 
 @given(LEVELS, st.integers(-1, 10))
-def test_the_threshold_parts_what_belongs_from_what_does_not(levels: list[int], least: int) -> None:
+def test_the_threshold_parts_what_belongs_from_what_does_not(levels, least) -> None:
     candidates = [hit(f"{level}", level / 10) for level in sorted(levels, reverse=True)]
     requests: list[Sequence[str]] = []
 
@@ -94,7 +94,7 @@ class TestLanguageModel:
             (json.dumps({"tide": "wind"}), "no replacement of 'sea'"),
         ],
     )
-    def test_other_replies_are_refused(self, reply: str, what: str) -> None:
+    def test_other_replies_are_refused(self, reply, what) -> None:
         with pytest.raises(UnusableReplyError) as caught:
             parse_proposals(reply, ["tide", "sea"])
         assert str(caught.value) == what

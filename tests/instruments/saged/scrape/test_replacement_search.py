@@ -3,7 +3,7 @@ for a person."""
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import pytest
@@ -133,7 +133,7 @@ class TestWords:
         # A word of another concept is left, and so are plurals of words that are replaced.
         assert replaced.left == ["apple: left 'pears': a keyword of pear"]
 
-    def test_the_most_similar_ones_are_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_most_similar_ones_are_enough(self, monkeypatch) -> None:
         monkeypatch.setattr(replacement_search, "MOST_WORDS", 2)
         replaced = replace_words(Model(REPLIES))
         assert list(words_of(replaced)["pear"]) == ["Apple", "cider", "orchard"]
@@ -147,9 +147,7 @@ class TestWords:
             ("", ["Apple"]),
         ],
     )
-    def test_auto_goes_as_far_as_the_model_sees_words_that_belong(
-        self, belonging: str, words: list[str]
-    ) -> None:
+    def test_auto_goes_as_far_as_the_model_sees_words_that_belong(self, belonging, words) -> None:
         model = Model(REPLIES, belonging)
         replaced = replace_words(model, "auto")
         assert list(words_of(replaced)["pear"]) == words
@@ -158,7 +156,7 @@ class TestWords:
         assert 'JSON: {"word": "analogous word", ...}' in model.prompts[-1]
 
     @pytest.mark.parametrize("reply", ["", "yesterday", "Well ..."])
-    def test_a_threshold_that_the_model_cannot_tell_leaves_every_branch(self, reply: str) -> None:
+    def test_a_threshold_that_the_model_cannot_tell_leaves_every_branch(self, reply) -> None:
         seeds: list[int] = []
 
         def mumble(prompts: Sequence[str], of_prompts: Sequence[int], _: Sampling) -> list[str]:
@@ -188,7 +186,7 @@ class TestReplies:
             (PEAR | {"tree": "what all the pears grow on"}, "more than 4 words"),
         ],
     )
-    def test_a_branch_of_nonsense_is_left_with_the_reason(self, reply: Any, reason: str) -> None:
+    def test_a_branch_of_nonsense_is_left_with_the_reason(self, reply, reason) -> None:
         replaced = replace_words(Model({"Pear": reply, "Orange": ORANGE}))
         assert list(words_of(replaced)) == ["orange"]
         _, lacking = replaced.branches
@@ -204,7 +202,7 @@ class TestReplies:
             assert list(branch.words) == ["Apple", "cider", "orchard", "tree"]
             parse_replacements(branch.words, "here")
 
-    def test_errors_of_users_are_no_nonsense(self, error_of: Callable[..., str]) -> None:
+    def test_errors_of_users_are_no_nonsense(self, error_of) -> None:
         def missing(*_: object) -> list[str]:
             raise UserError("no such model", where="params.yaml", remedy="fix it")
 

@@ -34,7 +34,7 @@ from evenruler.instruments.saged.scrape.keyword_search import (
         ("\u201ctide\u201d, \u2018wave\u2019", ["tide", "wave"]),
     ],
 )
-def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
+def test_a_list_is_read_in_many_forms(reply, words) -> None:
     assert parse_list(reply)[0] == words
 
 
@@ -55,14 +55,14 @@ def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
         ("tide, __import__('os')", ("__import__('os')", "marks that no term has")),
     ],
 )
-def test_what_is_no_entry_is_refused_with_the_reason(reply: str, refused: tuple[str, str]) -> None:
+def test_what_is_no_entry_is_refused_with_the_reason(reply, refused) -> None:
     words, refusals = parse_list(reply)
     assert refusals == [refused]
     assert words in ([], ["tide"])
 
 
 @given(st.text(max_size=300))
-def test_whatever_is_replied_entries_are_terms(reply: str) -> None:
+def test_whatever_is_replied_entries_are_terms(reply) -> None:
     words, refused = parse_list(reply)
     for word in words:
         assert len(word) <= LONGEST
