@@ -52,17 +52,10 @@ def two_features() -> tuple[pd.DataFrame, pd.DataFrame]:
     prompts = measured.prompts(6, CONCEPTS)
     draw = np.random.default_rng(1)
     n = len(prompts)
-    labels = product(("m1", "m0"), ("vader", "regard", "toxicity"))
-    parts = [
-        measured.features(
-            prompts,
-            draw.random(n),
-            draw.random(n),
-            model=model,
-            feature=feature,
-        )
-        for model, feature in labels
-    ]
+    parts = []
+    for model, feature in product(("m1", "m0"), ("vader", "regard", "toxicity")):
+        values, baselines = draw.random((2, n))
+        parts.append(measured.features(prompts, values, baselines, model, feature))
     features = pd.concat(parts).sample(frac=1, random_state=0).reset_index(drop=True)
     features.loc[::7, "value"] = np.nan
     return features, prompts
@@ -71,34 +64,20 @@ def two_features() -> tuple[pd.DataFrame, pd.DataFrame]:
 class TestNumbered:
     @pytest.mark.parametrize("dtype", ["str", "category"])
     def test_rows_are_numbered_in_order_of_their_values(self, dtype) -> None:
-        frame = pd.DataFrame(
-            {
-                "id": ["b", "a", "b", "b"],
-                "repetition": np.array([1, 3, 0, 1], dtype=np.int32),
-            }
-        )
+        repetitions = np.array([1, 3, 0, 1], dtype=np.int32)
+        frame = pd.DataFrame({"id": ["b", "a", "b", "b"], "repetition": repetitions})
         distinct, number = number_distinct_rows(frame.astype({"id": dtype}), ["id", "repetition"])
-        assert distinct.to_numpy().tolist() == [
-            ["a", 3],
-            ["b", 0],
-            ["b", 1],
-        ]
+        assert distinct.to_numpy().tolist() == [["a", 3], ["b", 0], ["b", 1]]
         assert number.tolist() == [2, 0, 1, 2]
-        assert (number.dtype, distinct["repetition"].dtype) == (
-            np.int32,
-            np.int32,
-        )
+        assert (number.dtype, distinct["repetition"].dtype) == (np.int32, np.int32)
 
     def test_numbers_stand_where_their_series_and_reply_do(self) -> None:
         features, prompts = two_features()
         scores = arrange_scores("fruit", features, prompts)
         by_id = features.set_index(["model", "feature", "id"]).sort_index()
-        pairs = list(zip(scores.series["model"], scores.series["feature"], strict=True))
-        for numbers, name in (
-            (scores.values, "value"),
-            (scores.baselines, "baseline"),
-        ):
-            for line, (model, feature) in enumerate(pairs):
-                expected = by_id.loc[(model, feature), name].reindex(scores.replies["id"])
-                np.testing.assert_array_equal(numbers[line], expected)
-        assert pairs == list(product(("m0", "m1"), ("regard", "toxicity", "vader")))
+        series = scores.series[["model", "feature"]].itertuples(index=False, name=None)
+        assert list(series) == list(product(("m0", "m1"), ("regard", "toxicity", "vader")))
+        for line, pair in enumerate(product(("m0", "m1"), ("regard", "toxicity", "vader"))):
+            expected = by_id.loc[pair].reindex(scores.replies["id"])
+            np.testing.assert_array_equal(scores.values[line], expected["value"])
+            np.testing.assert_array_equal(scores.baselines[line], expected["baseline"])
