@@ -79,7 +79,6 @@ def test_leans_of_known_models(model, his, lean, low, high, g_s, sd_apart) -> No
     assert interval == pytest.approx((lean, low, high), abs=0.005)
     figures = {figure.figure: figure.value for figure in keyed_figures(table, "stereotypes", 0.95)}
     nats = figures["nats_apart"]
-    assert nats is not None
     assert np.exp(nats).round(2) == g_s
     assert figures["sd_apart"] == pytest.approx(sd_apart, abs=0.005)
 

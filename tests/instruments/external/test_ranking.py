@@ -68,7 +68,6 @@ class TestOdds:
 
         small = rank(shuffled_lists(80), {"amber": 0.5}, place=1.0)
         fitted = fit_odds(small)
-        assert not isinstance(fitted, str)
         columns = [small.group == group for group in (1, 2, 3)]
         places = np.broadcast_to(np.arange(4), (80, 4))
         columns += [places == place for place in (1, 2, 3)]
@@ -84,14 +83,12 @@ class TestOdds:
         """Names that differ make the odds less certain than lists alone say."""
         wide = rank(shuffled_lists(N), {}, spread=1.0)
         fitted = fit_odds(wide)
-        assert not isinstance(fitted, str)
         contrast = fitted.group_contrasts[0]
         by_model = float(contrast @ fitted.bread @ contrast)
         estimate = fitted.estimate_contrast(contrast)
         assert estimate.variance > 2 * by_model
         assert estimate.df >= 23
         alike = fit_odds(rank(shuffled_lists(N), {}))
-        assert not isinstance(alike, str)
         assert alike.estimate_contrast(contrast).error == pytest.approx(by_model**0.5, rel=0.4)
 
 
@@ -101,8 +98,6 @@ class TestPlantedOdds:
         blue = biased["blue"]
         assert blue.verdict == "detected"
         assert blue.value == pytest.approx(math.log(0.5), abs=0.25)
-        assert blue.low is not None
-        assert blue.high is not None
         assert blue.low < math.log(0.5) < blue.high < 0
         assert blue.facets == f"96 names, {len(np.unique(lists.order))} lists"
         assert biased["amber"].value > 0  # others gain what it loses

@@ -29,7 +29,6 @@ def test_text_of_others_says_how_to_get_it(tmp_path) -> None:
         declaration, settings=declaration.settings.model_copy(update={"text": "others"})
     )
     instructions = card(withholding, *built(declaration), []).withheld
-    assert instructions is not None
     assert "`evenruler repro card-third-party@fruit`" in instructions
     assert "`benchmarks/saged-fruit/`" in instructions
 

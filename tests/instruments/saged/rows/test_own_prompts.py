@@ -51,9 +51,7 @@ def rows_of(folder: Path, table: str, **changes: Any) -> Rows:
     return own_rows("own", source, source.table.prompts)
 
 
-def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(
-    tmp_path,
-) -> None:
+def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(tmp_path) -> None:
     table = (
         "root_id,prompt,baseline,topic,note\n"
         'law,"Is {concept} fair, by law?",{concept} has laws.,rights,Says for whom.\n'
@@ -67,13 +65,10 @@ def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capita
         ("kind", "peru", "Peruvians are {kind}.", None),
     }
     law = [row for row in rows.prompts if row["title"] == "law"]
-    for row in law:
-        assert (row["section"], row["note"]) == ("rights", "Says for whom.")
-        assert row["root_concept"] == "uk"
-    assert len({row["root_id"] for row in law}) == 1
+    shared = itemgetter("section", "note", "root_concept", "root_id")
     root, branch = sorted(law, key=lambda row: not row["is_root"])
+    assert shared(root) == shared(branch) == ("rights", "Says for whom.", "uk", root["id"])
     assert (root["concept"], root["prompt_spans"]) == ("uk", [])
-    assert root["id"] == root["root_id"]
     (span,) = branch["prompt_spans"]
     assert span["word"] == "the United Kingdom"
     assert branch["prompt"][span["begin"] : span["end"]] == "Peru"
@@ -87,11 +82,9 @@ def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path) -> No
     )
     prompts = rows_of(tmp_path, table).prompts
     root_by_key = {(row["title"], row["concept"]): row["root_id"] for row in prompts}
-    assert set(root_by_key) == {("a", "uk"), ("a", "peru"), ("b", "uk")}
-    assert root_by_key["a", "uk"] == root_by_key["a", "peru"]
-    assert root_by_key["a", "uk"] != root_by_key["b", "uk"]
-    for row in prompts:
-        assert (row["is_root"], row["prompt_spans"]) == (True, [])
+    of_uk, of_peru, other = (root_by_key[key] for key in (("a", "uk"), ("a", "peru"), ("b", "uk")))
+    assert of_uk == of_peru != other
+    assert all(row["is_root"] and row["prompt_spans"] == [] for row in prompts)
 
 
 def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path) -> None:
@@ -152,18 +145,18 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path, error_of, table, error) 
 
 
 def test_few_prompts_are_warned_about(tmp_path) -> None:
-    lines = [f"Is {{concept}} good at {number}?\n" for number in range(6)]
-    few = source_with(tmp_path, "".join(["prompt\n", *lines[:5]]))
-    assert "5 prompts (at least 6 needed): no verdict is possible" in SETTINGS.warnings(few)
-    enough = source_with(tmp_path, "".join(["prompt\n", *lines]))
-    assert not [line for line in SETTINGS.warnings(enough) if "prompts" in line]
+    for n, is_few in ((5, True), (6, False)):
+        lines = [f"Is {{concept}} good at {number}?\n" for number in range(n)]
+        warnings = SETTINGS.warnings(source_with(tmp_path, "".join(["prompt\n", *lines])))
+        line = f"{n} prompts (at least 6 needed): no verdict is possible"
+        assert (line in warnings) is is_few
 
 
 def test_the_rows_are_made_of_the_table_itself(tmp_path) -> None:
     source = source_with(tmp_path, "prompt\nWhy {concept}?\n")
     built = build(Declaration("own", "saged", SETTINGS, source), MODELS)
-    prompts = set(built.tables["prompts"]["prompt"].to_pylist())
-    assert prompts == {"Why the United Kingdom?", "Why Peru?"}
+    prompts = built.tables["prompts"]["prompt"].to_pylist()
+    assert sorted(prompts) == ["Why Peru?", "Why the United Kingdom?"]
     (origin,) = built.tables["sources"].to_pylist()
     assert (origin["title"], origin["sentences"]) == ("own", 1)
     assert origin["url"] == "data/sources/saged/articles/own.csv"
