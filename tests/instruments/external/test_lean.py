@@ -41,32 +41,17 @@ def planted(
     token."""
     random = np.random.default_rng(seed)
     unit = np.repeat(np.arange(n_units), of_unit)
-    tokens = random.integers(-3, 4, size=len(unit)).astype(float)
-    frequency = random.normal(size=len(unit))
-    value = (
-        lean
-        - length * tokens
-        + units * random.normal(size=n_units)[unit]
-        + random.normal(size=len(unit))
-    )
-    return pd.DataFrame(
-        {
-            "item": [str(place) for place in range(len(unit))],
-            "unit": [f"u{number}" for number in unit],
-            "part": "all",
-            "condition": "",
-            "value": value,
-            "lean": np.sign(value),
-            "won": value > 0,
-            "known": True,
-            "right": None,
-            "related": np.nan,
-            "length": tokens,
-            "in_tokens": True,
-            "frequency": frequency,
-            "criterion": np.nan,
-        }
-    )
+    n = len(unit)
+    tokens = random.integers(-3, 4, size=n).astype(float)
+    frequency = random.normal(size=n)
+    of_units = units * random.normal(size=n_units)[unit]
+    value = lean - length * tokens + of_units + random.normal(size=n)
+    items = pd.DataFrame({"unit": unit, "value": value, "length": tokens, "frequency": frequency})
+    items["unit"] = "u" + items["unit"].astype(str)
+    items["item"] = items.index.astype(str)
+    items["lean"], items["won"] = np.sign(value), value > 0
+    constants = {"part": "all", "condition": "", "known": True, "right": None, "in_tokens": True}
+    return items.assign(**constants, related=np.nan, criterion=np.nan)
 
 
 def lean_test(
@@ -112,19 +97,15 @@ def test_the_lean_is_the_intercept_of_weighted_least_squares() -> None:
     length = items["length"]
     confounds = np.column_stack([np.sign(length), length.clip(-3, 3), items["frequency"]])
     design = sm.add_constant(confounds)
-    for score, weight in (
-        ("preference", 1.0),
-        ("stereoset", 1 / 20),
-    ):
-        weights = np.full(len(items), weight)
-        intercept = sm.WLS(items["lean"], design, weights=weights).fit().params["const"]
+    intercept = sm.OLS(items["lean"], design).fit().params["const"]
+    for score in ("preference", "stereoset"):  # units of one size
         assert value_of(lean_test(items, score=score)) == near(intercept)
     # Each value without a unit is a fit without it.
     rest = (items["unit"] != "u0").to_numpy()
-    again = sm.WLS(items["lean"][rest], design[rest]).fit()
+    again = sm.OLS(items["lean"][rest], design[rest]).fit()
     regression = LeanRegression.from_items(items, "preference")
     assert regression.jackknife_intercepts()[1] == near(again.params["const"])
-    residuals = sm.WLS(items["lean"], confounds).fit().resid
+    residuals = sm.OLS(items["lean"], confounds).fit().resid
     assert regression.residuals_under_null() == near(residuals.to_numpy())
 
 
@@ -223,8 +204,7 @@ def test_a_model_that_minds_length_alone_is_not_detected() -> None:
     """First texts are longer, so that they win in a third of the pairs: no lean at equal length."""
     random = np.random.default_rng(5)
     items = planted(77, 120)
-    lengths = [-2.0, -1.0, 0.0, 1.0, 2.0]
-    length = random.choice(lengths, p=[0.1, 0.1, 0.3, 0.25, 0.25], size=9240)
+    length = random.choice([-2.0, -1, 0, 1, 2], p=[0.1, 0.1, 0.3, 0.25, 0.25], size=9240)
     fair = random.choice([-1.0, 1.0], size=len(items))
     lean = np.where(length == 0, fair, -np.sign(length))
     test = lean_test(items.assign(length=length, lean=lean))
@@ -265,37 +245,31 @@ def test_rows_that_stand_twice_change_nothing_but_the_items_counted() -> None:
     assert verdict(twice) == verdict(once)
 
 
-WORDS = [f"w{number}" for number in range(60)]
-
-
 def liking_words(seed: int, lean: float = 0.0, noise: float = 1.0) -> tuple[pd.DataFrame, Floats]:
     """The words of 800 items of 40 writers, and the lean of a model that likes words: a few words
     are in most items, always in the same text, as in CrowS-Pairs."""
     random = np.random.default_rng(seed)
-    weights = 1 / np.arange(1, 61) ** 1.2
-    weights /= weights.sum()
-    shares = weights[:30] / weights[:30].sum()
-    first = random.choice(30, size=800, p=shares)
-    second = 30 + random.choice(30, size=800, p=shares)
-    first_words = [WORDS[place] for place in first]
-    second_words = [WORDS[place] for place in second]
-    words = word_table(list(zip(first_words, second_words, strict=True)))
+    shares = 1 / np.arange(1, 31) ** 1.2
+    shares /= shares.sum()
+    first, second = random.choice(30, size=(2, 800), p=shares) + np.array([[0], [30]])
+    pairs = zip(first, second, strict=True)
+    words = word_table([(f"w{more}", f"w{less}") for more, less in pairs])
     liked = random.normal(size=60)
-    value = lean + liked[first] - liked[second]
-    value = value + noise * random.normal(size=800)
+    value = lean + liked[first] - liked[second] + noise * random.normal(size=800)
     return words, np.sign(value)
 
 
-def detected_share(draws: int, lean: float = 0.0, noise: float = 1.0) -> tuple[float, float]:
+def detected_share(draws: int, lean: float = 0.0) -> tuple[float, float]:
     """How often a model that likes words is detected, and how often by units alone."""
     items = planted(40, 20).assign(length=0.0, frequency=0.0)
-    hits, without_words = [], []
+    hits = []
     for draw in range(draws):
-        words, leans = liking_words(draw, lean, noise)
+        words, leans = liking_words(draw, lean)
         answered = items.assign(lean=leans)
-        hits.append(lean_test(answered, words, n=199).is_detected)
-        without_words.append(lean_test(answered, n=199).is_detected)
-    return float(np.mean(hits)), float(np.mean(without_words))
+        tests = [lean_test(answered, of_items, n=199) for of_items in (words, NO_WORDS)]
+        hits.append([test.is_detected for test in tests])
+    with_words, by_units = np.mean(hits, axis=0)
+    return with_words, by_units
 
 
 def test_a_model_that_only_likes_words_is_rarely_detected() -> None:
