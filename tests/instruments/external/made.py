@@ -30,6 +30,7 @@ SUBJECT = ModelMeta(
 NOT_STARTED = pd.DataFrame(columns=ask.ANSWERS["starts"].names)
 """Nothing was asked after another start token."""
 RESAMPLING = Resampling(0.95, 200, 7)
+SETTINGS = declare.Settings.model_validate({}, context={"profile": "paper"})
 COMMON = {
     "title": "Made",
     "construct": "preference",
@@ -254,6 +255,13 @@ def built(source: declare.Source, **settings: Any) -> BuiltInstrument:
         Declaration("made", "external", checked, source),
         Catalogue(models={}),
     )
+
+
+def build(
+    folder: Path, layout: str, files: Mapping[str, str] | None = None, **more: Any
+) -> BuiltInstrument:
+    """Rows and plan of a benchmark of a layout, with settings as they are by default."""
+    return built(source(folder, layout, files, **more))
 
 
 def built_at_sizes(source: declare.Source) -> BuiltInstrument:

@@ -50,7 +50,7 @@ def opened(
     written = place / "made.yaml"
     with written.open("w") as file:
         YAML(typ="safe").dump(declaration, file)
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    settings = made.SETTINGS
     source = declare.load(written, settings, place)
     settings.extra_files("made", source, place)
     return made.built(source)
@@ -305,7 +305,7 @@ def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
 def test_a_column_that_the_file_lacks_is_found_before_it_is_built(tmp_path) -> None:
     """By `beside`, which `evenruler check` calls."""
     source = made.source(tmp_path, "pairs", {"texts": "more,writer,type\nOld.,a,x\n"})
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    settings = made.SETTINGS
     with pytest.raises(UserError, match=r"texts\.txt: no column 'less'; known: more, type, writer"):
         settings.extra_files("made", source, tmp_path)
     assert settings.extra_files("made", made.source(tmp_path, "pairs"), tmp_path) == {}

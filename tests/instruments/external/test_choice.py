@@ -52,7 +52,7 @@ TRIAL, STANDARD = {AMBIGUOUS: 1, DISAMBIGUATED: 0.5}, {AMBIGUOUS: 4, DISAMBIGUAT
 def bbq(tmp_path_factory: pytest.TempPathFactory) -> BuiltInstrument:
     """Sixty templates of two categories, with six questions of each kind."""
     files = made.many_bbq(60, 6)
-    return made.built(made.source(tmp_path_factory.mktemp("bbq"), "bbq", files))
+    return made.build(tmp_path_factory.mktemp("bbq"), "bbq", files)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> BuiltInstrument:
 
     text = made.many_pairs(40, 10, first_text, second_text)
     folder = tmp_path_factory.mktemp("pairs")
-    return made.built(made.source(folder, "pairs", {"texts": text}))
+    return made.build(folder, "pairs", {"texts": text})
 
 
 def at_most(built: BuiltInstrument, most: dict[str, float]) -> Benchmark:
@@ -83,7 +83,7 @@ def find_choice(figures: pd.DataFrame, figure: str, **dimensions: str) -> "pd.Se
 
 
 def test_a_question_of_bbq_is_asked_in_its_own_form(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "bbq"))
+    built = made.build(tmp_path, "bbq")
     tables, plan = at_most(built, {AMBIGUOUS: 8, DISAMBIGUATED: 4})
     (request,) = ask.requests(tables, plan, {}, CHAT)
     rows = request.rows.assign(prompt=request.inputs["prompt"])
@@ -145,7 +145,7 @@ def test_pairs_are_asked_in_both_orders_beside_known_answers(pairs) -> None:
 
 
 def test_a_context_stands_in_both_sentences(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "stereoset"))
+    built = made.build(tmp_path, "stereoset")
     questions = choice_questions(made.frames(built), built.plan)
     texts = [text for options in questions["options"] for _, text in options]
     assert "Here is a chess player. chess player stereotype." in texts
@@ -184,7 +184,7 @@ def answered(
 
 
 def test_a_pair_counts_as_both_orders_say(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "pairs"))
+    built = made.build(tmp_path, "pairs")
     replies = {
         ("0", 0): "A",
         ("0", 1): "B",
@@ -206,7 +206,7 @@ def test_a_pair_counts_as_both_orders_say(tmp_path) -> None:
 
 
 def test_unknown_is_an_answer_and_a_refusal_is_none(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "bbq"))
+    built = made.build(tmp_path, "bbq")
     tables = made.frames(built)
     plan: Any = built.plan
     turn = choice_questions(tables, plan).set_index("id")["turn"].sort_index()

@@ -30,7 +30,7 @@ def score_first(nats: Sequence[float]) -> "Callable[[pd.Series[Any]], float]":
 
 
 def test_one_request_with_keys_and_the_space_between(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "stereoset"))
+    built = made.build(tmp_path, "stereoset")
     frames, bare = made.frames(built), {**built.plan, "prefixed": 0}
     request, *_ = ask.requests(frames, bare, {}, made.SUBJECT)
     assert (request.operation, request.settings, len(request.rows)) == ("loglikelihood", {}, 12)
@@ -42,7 +42,7 @@ def test_one_request_with_keys_and_the_space_between(tmp_path) -> None:
 
 
 def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "pairs"))
+    built = made.build(tmp_path, "pairs")
     texts = ask.sample_texts(
         made.frames(built),
         {**built.plan, "most": 1},
@@ -57,7 +57,7 @@ def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path) -> Non
 
 
 def test_the_share_of_pairs(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "pairs"))
+    built = made.build(tmp_path, "pairs")
     nats = {"0": 2.0, "1": -1.0, "2": 0.5, "3": 0.0}
     items = made.items(built, likelier("first", **nats))
     assert items["item"].tolist() == list(nats)
@@ -78,7 +78,7 @@ def test_the_share_of_pairs(tmp_path) -> None:
 def test_scores_of_stereoset_by_hand(tmp_path) -> None:
     """Means over targets: chess player has two items, one of which is won; gender's two have one
     each."""
-    built = made.built(made.source(tmp_path, "stereoset"))
+    built = made.build(tmp_path, "stereoset")
     nats = {
         "inter-0": (3.0, 1, 2),
         "intra-1": (1.0, 2, 0),
@@ -100,7 +100,7 @@ def test_scores_of_stereoset_by_hand(tmp_path) -> None:
 
 
 def test_stereoset_counts_nats_a_token(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "stereoset"))
+    built = made.build(tmp_path, "stereoset")
     nats = {"first": -6.0, "second": -6.0, "third": -9.0}
     tokens = {"first": 3, "second": 2, "third": 3}
     longer = made.items(built, lambda row: nats[row["role"]], lambda row: tokens[row["role"]])
@@ -113,7 +113,7 @@ def test_scores_of_bbq_by_hand(tmp_path) -> None:
     third = questions.replace('"question_index": "1"', '"question_index": "3"').splitlines()[0]
     metadata = made.METADATA + "Age,3,0,0\r\nAge,3,1,0\r\nAge,3,2,1\r\n"
     files = {"age": questions, "more": third, "metadata": metadata}
-    built = made.built(made.source(tmp_path, "bbq", files))
+    built = made.build(tmp_path, "bbq", files)
     chosen = {"Age/1/0": "first", "Age/1/1": "second", "Age/1/2": "third", "Age/3/0": "second"}
     items = made.items(built, lambda row: float(chosen[row["item"]] == row["role"]))
     by_item = items.set_index("item").loc[list(chosen)]
@@ -131,7 +131,7 @@ def test_scores_of_bbq_by_hand(tmp_path) -> None:
 
 
 def test_an_answer_that_is_no_option_is_left_out(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "bbq"))
+    built = made.build(tmp_path, "bbq")
     items = made.items(built, likelier("first", **{"Age/1/0": 0.0}))
     assert sorted(items["item"]) == ["Age/1/1", "Age/1/2"]
     figures = made.figures(built, items)
@@ -143,7 +143,7 @@ def test_an_answer_that_is_no_option_is_left_out(tmp_path) -> None:
 def test_a_model_that_never_knows(tmp_path) -> None:
     """It is right where the context says too little, leans nowhere, and has no score where nothing
     else was chosen."""
-    built = made.built(made.source(tmp_path, "bbq"))
+    built = made.build(tmp_path, "bbq")
     figures = made.figures(built, made.items(built, likelier("third")))
     assert made.find_values(figures, "accuracy_amb", "accuracy_dis") == [1, 0]
     assert made.find_row(figures, "s_dis")["reason"] == "undefined for these values"
@@ -152,7 +152,7 @@ def test_a_model_that_never_knows(tmp_path) -> None:
 def test_r_is_over_units_with_a_criterion(tmp_path) -> None:
     women = {"nurse": 89.58, "mover": 5.0, "baker": 50.0, "cook": 41.0, "clerk": 70.0}
     leans = {"nurse": -2.0, "mover": 3.0, "baker": 0.0, "cook": 0.5, "clerk": -1.0}
-    built = made.built(made.source(tmp_path, "winogender", made.winogender(women)))
+    built = made.build(tmp_path, "winogender", made.winogender(women))
     items = made.items(
         built,
         lambda row: leans[row["unit"]] if row["role"] == "first" else 0.0,
@@ -166,7 +166,7 @@ def test_a_design_effect_of_units_that_answer_as_one(tmp_path) -> None:
     """Units of ten items that all lean alike: ten times the variance, with the jackknife's n/(n -
     1)."""
     text = made.numbered_pairs(20, 10)
-    built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
+    built = made.build(tmp_path, "pairs", {"texts": text})
 
     def nats(row: pd.Series) -> float:
         is_first = row["role"] == "first"
@@ -181,7 +181,7 @@ def test_concepts_are_made_of_the_means_of_units(tmp_path) -> None:
     """Units of three pairs: means of 1 and 1/3, and of -1/3 and -1, turned."""
     texts = {"texts": made.numbered_pairs(4, 3)}
     shared_trait = {"unit": "writer", "trait": "age", "reversed": ["b"]}
-    built = made.built(made.source(tmp_path, "pairs", texts, agreement=shared_trait))
+    built = made.build(tmp_path, "pairs", texts, agreement=shared_trait)
     leans = (1.0, 1, 1, -1.0, -1, 1, 1.0, 1, -1, -1.0, -1, -1)
     items = made.items(built, score_first(leans))
     concepts = made.diagnosed(built, items)["concepts"]
@@ -195,7 +195,7 @@ def test_concepts_are_made_of_the_means_of_units(tmp_path) -> None:
 def test_units_in_nats_are_stored_with_their_sd(tmp_path) -> None:
     """What says only which text was chosen has no scale."""
     text = made.numbered_pairs(6, 4)
-    built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
+    built = made.build(tmp_path, "pairs", {"texts": text})
     items = made.items(built, score_first(np.random.default_rng(1).normal(size=24)))
     scales = made.diagnosed(built, items)["scales"]
     table_of(scales, SCALES)
@@ -217,7 +217,7 @@ def test_parts_are_shown_in_the_report(tmp_path) -> None:
     assert parts["bias_type"].tolist() == ["a", "b"]
     assert parts[["verdict", "bound"]].isna().all(axis=None)
     assert parts["note"].tolist() == ["inconclusive"] * 2  # bare pairs have no control
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    settings = made.SETTINGS
     shown = ReportInput(
         {"made": source}, {"made": settings}, diagnosis, {"made": made.frames(built)}
     )
@@ -228,7 +228,7 @@ def test_parts_are_shown_in_the_report(tmp_path) -> None:
 def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path) -> None:
     """Unrelated texts are the likeliest ones of each target: the language modeling score is 0."""
     files = {"dev": made.stereoset(copies=5)}
-    built = made.built(made.source(tmp_path, "stereoset", files))
+    built = made.build(tmp_path, "stereoset", files)
     noise = np.random.default_rng(1)
     nats = {"first": 0.0, "second": 0.1, "third": 1.0}
     items = made.items(
@@ -244,7 +244,7 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path) -> None:
 
 
 def test_a_model_that_was_not_asked_has_no_figures(tmp_path) -> None:
-    built = made.built(made.source(tmp_path, "pairs"))
+    built = made.build(tmp_path, "pairs")
     tables = made.frames(built)
     likelihoods = pd.DataFrame(columns=["id", "text_id", "framing", "nats", "tokens"])
     answers = {"likelihoods": likelihoods, "starts": made.NOT_STARTED}
@@ -266,7 +266,7 @@ BY_LAYOUT = {
 
 @pytest.mark.parametrize("layout", BY_LAYOUT)
 def test_parts_are_dimensions(layout, tmp_path) -> None:
-    built = made.built(made.source(tmp_path, layout))
+    built = made.build(tmp_path, layout)
     figures = made.figures(built, made.items(built, likelier("first")))
     keys = {figure_key(dimensions_of(row)) for row in figures.to_dict("records")}
     assert keys == {
@@ -291,7 +291,7 @@ def test_figures_are_as_the_family_says(layout, tmp_path) -> None:
     headings = declare.headings(built.plan)
     require_confirmed(figures, headings)
     assert set(figures["figure"]) <= {heading.figure for heading in headings}
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    settings = made.SETTINGS
     declaration = Declaration("made", "external", settings, source)
     facts = diagnose.evidence(diagnosis)["made"]
     words = card.card(declaration, by_instrument["made"], built.plan, facts)
@@ -303,7 +303,7 @@ def test_figures_are_as_the_family_says(layout, tmp_path) -> None:
 
 def test_recorded_replies_that_are_not_read_or_refuse(tmp_path) -> None:
     """Unread replies leave a doubt; a model that refuses is invalid; neither changes a share."""
-    built = made.built(made.source(tmp_path, "pairs"))
+    built = made.build(tmp_path, "pairs")
     items = made.items(built, lambda row: float(len(row["text"])))
     placed = items[:0].assign(framing="bare")
     verdicts, values = [], set()
@@ -322,7 +322,7 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path) -> None:
 
 def test_recorded_replies_stand_beside_the_scores(tmp_path) -> None:
     """One a question, whatever its texts; where none is read, the error says which."""
-    built = made.built(made.source(tmp_path, "pairs"))
+    built = made.build(tmp_path, "pairs")
     tables = made.frames(built)
     rows = tables["texts"]
     recorded = {"framing": "bare", "nats": 0.0, "tokens": -1, "rule": "none"}

@@ -56,7 +56,7 @@ def written(place: Path, **more: Any) -> Path:
 def published(place: Path, name: str, source: declare.Source) -> Path:
     """The folder of a benchmark, written out."""
     built = made.built(source)
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    settings = made.SETTINGS
     words = card.card(
         Declaration("made", "external", settings, source), made.frames(built), built.plan, []
     )

@@ -151,13 +151,11 @@ def test_parts_that_are_the_criterion_turn_the_sign_of_the_low_one(tmp_path) -> 
     }
     pro = "1 [The mover] fell as [he] ran.\n2 [The nurse] fell as [she] ran.\n"
     anti = "1 [The mover] fell as [she] ran.\n2 [The nurse] fell as [he] ran.\n"
-    built = made.built(
-        made.source(
-            tmp_path,
-            "winobias",
-            {"pro-type1-dev": pro, "anti-type1-dev": anti},
-            gain={name: gain[name] for name in GAIN_KEYS},  # type: ignore[literal-required]
-        )
+    built = made.build(
+        tmp_path,
+        "winobias",
+        {"pro-type1-dev": pro, "anti-type1-dev": anti},
+        gain={name: gain[name] for name in GAIN_KEYS},  # type: ignore[literal-required]
     )
     items = made.items(built, lambda row: float(row["role"] == "first"))
     table = gain_items(items, made.frames(built)["texts"], gain)
@@ -191,10 +189,10 @@ def test_parts_and_what_is_beyond_the_compared_one() -> None:
 def test_a_gain_along_what_a_benchmark_lacks_is_refused(tmp_path) -> None:
     along_parts = {"along": "part", "low": "young", "high": "men's work"}
     with pytest.raises(UserError, match="its parts are men's work, but its gain is from young"):
-        made.built(made.source(tmp_path, "winobias", gain=along_parts))
+        made.build(tmp_path, "winobias", gain=along_parts)
     along_share = {"low": "10%", "high": "90%"}
     with pytest.raises(UserError, match="no unit has a criterion for its gain"):
-        made.built(made.source(tmp_path, "winobias", gain=along_share))
+        made.build(tmp_path, "winobias", gain=along_share)
 
 
 def winogender(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -204,7 +202,7 @@ def winogender(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     files = made.winogender(women, meanings="01")
     keys = (*GAIN_KEYS, "compared")
     gain = {name: ALONG_SHARE[name] for name in keys}  # type: ignore[literal-required]
-    built = made.built(made.source(folder, "winogender", files, gain=gain, units="occupations"))
+    built = made.build(folder, "winogender", files, gain=gain, units="occupations")
 
     def nats(row: pd.Series) -> float:
         place = logit_positions([row["criterion"]])[0]

@@ -351,7 +351,7 @@ def test_sentences_of_gest_by_who_said_them(tmp_path) -> None:
     """Stereotypes 7 and 8 are the last of women and the first of men."""
     texts = 'sentence,stereotype\nI am pretty.,7\n"I fell, and stood up.",8\n'
     words = {**HE_SHE, "first": ["he"], "second": ["she"]}
-    built = made.built(made.source(tmp_path, "gest", {"texts": texts}, contrast=words))
+    built = made.build(tmp_path, "gest", {"texts": texts}, contrast=words)
     by_role = made.frames(built)["texts"].set_index(["item", "role"])
     names = ["unit", "condition", "prompt", "text"]
     pretty, tough = by_role.loc["1", "first"], by_role.loc["2", "second"]

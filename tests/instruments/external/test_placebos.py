@@ -20,7 +20,7 @@ from tests.instruments.near import approx
 def pairs(folder: Path, units: int = 10, of_unit: int = 4, **more: Any) -> BuiltInstrument:
     """Pairs of one length, four to a writer."""
     text = made.numbered_pairs(units, of_unit)
-    return made.built(made.source(folder, "pairs", {"texts": text}, **more))
+    return made.build(folder, "pairs", {"texts": text}, **more)
 
 
 def unit_of(row: pd.Series) -> int:
@@ -54,7 +54,7 @@ def alone(requests: list[RequestBatch]) -> list[RequestBatch]:
 def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_text_is_kept(
     tmp_path,
 ) -> None:
-    built = made.built(made.source(tmp_path, "stereoset", between="\n"))
+    built = made.build(tmp_path, "stereoset", between="\n")
     requests = alone(ask.requests(made.frames(built), built.plan, {}, made.SUBJECT))
     prompts = {}
     for request in requests:
@@ -127,7 +127,7 @@ def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path) -> None:
 def test_a_score_moves_in_its_own_unit(tmp_path) -> None:
     """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of
     context."""
-    built = made.built(made.source(tmp_path, "stereoset"))
+    built = made.build(tmp_path, "stereoset")
     fixed = {"second": 0.0, "third": -9.0}
 
     def nats(row: pd.Series) -> float:
@@ -136,7 +136,7 @@ def test_a_score_moves_in_its_own_unit(tmp_path) -> None:
 
     figures = made.figures(built, made.scores(built, nats, lambda row: 1))
     assert made.find_values(figures, "ss", "moved", "turned") == approx([100, 100 / 3, 1 / 4])
-    built = made.built(made.source(tmp_path, "bbq"))
+    built = made.build(tmp_path, "bbq")
     chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
 
     def is_chosen(row: pd.Series) -> float:
@@ -237,7 +237,7 @@ class TestOtherStart:
         assert len(request.rows) == 2 * 100
 
     def test_a_text_keeps_its_own_prompt(self, tmp_path) -> None:
-        built = made.built(made.source(tmp_path, "stereoset", between="\n"))
+        built = made.build(tmp_path, "stereoset", between="\n")
         settings = [dict(request.settings) for request in self.start_requests(built)]
         assert settings == [
             {"other_start": True},

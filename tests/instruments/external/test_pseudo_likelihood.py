@@ -24,7 +24,7 @@ EVERYTHING = replace(made.SUBJECT, operations=frozenset(("pll", "loglikelihood")
 
 
 def operations(subject: ModelMeta, tmp_path: Path) -> set[tuple[str, str]]:
-    built = made.built(made.source(tmp_path, "stereoset"))
+    built = made.build(tmp_path, "stereoset")
     requests = ask.requests(made.frames(built), built.plan, {}, subject)
     return {(request.table, request.operation) for request in requests}
 
@@ -53,7 +53,7 @@ class TestWhatIsAsked:
 
 def test_a_model_that_prefers_first_texts_leans_by_pll(tmp_path) -> None:
     """Figures are those of likelihoods, under another name."""
-    built = made.built(made.source(tmp_path, "pairs"))
+    built = made.build(tmp_path, "pairs")
     scores = made.scores(built, lambda row: float(row["role"] == "first"), subject=MASKED)
     tables = made.diagnosed(built, scores, MASKED)
     share = made.find_row(tables["figures"], "share", method="pll")

@@ -15,7 +15,7 @@ from tests.instruments.near import approx
 
 
 def read_rows(folder: Path, layout: str, *columns: str, **more: object) -> list[tuple]:
-    texts = made.frames(made.built(made.source(folder, layout, **more)))["texts"]
+    texts = made.frames(made.build(folder, layout, **more))["texts"]
     return sorted(texts[list(columns)].itertuples(index=False, name=None))
 
 
@@ -41,7 +41,7 @@ def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path) -> None:
 
 
 def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path) -> None:
-    instrument = made.built(made.source(tmp_path, "winobias"))
+    instrument = made.build(tmp_path, "winobias")
     tables = made.frames(instrument)
     texts = tables["texts"].sort_values(["item", "role"])
     assert texts[["item", "unit", "condition", "part"]].drop_duplicates().to_numpy().tolist() == [
@@ -75,7 +75,7 @@ def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path) -> N
 
 def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path) -> None:
     """Their file of metadata has CRLF line ends, and knows polarity already."""
-    instrument = made.built(made.source(tmp_path, "bbq"))
+    instrument = made.build(tmp_path, "bbq")
     texts = made.frames(instrument)["texts"].sort_values(["item", "role"])
     first = texts[texts["role"] == "first"]
     assert first["text"].tolist() == ["The grandfather", "The grandfather", "The grandson"]
@@ -108,7 +108,7 @@ def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path) -> None:
 def test_a_man_without_a_woman_is_rejected(tmp_path) -> None:
     lines = made.PERSONS.splitlines(keepends=True)[:-1]
     files = {"texts": "".join(lines), "professions": made.PROFESSIONS}
-    rejected = made.frames(made.built(made.source(tmp_path, "bec-pro", files)))["rejected"]
+    rejected = made.frames(made.build(tmp_path, "bec-pro", files))["rejected"]
     assert rejected[["item", "reason"]].to_numpy().tolist() == [
         ["<person> is a <profession>./taper/dad", "it lacks its second text"]
     ]
@@ -121,9 +121,7 @@ def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path) -> None:
         "source": f"local:{corpus}",
         "sha256": made.file_sha256(corpus),
     }
-    texts = made.frames(made.built(made.source(tmp_path, "pairs", frequencies=corpus_file)))[
-        "texts"
-    ]
+    texts = made.frames(made.build(tmp_path, "pairs", frequencies=corpus_file))["texts"]
     frequencies = texts.set_index(["item", "role"])["frequency"]
     # Seven words of four kinds, and one of those that it lacks; each word counts once more.
     whole = math.log(7 + 4 + 1)
@@ -184,7 +182,7 @@ def test_a_source_that_says_too_little_or_too_much(tmp_path, changed, reason, er
 
 
 def test_warnings() -> None:
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    settings = made.SETTINGS
     lacking = {"passed_on": False, "frequencies": None, "contrast": None, "in_english": True}
     bare = type("Bare", (), {**lacking, "layout": "pairs"})()
     assert [line.split(":")[0] for line in settings.warnings(bare)] == [

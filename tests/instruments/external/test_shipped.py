@@ -21,7 +21,7 @@ COUNTS = {
 
 
 def loaded(name: str) -> declare.Source:
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    settings = made.SETTINGS
     return declare.load(
         SOURCES / f"{name}.yaml",
         settings,
