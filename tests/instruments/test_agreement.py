@@ -10,7 +10,6 @@ from evenruler.instruments.agreement import (
     TRUE,
     R,
     compute_agreement,
-    mtmm_rows,
 )
 from evenruler.measurement import cronbach_alpha
 from evenruler.measurement.reliability import concept_rows, errors_beside_items
@@ -58,18 +57,13 @@ def row_of(agreement: pd.DataFrame, figure: str, other: str = "") -> "pd.Series[
 
 class TestConcepts:
     def test_by_hand(self) -> None:
-        rows = pd.DataFrame(
-            {
-                "unit": ["Nurse", "Nurse", "clerk", "clerk", "chief"],
-                "value": [1.0, 3.0, 5.0, 5.0, 9.0],
-            }
-        )
+        units = ["Nurse", "Nurse", "clerk", "clerk", "chief"]
+        rows = pd.DataFrame({"unit": units, "value": [1.0, 3.0, 5.0, 5.0, 9.0]})
         concepts = concept_rows(rows, "occupation")
-        assert concepts["concept"].tolist() == ["occupation:nurse", "occupation:clerk"], (
-            "a unit of one item has no error"
-        )
+        # A unit of one item has no error; those of the others are 2 / 2 and 0.
+        assert concepts["concept"].tolist() == ["occupation:nurse", "occupation:clerk"]
         assert concepts["value"].tolist() == [2.0, 5.0]
-        assert concepts["error"].tolist() == [1.0, 0.0], "2 / 2 and 0"
+        assert concepts["error"].tolist() == [1.0, 0.0]
 
     def test_error_beside_items_is_what_alpha_takes_off(self) -> None:
         true = np.random.default_rng(5).normal(size=12)
@@ -175,22 +169,3 @@ class TestAgreement:
             noisy(np.arange(30.0), 3, 0.1, 2),
         )
         assert compute_agreement(alone, 0.95).empty
-
-
-def test_what_is_said() -> None:
-    true = np.random.default_rng(1).normal(size=30)
-    two = instrument(
-        "two",
-        noisy(true, 3, 0.1, 3),
-        trait="prestige",
-    )
-    first = instrument("one", noisy(true, 3, 0.1, 0))
-    third = instrument("three", noisy(true, 3, 0.1, 1))
-    agreement = compute_agreement(pd.concat([first, third, two]), 0.95)
-    rows = mtmm_rows(agreement)
-    assert [row[3] for row in rows if row[1] == "one"] == [
-        "itself",
-        "same trait",
-        "other trait",
-        "other trait",
-    ]

@@ -1,6 +1,5 @@
 """What a model is asked for the instruments of a family, and what becomes of its answers."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,7 +23,7 @@ from evenruler.models.questions import LogLikelihoods, Reply, Sampling, WordInPl
 from evenruler.models.store import RowStore
 from tests.models.backends.test_encoders import save_classifier
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration, tiny_params
-from tests.training.tiny import MOODS, PAIRS, params
+from tests.training.tiny import MOODS, params
 
 SUBJECT = ModelMeta(
     "m", "causal", "m", frozenset(OPERATIONS), chats=True, continues=True, methods=(), origin="o"
@@ -482,29 +481,6 @@ class TestSubject:
             methods=("sentence", "verbaliser"),
             origin="tests.tiny; cc0-1.0",
             adapted="last",
-        )
-
-    @pytest.mark.parametrize(
-        ("training", "kind"),
-        [(PAIRS, "nli"), (MOODS, "classifier")],
-    )
-    def test_of_one_with_a_head_of_ours(self, tmp_path, monkeypatch, training, kind) -> None:
-        catalogue = params(training)
-        recipe = catalogue.models["tiny"].finetune
-        record = {
-            "labels": catalogue.labels("tiny"),
-            "base": "0a" * 32,
-            "recipe": recipe.model_dump(),
-            "held_out": {"accuracy": 0.7, "n": 40},
-        }
-        path = tmp_path / "data/adapters/tiny/training.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(record))
-        monkeypatch.chdir(tmp_path)
-        subject = model_meta_of("tiny", catalogue)
-        assert (subject.kind, subject.operations) == (
-            kind,
-            operations_of(kind),
         )
 
     def test_of_a_head_that_was_never_fitted(self, tmp_path, monkeypatch, error_of) -> None:

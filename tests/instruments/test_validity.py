@@ -78,7 +78,6 @@ def test_a_figure_by_model_over_dimensions() -> None:
     assert by_model(EVIDENCE, "alpha", set=None) == ""
     assert by_model(EVIDENCE, "r", "control") == "tiny 0.25, small 0.25"
     assert by_model(EVIDENCE, "alpha", decimals=0) == "tiny 0 to 1"
-    assert by_model(EVIDENCE, "nothing") == ""
     assert by_model(EVIDENCE, "similarity") == "0.62"  # of any model
     assert by_source(pd.DataFrame({"source": ["b", "a", "b"]})) == "1 rows: a; 2 rows: b"
 
@@ -136,15 +135,7 @@ def test_a_card_is_made_of_the_words_of_a_family() -> None:
     assert (card.responsible.made, card.responsible.synthetic) == ("pears", False)
     assert card.validity.errors == "tiny 0.10 to 0.90"
     (config,) = card.configs
-    assert (config.name, config.what, config.first) == (
-        "rows",
-        "a row",
-        ["text"],
-    )
+    assert (config.name, config.what, config.first) == ("rows", "a row", ["text"])
     other = assemble_card(*arguments, facts={"of": ""}, quality=[], limits=["One."])
-    assert (other.withheld, other.limits, other.example) == (
-        "Ask them.",
-        ["One."],
-        None,
-    )
+    assert (other.withheld, other.limits, other.example) == ("Ask them.", ["One."], None)
     assert other.responsible.synthetic

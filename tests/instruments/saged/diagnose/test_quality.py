@@ -98,33 +98,20 @@ def framed_tables(
     each of them."""
     prompts = measured.prompts(roots, CONCEPTS)
     number = prompts["concept"].map(CONCEPTS.index)
-    root = prompts["root_id"].str[-1].astype(int)
-    values = 0.1 * number + 0.01 * root
+    values = 0.1 * number + 0.01 * prompts["root_id"].str[-1].astype(int)
     parts, framed = [measured.features(prompts, values)], []
     for framing, by_concept in shifts.items():
-        moved = values + number.map(dict(enumerate(by_concept)))
-        framed_prompts = prompts.assign(
-            bare_id=prompts["id"], id=framing + prompts["id"], framing=framing, before="A test."
-        )
-        rows = measured.features(
-            framed_prompts,
-            moved,
-            framing=framing,
-        )
-        parts.append(rows.dropna(subset=["value"]))
-        framed.append(framed_prompts[schemas.FRAMED.names])
+        again = prompts.assign(bare_id=prompts["id"], framing=framing, before="A test.")
+        again["id"] = framing + prompts["id"]
+        moved = values + np.array(by_concept)[number]
+        parts.append(measured.features(again, moved, framing=framing).dropna(subset=["value"]))
+        framed.append(again[schemas.FRAMED.names])
     return pd.concat(parts, ignore_index=True), prompts, pd.concat(framed, ignore_index=True)
 
 
 def shifts_of(*tables: pd.DataFrame | None, placebos: Collection[str] = ()) -> pd.DataFrame:
-    return as_table(
-        quality.prefix_shift_figures(
-            "fruit",
-            *tables,
-            placebos,
-            RESAMPLING.level,
-        )
-    ).set_index("figure")
+    figures = quality.prefix_shift_figures("fruit", *tables, placebos, RESAMPLING.level)
+    return as_table(figures).set_index("figure")
 
 
 SPREAD = np.std([0, 0.1, 0.2, 0.3], ddof=1)
