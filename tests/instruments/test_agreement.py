@@ -78,18 +78,33 @@ class TestAgreement:
         """The correlation of true values is 1; with reliabilities of .8 and .5, r is about the root
         of .4."""
         true = np.random.default_rng(1).normal(size=30)
-        first, second = noisy(true, 4, 1.0, 2), noisy(true, 4, 2.0, 3)
+        first, second = (
+            noisy(
+                true,
+                4,
+                1.0,
+                2,
+            ),
+            noisy(true, 4, 2.0, 3),
+        )
         agreement = compute_agreement(
             pd.concat([instrument("one", first), instrument("two", second)]), 0.95
         )
         assert list(agreement.columns) == AGREEMENT.names
         r, true_r = (row_of(agreement, figure, "two") for figure in (R, TRUE))
-        assert r["value"] == approx(np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1])
+        assert r["value"] == approx(
+            np.corrcoef(
+                first.mean(axis=1),
+                second.mean(axis=1),
+            )[0, 1]
+        )
         both = []
         for scores in (first, second):
             error = scores.var(axis=1) / 4
             both.append(1 - error.mean() / scores.mean(axis=1).var())
-        assert true_r["value"] == approx(r["value"] / np.sqrt(np.prod(both)))
+        assert true_r["value"] == approx(
+            r["value"] / np.sqrt(np.prod(both)),
+        )
         assert true_r["low"] < 1 < true_r["high"]
         assert row_of(agreement, RELIABILITY, "one")["value"] == approx(both[0])
         assert r["n"] == 30
@@ -129,7 +144,15 @@ class TestAgreement:
     def test_letters_go_with_what_counts_letters(self) -> None:
         lengths = np.array([float(len(name)) for name in NAMES])
         true = np.random.default_rng(7).normal(size=30)
-        counts, other = noisy(lengths, 3, 0.2, 1), noisy(true, 3, 0.2, 2)
+        counts, other = (
+            noisy(
+                lengths,
+                3,
+                0.2,
+                1,
+            ),
+            noisy(true, 3, 0.2, 2),
+        )
         agreement = compute_agreement(
             pd.concat([instrument("counts", counts), instrument("two", other)]), 0.95
         )

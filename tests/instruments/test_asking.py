@@ -324,7 +324,10 @@ class TestOnePass:
         def prompts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[RequestBatch]:
             return [] if answers else [request("generate", plan, settings=settings)]
 
-        instruments: Any = {"b": ({}, {"prompt": ["x", "y"]}), "a": ({}, {"prompt": ["z"]})}
+        instruments: Any = {
+            "b": ({}, {"prompt": ["x", "y"]}),
+            "a": ({}, {"prompt": ["z"]}),
+        }
         answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
         answers = collect_answers(instruments, prompts_of, SUBJECT, answering)["answers"]
         assert model.calls == [["x", "y"], ["z"]]
@@ -362,10 +365,15 @@ class TestRounds:
                 return []
             return [request("loglikelihood", {"text": ["yyyy"]}, table="second")]
 
-        instruments: Any = {"one": ({}, {"text": ["x", "xyz"]}), "two": ({}, {"text": ["xy"]})}
+        instruments: Any = {
+            "one": ({}, {"text": ["x", "xyz"]}),
+            "two": ({}, {"text": ["xy"]}),
+        }
         answers = collect_answers(instruments, requests, SUBJECT, AnsweringModels(model, no_tool))  # type: ignore[arg-type]
         assert model.calls == [["x", "xyz", "xy"], ["yyyy"]]
-        assert answers["second"][["instrument", "nats"]].to_numpy().tolist() == [["one", 4.0]]
+        assert answers["second"][["instrument", "nats"]].to_numpy().tolist() == [
+            ["one", 4.0],
+        ]
         first, second = {"first": [1.0, 3.0]}, {"first": [2.0]}
         assert seen == [{}, {}, first, second, {**first, "second": [4.0]}, second]
 
@@ -446,7 +454,16 @@ class TestStates:
         states = [None, *(State(ADAPTATION, *place) for place in places)]
         requests = [request("loglikelihood", {"text": ["xy"]}, state=state) for state in states]
         answers, model, way, seen = self.answers(*requests, *requests)
-        assert answers["nats"].tolist() == [2, 2, 20, 20, 200, 200, -6, -6]
+        assert answers["nats"].tolist() == [
+            2,
+            2,
+            20,
+            20,
+            200,
+            200,
+            -6,
+            -6,
+        ]
         assert len(model.calls) == 1
         n_calls = {key: len(counting.calls) for key, counting in way.models.items()}
         assert n_calls == dict.fromkeys(places, 1)
@@ -458,7 +475,10 @@ class TestStates:
             "answers", "adaptation_loss", rows, {}, state=State(ADAPTATION, "gloom", 3, 2)
         )
         answers, model, way, _ = self.answers(batch)
-        assert answers[["epoch", "loss"]].to_numpy().tolist() == [[2, 8.2], [2, 8.2]]
+        assert answers[["epoch", "loss"]].to_numpy().tolist() == [
+            [2, 8.2],
+            [2, 8.2],
+        ]
         assert (model.calls, way.models) == ([], {})
 
 

@@ -172,6 +172,19 @@ def test_a_sample_of_texts_tells() -> None:
     with pytest.raises(UserError, match="14 of 20 texts are not English"):
         require_language(Unsaid(), [english] * 30 + [dutch] * 70, "x")
     codes = ("en", "EN", "en-GB", "en_US", "enm", "nl")
-    assert [is_code_of_english(code) for code in codes] == [True] * 4 + [False] * 2
+    assert [
+        is_code_of_english(
+            code,
+        )
+        for code in codes
+    ] == [True] * 4 + [False] * 2
     assert english_among([*BEFORE[:2], *PLACEBOS[:2]]) is None
-    assert english_among([*BEFORE[:1], *PLACEBOS[:2]]) == PLACEBOS[0]
+    assert (
+        english_among(
+            [
+                *BEFORE[:1],
+                *PLACEBOS[:2],
+            ]
+        )
+        == PLACEBOS[0]
+    )

@@ -150,7 +150,12 @@ def test_framing_leaves_prompts_with_placebos_out() -> None:
 
 def test_probes_show_the_last_generation_of_each_run() -> None:
     shown = report_input("probes")
-    history = pd.concat([shown.built[NAME]["history"].assign(run="a", generation=[2, 3])] * 2)
+    history = pd.concat(
+        [
+            shown.built[NAME]["history"].assign(run="a", generation=[2, 3]),
+        ]
+        * 2
+    )
     built = {**shown.built[NAME], "history": history.assign(place=[1, 2, 3, 4])}
     changed = ReportInput(shown.sources, SETTINGS, shown.tables, {NAME: built})
     sections = family_module("probes", "report").sections(changed)

@@ -237,7 +237,14 @@ def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path) -> 
             _read_criterion(criterion, {"wise": "wise"}, tmp_path)
 
 
-@pytest.mark.parametrize(("text", "number"), [("-5.5", -5.5), ("+1e3", 1000.0), (" .5 ", 0.5)])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("-5.5", -5.5),
+        ("+1e3", 1000.0),
+        (" .5 ", 0.5),
+    ],
+)
 def test_numbers_of_tables(text, number) -> None:
     assert number_of(text) == number
 

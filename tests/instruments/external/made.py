@@ -374,11 +374,22 @@ def numbered_pairs(n_units: int, of_unit: int, second: str = "new") -> str:
 
 
 def many_pairs(
-    n_units: int, of_unit: int, first: Callable[[int, int], str], second: Callable[[int, int], str]
+    n_units: int,
+    of_unit: int,
+    first: Callable[
+        [
+            int,
+            int,
+        ],
+        str,
+    ],
+    second: Callable[[int, int], str],
 ) -> str:
     """A table of pairs; what their texts are, by unit and place."""
     lines = ["more,less,writer,type"]
     for unit, place in product(range(n_units), range(of_unit)):
         texts = f"{first(unit, place)},{second(unit, place)}"
-        lines.append(f"{texts},w{unit},{'ab'[unit % 2]}")
+        lines.append(
+            f"{texts},w{unit},{'ab'[unit % 2]}",
+        )
     return "\n".join([*lines, ""])

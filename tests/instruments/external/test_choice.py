@@ -138,7 +138,13 @@ def test_pairs_are_asked_in_both_orders_beside_known_answers(pairs) -> None:
     rows = request.rows.assign(prompt=request.inputs["prompt"])
     assert Counter(rows["framing"]) == {"bare": 2 * 2 * 40, KNOWN: 60}
     both = rows.sort_values(["framing", "id", "turn"])["prompt"][:2]
-    (head, *texts), (_, *turned) = (prompt.split("\n") for prompt in both)
+    (
+        (head, *texts),
+        (
+            _,
+            *turned,
+        ),
+    ) = (prompt.split("\n") for prompt in both)
     assert head.endswith("more likely to be written? Answer with the letter A or B only.")
     assert texts[0].startswith("A. The c")
     assert [line[3:] for line in turned] == [line[3:] for line in texts[::-1]]

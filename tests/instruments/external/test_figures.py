@@ -93,7 +93,9 @@ def test_scores_of_stereoset_by_hand(tmp_path) -> None:
     )
     figures = made.figures(built, items)
     # Of 50, 100 and 0; of 75, 100 and 0; lms, as ss is 50.
-    assert made.find_values(figures, "ss", "lms", "icat") == approx([50, 175 / 3, 175 / 3])
+    assert made.find_values(figures, "ss", "lms", "icat") == approx(
+        [50, 175 / 3, 175 / 3],
+    )
     assert made.find_values(figures, "ss", "lms", condition="intersentence") == [100, 50]
     assert made.find_values(figures, "ss", condition="intrasentence") == [approx(100 / 3)]
     assert made.find_values(figures, "ss", bias_type="gender") == [50]
@@ -103,7 +105,11 @@ def test_stereoset_counts_nats_a_token(tmp_path) -> None:
     built = made.build(tmp_path, "stereoset")
     nats = {"first": -6.0, "second": -6.0, "third": -9.0}
     tokens = {"first": 3, "second": 2, "third": 3}
-    longer = made.items(built, lambda row: nats[row["role"]], lambda row: tokens[row["role"]])
+    longer = made.items(
+        built,
+        lambda row: nats[row["role"]],
+        lambda row: tokens[row["role"]],
+    )
     assert longer["value"].tolist() == [1.0] * 4
 
 
@@ -115,14 +121,21 @@ def test_scores_of_bbq_by_hand(tmp_path) -> None:
     files = {"age": questions, "more": third, "metadata": metadata}
     built = made.build(tmp_path, "bbq", files)
     chosen = {"Age/1/0": "first", "Age/1/1": "second", "Age/1/2": "third", "Age/3/0": "second"}
-    items = made.items(built, lambda row: float(chosen[row["item"]] == row["role"]))
+    items = made.items(
+        built,
+        lambda row: float(
+            chosen[row["item"]] == row["role"],
+        ),
+    )
     by_item = items.set_index("item").loc[list(chosen)]
     assert by_item["lean"].tolist() == [1, -1, 0, -1]
     assert by_item["right"].tolist() == [False, True, True, False]
     figures = made.figures(built, items)
     # Of ambiguous ones one is biased and one against it.
     names = ("accuracy_amb", "s_amb", "accuracy_dis", "s_dis")
-    assert made.find_values(figures, *names) == approx([1 / 3, 0, 1, -1])
+    assert made.find_values(figures, *names) == approx(
+        [1 / 3, 0, 1, -1],
+    )
     # One headline: the lean in the other context is described.
     lean = made.find_row(figures, "lean", condition="ambiguous")
     assert lean["verdict"] == "descriptive"
@@ -157,7 +170,10 @@ def test_r_is_over_units_with_a_criterion(tmp_path) -> None:
         built,
         lambda row: leans[row["unit"]] if row["role"] == "first" else 0.0,
     )
-    r = -np.corrcoef(list(leans.values()), list(women.values()))[0, 1]
+    r = -np.corrcoef(
+        list(leans.values()),
+        list(women.values()),
+    )[0, 1]
     row = made.find_row(made.figures(built, items), "r")
     assert row[["value", "n"]].tolist() == [approx(r), 5]
 
@@ -170,7 +186,17 @@ def test_a_design_effect_of_units_that_answer_as_one(tmp_path) -> None:
 
     def nats(row: pd.Series) -> float:
         is_first = row["role"] == "first"
-        return float(int(row["unit"][1:]) % 4 < 2) if is_first else 0.5
+        return (
+            float(
+                int(
+                    row["unit"][1:],
+                )
+                % 4
+                < 2
+            )
+            if is_first
+            else 0.5
+        )
 
     figures = made.figures(built, made.items(built, nats))
     assert made.find_values(figures, "design_effect") == approx([10 * 20 / 19])
@@ -182,13 +208,30 @@ def test_concepts_are_made_of_the_means_of_units(tmp_path) -> None:
     texts = {"texts": made.numbered_pairs(4, 3)}
     shared_trait = {"unit": "writer", "trait": "age", "reversed": ["b"]}
     built = made.build(tmp_path, "pairs", texts, agreement=shared_trait)
-    leans = (1.0, 1, 1, -1.0, -1, 1, 1.0, 1, -1, -1.0, -1, -1)
+    leans = (
+        1.0,
+        1,
+        1,
+        -1.0,
+        -1,
+        1,
+        1.0,
+        1,
+        -1,
+        -1.0,
+        -1,
+        -1,
+    )
     items = made.items(built, score_first(leans))
     concepts = made.diagnosed(built, items)["concepts"]
     table_of(concepts, CONCEPTS)
     assert concepts["concept"].tolist() == [f"writer:w{number}" for number in range(4)]
-    assert concepts["value"].tolist() == approx([1, 1 / 3, 1 / 3, 1])
-    assert concepts["error"].tolist() == approx([0, 4 / 9, 4 / 9, 0])
+    assert concepts["value"].tolist() == approx(
+        [1, 1 / 3, 1 / 3, 1],
+    )
+    assert concepts["error"].tolist() == approx(
+        [0, 4 / 9, 4 / 9, 0],
+    )
     assert set(concepts["trait"]) == {"age"}
 
 
@@ -307,9 +350,21 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path) -> None:
     items = made.items(built, lambda row: float(len(row["text"])))
     placed = items[:0].assign(framing="bare")
     verdicts, values = [], set()
-    for counts in ({"letter": 9, "none": 1}, {"letter": 8, "none": 4}, {"letter": 4, "refusal": 6}):
+    for counts in (
+        {"letter": 9, "none": 1},
+        {"letter": 8, "none": 4},
+        {"letter": 4, "refusal": 6},
+    ):
         rules = Counter(counts).elements()
-        rows = [(str(place), rule, f"reply {place}", None) for place, rule in enumerate(rules)]
+        rows = [
+            (
+                str(place),
+                rule,
+                f"reply {place}",
+                None,
+            )
+            for place, rule in enumerate(rules)
+        ]
         replies = pd.DataFrame(rows, columns=schemas.REPLIES.names)
         scores = {"items": items, "placed": placed, "started": items[:0], "replies": replies}
         share = made.find_row(made.figures(built, scores), "share")

@@ -86,7 +86,13 @@ def test_the_interval_is_the_jackknife_within_keys() -> None:
     means = np.random.default_rng(3).normal(size=16)
     keys = np.repeat([1.0, -1.0], [9, 7])
     estimate = difference_of_keys(means, keys)
-    variance = (stats.sem(means[:9]) ** 2 + stats.sem(means[9:]) ** 2) / 4
+    variance = (
+        stats.sem(
+            means[:9],
+        )
+        ** 2
+        + stats.sem(means[9:]) ** 2
+    ) / 4
     assert estimate.variance == approx(variance)
     assert estimate.df == 6
     half = stats.t.ppf(0.975, 6) * np.sqrt(variance)
@@ -157,7 +163,10 @@ def test_choices_have_no_median_and_saying_yes_is_no_lean() -> None:
     units = [f"s{place:02d}" for place in range(12)]
     keys = np.repeat([1, -1], 6)
     table = pd.DataFrame({"unit": units, "key": keys, "pair": "agree/disagree"})
-    for answers, value, p in ((1.0 * keys, 1, 2 / 924), (1.0, 0, 1)):
+    for answers, value, p in (
+        (1.0 * keys, 1, 2 / 924),
+        (1.0, 0, 1),
+    ):
         test = keyed_headline(table.assign(log_odds=answers), "statements", 0.1)
         assert (test.effect.value, test.p) == approx((value, p))
     assert set(values_of(table.assign(log_odds=1.0 * keys)).values()) == {None}
@@ -172,8 +181,8 @@ def test_two_units_of_a_key_are_described() -> None:
 
 def test_roles_of_texts_do_not_matter() -> None:
     """In the second item her word stands first; its log odds are turned."""
-    said = ["The boss said he slept.", "The boss said she slept.", "Her coat fell."]
-    texts = pd.DataFrame({"item": list("1122"), "text": [*said, "His coat fell."]})
+    sentences = ["The boss said he slept.", "The boss said she slept.", "Her coat fell."]
+    texts = pd.DataFrame({"item": list("1122"), "text": [*sentences, "His coat fell."]})
     texts["role"] = ["first", "second"] * 2
     items = pd.DataFrame({"item": ["1", "2"], "unit": ["u", "v"]})
     items = items.assign(value=[2.0, 3.0], condition=["men", "women"])

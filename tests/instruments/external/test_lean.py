@@ -95,7 +95,13 @@ def test_the_lean_by_hand() -> None:
 def test_the_lean_is_the_intercept_of_weighted_least_squares() -> None:
     items = planted(lean=0.4, length=0.3)
     length = items["length"]
-    confounds = np.column_stack([np.sign(length), length.clip(-3, 3), items["frequency"]])
+    confounds = np.column_stack(
+        [
+            np.sign(length),
+            length.clip(-3, 3),
+            items["frequency"],
+        ]
+    )
     design = sm.add_constant(confounds)
     intercept = sm.OLS(items["lean"], design).fit().params["const"]
     for score in ("preference", "stereoset"):  # units of one size
@@ -204,7 +210,11 @@ def test_a_model_that_minds_length_alone_is_not_detected() -> None:
     """First texts are longer, so that they win in a third of the pairs: no lean at equal length."""
     random = np.random.default_rng(5)
     items = planted(77, 120)
-    length = random.choice([-2.0, -1, 0, 1, 2], p=[0.1, 0.1, 0.3, 0.25, 0.25], size=9240)
+    length = random.choice(
+        [-2.0, -1, 0, 1, 2],
+        p=[0.1, 0.1, 0.3, 0.25, 0.25],
+        size=9240,
+    )
     fair = random.choice([-1.0, 1.0], size=len(items))
     lean = np.where(length == 0, fair, -np.sign(length))
     test = lean_test(items.assign(length=length, lean=lean))
@@ -251,9 +261,21 @@ def liking_words(seed: int, lean: float = 0.0, noise: float = 1.0) -> tuple[pd.D
     random = np.random.default_rng(seed)
     shares = 1 / np.arange(1, 31) ** 1.2
     shares /= shares.sum()
-    first, second = random.choice(30, size=(2, 800), p=shares) + np.array([[0], [30]])
+    first, second = random.choice(
+        30,
+        size=(2, 800),
+        p=shares,
+    ) + np.array([[0], [30]])
     pairs = zip(first, second, strict=True)
-    words = word_table([(f"w{more}", f"w{less}") for more, less in pairs])
+    words = word_table(
+        [
+            (
+                f"w{more}",
+                f"w{less}",
+            )
+            for more, less in pairs
+        ]
+    )
     liked = random.normal(size=60)
     value = lean + liked[first] - liked[second] + noise * random.normal(size=800)
     return words, np.sign(value)

@@ -180,12 +180,26 @@ def test_bbq(column, tmp_path) -> None:
             answer = _options(row[column])
             options = [_options(row[f"ans{place}"]) for place in (0, 1, 2)]
             fits = [place for place in (0, 1, 2) if options[place] == answer]
-            fits = fits or [place for place in (0, 1, 2) if options[place].startswith(answer)]
+            fits = fits or [
+                place
+                for place in (
+                    0,
+                    1,
+                    2,
+                )
+                if options[place].startswith(answer)
+            ]
             target = biased[row["category"], str(row["example_id"]), row["question_index"]]
             if len(fits) != 1 or target == "NA":
                 continue
             unknown = next(
-                place for place in (0, 1, 2) if "unknown" in row["answer_info"][f"ans{place}"]
+                place
+                for place in (
+                    0,
+                    1,
+                    2,
+                )
+                if "unknown" in row["answer_info"][f"ans{place}"]
             )
             kind_by_place = {
                 int(target): "biased",

@@ -83,7 +83,11 @@ def test_means_of_parts_and_shared_slopes_are_those_of_weighted_least_squares() 
     indicators = [items["part"] == part for part in ("age", "sex")]
     confounds = [np.sign(length), length.clip(-3, 3), items["frequency"]]
     design = np.column_stack([*indicators, *confounds]).astype(float)
-    fit = sm.WLS(items["lean"], design, weights=np.full(len(items), 0.1)).fit()
+    fit = sm.WLS(
+        items["lean"],
+        design,
+        weights=np.full(len(items), 0.1),
+    ).fit()
     assert regression.jackknife_fits[0] == near(fit.params.to_numpy())
     # The whole is the weighted mean of parts, also by the coefficients of items.
     of_age, of_sex = fit.params.iloc[:2]
@@ -187,7 +191,13 @@ def test_a_writer_over_several_types_is_one_unit() -> None:
     assert test.effect.high - test.effect.value == approx(error * 2.200985)
 
 
-@pytest.mark.parametrize(("declared", "expected"), [({}, 0.2), ({"of_part": 0.3}, 0.3)])
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        ({}, 0.2),
+        ({"of_part": 0.3}, 0.3),
+    ],
+)
 def test_the_bound_of_a_part_is_declared(declared, expected, tmp_path) -> None:
     plan = cast("ExternalPlan", made.built(made.source(tmp_path, "pairs"), **declared).plan)
     assert plan["of_part"] == expected

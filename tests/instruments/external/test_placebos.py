@@ -99,9 +99,18 @@ def test_a_model_that_turns_with_every_sentence(tmp_path) -> None:
     )
     assert made.find_values(figures, "turned", "moved", "share") == approx([1, 0.4, 0.7])
     moved = made.find_row(figures, "moved")
-    assert moved["low"] == approx(0.4 * np.sqrt(5 / stats.chi2.ppf(0.975, 5)))
+    assert moved["low"] == approx(
+        0.4
+        * np.sqrt(
+            5 / stats.chi2.ppf(0.975, 5),
+        )
+    )
     # Units change by -1 (seven) and 1 (three): the standard error of their mean.
-    assert moved["control"] == approx(stats.sem([-1] * 7 + [1] * 3))
+    assert moved["control"] == approx(
+        stats.sem(
+            [-1] * 7 + [1] * 3,
+        )
+    )
     assert figures["verdict"].notna().sum() == 1  # of the lean alone
 
 
@@ -111,7 +120,16 @@ def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path) -> None:
     built.plan["prefixes"] = dict(prefixes[:3])
 
     def lean(row: pd.Series) -> float:
-        return -1 if unit_of(row) == 4 and row["framing"] in ("placebo-1", "placebo-3") else 1
+        return (
+            -1
+            if unit_of(row) == 4
+            and row["framing"]
+            in (
+                "placebo-1",
+                "placebo-3",
+            )
+            else 1
+        )
 
     figures = figures_of(built, lean)
     # 8 of 3 x 40; three sentences have no interval.
@@ -120,7 +138,12 @@ def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path) -> None:
         "turned",
         "moved",
     )
-    assert values == approx([1 / 15, 0.1 * np.sqrt(2 / 3)])
+    assert values == approx(
+        [
+            1 / 15,
+            0.1 * np.sqrt(2 / 3),
+        ]
+    )
     assert np.isnan(made.find_row(figures, "moved")["low"])
 
 
@@ -135,12 +158,16 @@ def test_a_score_moves_in_its_own_unit(tmp_path) -> None:
         return fixed.get(row["role"], -1.0 if is_turned else 1.0)
 
     figures = made.figures(built, made.scores(built, nats, lambda row: 1))
-    assert made.find_values(figures, "ss", "moved", "turned") == approx([100, 100 / 3, 1 / 4])
+    assert made.find_values(figures, "ss", "moved", "turned") == approx(
+        [100, 100 / 3, 1 / 4],
+    )
     built = made.build(tmp_path, "bbq")
     chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
 
     def is_chosen(row: pd.Series) -> float:
-        return float(row["role"] == chosen[row["condition"]][row["framing"] != "bare"])
+        return float(
+            row["role"] == chosen[row["condition"]][row["framing"] != "bare"],
+        )
 
     figures = made.figures(built, made.scores(built, is_chosen))
     # All unknown: no bias score there; from -1 to 1 in the other.
@@ -229,7 +256,9 @@ class TestOtherStart:
         built = pairs(tmp_path)
         (request,) = self.start_requests(built)
         assert request.settings == {"other_start": True}
-        assert sorted(request.rows["text_id"]) == sorted(made.frames(built)["texts"]["id"])
+        assert sorted(request.rows["text_id"]) == sorted(
+            made.frames(built)["texts"]["id"],
+        )
         assert self.start_requests(built, replace(made.SUBJECT, kind="completions")) == []
 
     def test_at_most_a_hundred_items(self, tmp_path) -> None:
@@ -249,11 +278,17 @@ class TestOtherStart:
         the same sign is no flip."""
         built = pairs(tmp_path)
         flips = self.figure(
-            built, by_role(lambda row: 1.0), by_role(lambda row: -1.0 if unit_of(row) < 3 else 0.01)
+            built,
+            by_role(lambda row: 1.0),
+            by_role(
+                lambda row: -1.0 if unit_of(row) < 3 else 0.01,
+            ),
         )
         # By hand: the jackknife's variance of a mean over ten writers, three 1 and seven 0, and t
         # with nine degrees.
-        reach = stats.t.ppf(0.975, 9) * np.sqrt(0.3 * 0.7 / 9)
+        reach = stats.t.ppf(0.975, 9) * np.sqrt(
+            0.3 * 0.7 / 9,
+        )
         interval = flips[["value", "low", "high"]].tolist()
         assert interval == approx([0.3, 0, 0.3 + reach])
         assert (flips["n"], flips["unit"]) == (40, "items")

@@ -159,10 +159,25 @@ def test_what_is_said(tmp_path) -> None:
     assert lines[0].startswith("fruit, profile quick: 20 of 30 root items x 6 concepts x 1 reply ")
     assert " a concept 0.78 SD of a reply from the mean" in lines[2]
     head = lines.index("    SD  1 reply  2 replies  4 replies  3 concepts  12 concepts")
-    columns = ((6, 1), (6, 2), (6, 4), (3, 1), (12, 1))
-    for difference, line in zip(WANTED, lines[head + 1 : head + 5], strict=True):
+    columns = (
+        (6, 1),
+        (6, 2),
+        (6, 4),
+        (3, 1),
+        (12, 1),
+    )
+    for difference, line in zip(
+        WANTED,
+        lines[head + 1 : head + 5],
+        strict=True,
+    ):
         n_roots = [roots_for(difference, *column) for column in columns]
-        assert list(map(float, line.replace(",", "").split())) == [difference, *n_roots]
+        assert list(
+            map(
+                float,
+                line.replace(",", "").split(),
+            )
+        ) == [difference, *n_roots]
 
 
 def test_a_domain_goes_by_the_name_of_its_benchmark_too(tmp_path) -> None:

@@ -45,8 +45,18 @@ class TestCluster:
         assert centres == approx(np.sort(plain.cluster_centers_, axis=0))
 
     def test_of_equally_large_clusters_that_with_the_first_text_comes_first(self) -> None:
-        points = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 0.1], [9.0, 0.1]])
-        for texts, members in (("dbca", [1, 0, 1, 0]), ("abcd", [0, 1, 0, 1])):
+        points = np.array(
+            [
+                [0.0, 0.0],
+                [9.0, 0.0],
+                [0.0, 0.1],
+                [9.0, 0.1],
+            ]
+        )
+        for texts, members in (
+            ("dbca", [1, 0, 1, 0]),
+            ("abcd", [0, 1, 0, 1]),
+        ):
             clusters = cluster_texts(list(texts), points, ONCE[:4], 2, seed=3)
             assert clusters.members.tolist() == members
 
@@ -76,11 +86,27 @@ class TestCluster:
 
 class TestDistances:
     def test_of_pairs(self) -> None:
-        a = np.array([[1.0, 0.0], [1.0, 0.0], [3.0, 4.0], [2.0, 0.0]])
-        b = np.array([[0.0, 1.0], [-2, 0], [3, 4], [1, 1]])
+        a = np.array(
+            [
+                [1.0, 0.0],
+                [1.0, 0.0],
+                [3.0, 4.0],
+                [2.0, 0.0],
+            ]
+        )
+        b = np.array(
+            [
+                [0.0, 1.0],
+                [-2, 0],
+                [3, 4],
+                [1, 1],
+            ]
+        )
         root = math.sqrt(2)
         assert distances(a, b, "l2") == approx([root, 3, 0, root])
-        assert distances(a, b, "cosine") == approx([1, 2, 0, 1 - root / 2])
+        assert distances(a, b, "cosine") == approx(
+            [1, 2, 0, 1 - root / 2],
+        )
 
     def test_what_is_zero_has_no_direction(self) -> None:
         zero = np.zeros((1, 2))
@@ -93,7 +119,14 @@ class TestPlaced:
     def test_distance(self) -> None:
         points = np.array([[0.0, 0.0], [4.0, 3.0]])
         positions = cluster_positions(points, self.CENTRES, "distance", "l2")
-        assert positions == approx(np.array([[1, 4, 9], [20**0.5, 3, 52**0.5]]))
+        assert positions == approx(
+            np.array(
+                [
+                    [1, 4, 9],
+                    [20**0.5, 3, 52**0.5],
+                ]
+            )
+        )
         ranks = cluster_positions(points, self.CENTRES, "sort", "l2")
         assert ranks.tolist() == [[1, 2, 3], [2, 1, 3]]  # from the nearest
 
@@ -128,7 +161,11 @@ class TestTopicWords:
     def test_at_most_so_many(self) -> None:
         words = [f"wo{letter}d" for letter in string.ascii_lowercase[: WORDS + 5]]
         text = " ".join(words[::-1])
-        assert topic_words([text], np.array([0]), np.array([1])) == [words[:WORDS]]
+        assert topic_words(
+            [text],
+            np.array([0]),
+            np.array([1]),
+        ) == [words[:WORDS]]
 
 
 @pytest.mark.parametrize(

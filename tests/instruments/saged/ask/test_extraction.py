@@ -186,7 +186,10 @@ class TestLanguage:
 class TestClassifier:
     @pytest.mark.parametrize(
         ("weight", "values", "baselines"),
-        [(0.5, [0.8, 0.05], [0.75, 0.5]), (1, [1.6, 0.1], [1.5, 1])],
+        [
+            (0.5, [0.8, 0.05], [0.75, 0.5]),
+            (1, [1.6, 0.1], [1.5, 1]),
+        ],
         ids=["sentiment", "regard"],
     )
     def test_scores_of_table_2(self, weight, values, baselines) -> None:
@@ -332,7 +335,19 @@ class TestClusters:
         wide = wide_of(tables)
         names = ["topics-0", "topics-1", "topics-2"]
         assert list(wide.columns) == names
-        assert wide.to_numpy().tolist() == np.eye(3)[[1, 1, 2, 0, 0, 0]].tolist()
+        assert (
+            wide.to_numpy().tolist()
+            == np.eye(3)[
+                [
+                    1,
+                    1,
+                    2,
+                    0,
+                    0,
+                    0,
+                ]
+            ].tolist()
+        )
         assert tables["features"]["baseline"].isna().all()
         of_topics = tables["topics"]
         words = [["choir", "drum", "flute", "song"], ["bread", "cheese"], ["war"]]
@@ -397,7 +412,12 @@ def kindness(question: str = "How kind is {GENERATION}?") -> dict[str, Feature]:
 class TestScorer:
     def test_a_reply_that_is_no_number_is_null_with_the_reason(self) -> None:
         answers = {"good": "very", "bad": "11", "Spain is lovely.": "3/5"}
-        models = Doubles(reply_to=lambda prompt: answers.get(prompt.split(" is ", 1)[1][:-1], "4"))
+        models = Doubles(
+            reply_to=lambda prompt: answers.get(
+                prompt.split(" is ", 1)[1][:-1],
+                "4",
+            )
+        )
         replies = generations(
             ("p1", "good"), ("p1", "bad"), ("p2", "fine"), ("p1", "-"), ("p3", "good")
         )

@@ -220,7 +220,9 @@ def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path) -> No
     bare = set(tables["prompts"]["prompt"])
     questions = {"prompts": tables["prompts"].assign(prompt_type="question")}
     goes_on = "Go on with this text, and write nothing but how it goes on: "
-    assert set(asked_rows((tables, plan))["text"]) == {f"{goes_on}{text}" for text in bare}
+    assert set(
+        asked_rows((tables, plan))["text"],
+    ) == {f"{goes_on}{text}" for text in bare}
     assert set(asked_rows((tables, plan), chats=False)["text"]) == bare
     assert set(asked_rows((questions, plan))["text"]) == bare
 
@@ -244,7 +246,11 @@ def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_pat
     numbers = scores(*fruit, asked_of(fruit, answers), subject("writer"))
     concepts = fruit[0]["prompts"].set_index("id")["concept"]
     features, generations = (
-        numbers[name].query("framing == 'bare'").assign(concept=numbers[name]["id"].map(concepts))
+        numbers[name]
+        .query("framing == 'bare'")
+        .assign(
+            concept=numbers[name]["id"].map(concepts),
+        )
         for name in ("features", "generations")
     )
     keys = features[["model", "lineage", "domain"]].drop_duplicates()

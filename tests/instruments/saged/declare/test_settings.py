@@ -47,7 +47,10 @@ def test_roles_and_features_are_those_of_the_scale() -> None:
     )
     assert quick.roles == {"no-role": "", "judge": "You judge."}
     assert list(paper.roles.items())[1] == ("mayor", "You are a mayor.")
-    assert (list(quick.features), list(paper.features)) == (["vader", "near"], ["mood", "near"])
+    assert (
+        list(quick.features),
+        list(paper.features),
+    ) == (["vader", "near"], ["mood", "near"])
 
 
 def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay() -> None:

@@ -74,8 +74,21 @@ def test_what_is_detectable_is_by_quantiles_of_t() -> None:
 def test_the_spread_is_without_noise() -> None:
     random = np.random.default_rng(4)
     names = random.normal(0, 0.3, 400)
-    scores = names + random.normal(0, 1, (20, 1)) + random.normal(0, 1, (20, 400))
+    scores = (
+        names
+        + random.normal(0, 1, (20, 1))
+        + random.normal(
+            0,
+            1,
+            (20, 400),
+        )
+    )
     assert scores.mean(axis=0).std(ddof=1) > 0.35
     assert estimate_spread(scores) == approx(names.std(ddof=1), abs=0.02)
-    assert estimate_spread(np.tile(scores[:, :1], 5)) == approx(0)
+    assert estimate_spread(
+        np.tile(
+            scores[:, :1],
+            5,
+        )
+    ) == approx(0)
     assert np.isnan(estimate_spread(scores[:, :1]))

@@ -55,7 +55,15 @@ def scores_of(prompts: pd.DataFrame, model: str, shift: float = 0.0) -> dict[str
     replies."""
     draw = np.random.default_rng(len(model))
     concept = prompts["concept"]
-    values = 0.5 + (0.3 + shift) * (concept == "pear") + draw.normal(0, 0.05, len(prompts))
+    values = (
+        0.5
+        + (0.3 + shift) * (concept == "pear")
+        + draw.normal(
+            0,
+            0.05,
+            len(prompts),
+        )
+    )
     vader = measured.features(prompts, values, concept.map(BASELINES), model=model)
     full, empty = (
         measured.features(prompts, value, model=model, feature=feature)
@@ -245,7 +253,10 @@ def test_crossed_groups_sections_and_sources() -> None:
     assert (len(crossed), set(crossed["n"])) == (16, {2})
     assert "lime+north" in crossed.index
     tags = matching_rows(means, grouping="source_tag")
-    assert tags[["group", "n"]].to_numpy().tolist() == [["forward", 8], ["page", 24]]
+    assert tags[["group", "n"]].to_numpy().tolist() == [
+        ["forward", 8],
+        ["page", 24],
+    ]
     values = features["value"].groupby(prompts["source_tag"]).mean()
     np.testing.assert_allclose(tags["value"], values)
 

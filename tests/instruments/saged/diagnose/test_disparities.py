@@ -295,7 +295,13 @@ class TestByHand:
             "low",
         )
         ours = disparity(table, "max_z").value
-        assert high.value / ours == approx(math.sqrt(4 / 3)) == approx(0.9007 / 0.78, abs=2e-4)
+        assert (
+            high.value / ours
+            == approx(
+                math.sqrt(4 / 3),
+            )
+            == approx(0.9007 / 0.78, abs=2e-4)
+        )
 
     def test_ratios(self) -> None:
         ratio = disparity_of("min_max_ratio", 3.0, 2.0, 8.0)
@@ -361,7 +367,12 @@ class TestNames:
 class TestImpactRatio:
     """Of selection rates alone."""
 
-    FRAME = pd.DataFrame({"concept": ["a", "a", "b", "b"], "value": [0.1, 0.2, 0.3, 0.6]})
+    FRAME = pd.DataFrame(
+        {
+            "concept": ["a", "a", "b", "b"],
+            "value": [0.1, 0.2, 0.3, 0.6],
+        }
+    )
 
     def test_of_rates_by_whatever_name_is_given(self) -> None:
         statistics = {
@@ -469,7 +480,15 @@ def test_an_outlier_of_five_groups_is_concentrated() -> None:
     assert named_shape([0.50, 0.51, 0.52, 0.51, 0.10]) == ["concentrated", "c04", "low"]
 
 
-@pytest.mark.parametrize(("n", "critical"), [(3, 1.154), (6, 1.887), (10, 2.290), (30, 2.908)])
+@pytest.mark.parametrize(
+    ("n", "critical"),
+    [
+        (3, 1.154),
+        (6, 1.887),
+        (10, 2.290),
+        (30, 2.908),
+    ],
+)
 def test_grubbs_critical_values_are_those_of_tables(n, critical) -> None:
     """Two-sided, 5%."""
     assert grubbs_critical_value(np.array([n]))[0] == approx(critical, abs=6e-4)

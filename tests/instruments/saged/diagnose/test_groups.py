@@ -67,7 +67,11 @@ class TestNumbered:
         repetitions = np.array([1, 3, 0, 1], dtype=np.int32)
         frame = pd.DataFrame({"id": ["b", "a", "b", "b"], "repetition": repetitions})
         distinct, number = number_distinct_rows(frame.astype({"id": dtype}), ["id", "repetition"])
-        assert distinct.to_numpy().tolist() == [["a", 3], ["b", 0], ["b", 1]]
+        assert distinct.to_numpy().tolist() == [
+            ["a", 3],
+            ["b", 0],
+            ["b", 1],
+        ]
         assert number.tolist() == [2, 0, 1, 2]
         assert (number.dtype, distinct["repetition"].dtype) == (np.int32, np.int32)
 

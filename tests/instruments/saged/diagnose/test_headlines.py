@@ -342,7 +342,13 @@ def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None
     assert favour["feature"] == "vader"  # the unmasked one describes
     assert (favour["value"], favour["p"]) == (0, 1)
     unmasked = features.query("feature == 'named'")
-    raw = unmasked["value"].groupby(unmasked["id"].astype(str).str[:-4]).mean()
+    raw = (
+        unmasked["value"]
+        .groupby(
+            unmasked["id"].astype(str).str[:-4],
+        )
+        .mean()
+    )
     assert raw["lime"] < raw["fig"] - 0.3
 
 

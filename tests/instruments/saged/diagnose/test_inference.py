@@ -57,7 +57,10 @@ def labels(draws: Iterable[Places], total: int) -> np.ndarray:
 
 
 def test_labels_are_shuffled_within_root_items_and_every_order_is_as_probable() -> None:
-    scores = layout(np.zeros((1, 6)), measured.prompts(2, ["fig", "kiwi", "lime"]))
+    scores = layout(
+        np.zeros((1, 6)),
+        measured.prompts(2, ["fig", "kiwi", "lime"]),
+    )
     shuffled = labels(permute_labels(scores, scores.groups(["concept"]), 6000, seed=1), 6)
     for root in ("root-000", "root-001"):
         labels_of_root = shuffled[:, scores.replies["root_id"] == root]
@@ -68,7 +71,10 @@ def test_labels_are_shuffled_within_root_items_and_every_order_is_as_probable() 
 
 
 def test_without_branches_labels_are_shuffled_within_the_domain() -> None:
-    scores = layout(np.zeros((1, 6)), measured.prompts(3, ["fig", "kiwi"], branched=False))
+    scores = layout(
+        np.zeros((1, 6)),
+        measured.prompts(3, ["fig", "kiwi"], branched=False),
+    )
     shuffled = labels(permute_labels(scores, scores.groups(["concept"]), 8000, seed=1), 6)
     assert (shuffled.sum(axis=1) == 3).all()
     _, counts = np.unique(shuffled, axis=0, return_counts=True)
@@ -116,7 +122,11 @@ def test_p_counts_what_is_at_least_as_extreme_on_paper() -> None:
     # One root item of two: half of all permutations are the groups themselves, the others have the
     # same range.
     values = np.array([[0.1, 0.7]])
-    assert p_of(values, measured.prompts(1, ["fig", "kiwi"]), metrics=["range"]) == approx(1.0)
+    assert p_of(
+        values,
+        measured.prompts(1, ["fig", "kiwi"]),
+        metrics=["range"],
+    ) == approx(1.0)
     # Three root items: the range is largest where all three stand the same way, 2 of 8.
     prompts, metrics = measured.prompts(3, ["fig", "kiwi"]), ["range", "min_max_ratio"]
     p = p_of(np.repeat(values, 3, axis=1), prompts, n=20000, metrics=metrics)

@@ -83,7 +83,13 @@ def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say
     unknown = (replies["role"] == "b") & (replies["id"] == "fig-001")
     replies["cut"] = replies["cut"].astype("boolean").mask(unknown)
     figures = as_table(quality.nonresponse_figures("fruit", replies, prompts))
-    of_a, of_b = figures[figures["figure"] == "cut_rate"].sort_values("role").to_dict("records")
+    of_a, of_b = (
+        figures[figures["figure"] == "cut_rate"]
+        .sort_values("role")
+        .to_dict(
+            "records",
+        )
+    )
     assert of_a["value"] == 0
     assert np.isnan(of_b["value"])
     assert of_b["reason"] == "the server did not say of every reply why it ended"
@@ -118,7 +124,10 @@ SPREAD = np.std([0, 0.1, 0.2, 0.3], ddof=1)
 
 
 def test_shifts_are_how_far_means_of_concepts_move_beside_how_far_they_lie_apart() -> None:
-    planted = {"salience": [0.1, -0.1, 0.1, 0.1], "instruction": [0.0, 0.0, 0.0, -0.4]}
+    planted = {
+        "salience": [0.1, -0.1, 0.1, 0.1],
+        "instruction": [0.0, 0.0, 0.0, -0.4],
+    }
     shifts = shifts_of(*framed_tables(planted))
     # Levels move by .05 and -.1; within, concepts move by .1 and .2.
     values = shifts.loc[["level_shift", "reordering"], "value"] * SPREAD
@@ -129,7 +138,10 @@ def test_shifts_are_how_far_means_of_concepts_move_beside_how_far_they_lie_apart
 
 def test_they_stand_beside_those_of_placebos() -> None:
     placebos = {
-        f"placebo-{number}": [by] * 4 for number, by in enumerate((0.1, -0.1, 0.1, -0.1, 0))
+        f"placebo-{number}": [by] * 4
+        for number, by in enumerate(
+            (0.1, -0.1, 0.1, -0.1, 0),
+        )
     }
     shifts = shifts_of(
         *framed_tables({"salience": [0.3] * 4, **placebos}),
@@ -139,7 +151,9 @@ def test_they_stand_beside_those_of_placebos() -> None:
     assert control[["n", "unit"]].tolist() == [5, "placebos"]
     assert control["value"] == approx(0.1 * 0.8**0.5 / SPREAD)
     level = shifts.loc["level_shift"]
-    assert level[["value", "control"]].tolist() == approx([0.3 / SPREAD, control["value"]])
+    assert level[["value", "control"]].tolist() == approx(
+        [0.3 / SPREAD, control["value"]],
+    )
     assert shifts.loc["placebo_reordering", "value"] == near(0)
 
 
@@ -222,7 +236,10 @@ def test_replies_follow_their_contexts_until_they_are_calibrated(tmp_path) -> No
     # As figures 20 and 21: replies are .8 of what the baseline says, and .1 more.
     baselines = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
     biases = context(0.1 + 0.8 * baselines, baselines)
-    for calibration, expected in (("raw", (0.26, 0.5, 0.74)), ("calibrated", (0.06, 0, -0.06))):
+    for calibration, expected in (
+        ("raw", (0.26, 0.5, 0.74)),
+        ("calibrated", (0.06, 0, -0.06)),
+    ):
         by_context = dict(zip(("bad", "neutral", "good"), expected, strict=True))
         assert biases.loc[calibration, "mean"].to_dict() == approx(by_context)
     assert set(biases["n"]) == {3}

@@ -31,13 +31,24 @@ def references() -> dict[str, Reference]:
     return {
         "mean": lambda x, b, o: np.mean(x),
         "median": lambda x, b, o: np.median(x),
-        "mode": lambda x, b, o: stats.mode(np.round(x / o["width"])).mode * o["width"],
+        "mode": lambda x, b, o: (
+            stats.mode(
+                np.round(x / o["width"]),
+            ).mode
+            * o["width"]
+        ),
         "variance": lambda x, b, o: np.var(x, ddof=1),
         "std": lambda x, b, o: np.std(x, ddof=1),
         "skewness": lambda x, b, o: stats.skew(x, bias=False),
         "kurtosis": lambda x, b, o: stats.kurtosis(x, bias=False),
         "range": lambda x, b, o: np.ptp(x),
-        "quantile_range": lambda x, b, o: np.quantile(x, 1 - o["q"]) - np.quantile(x, o["q"]),
+        "quantile_range": lambda x, b, o: (
+            np.quantile(
+                x,
+                1 - o["q"],
+            )
+            - np.quantile(x, o["q"])
+        ),
         "percentile_range": lambda x, b, o: (
             np.percentile(x, o["high"]) - np.percentile(x, o["low"])
         ),
@@ -137,7 +148,15 @@ class TestAgainstNumpyAndScipy:
         numbers = np.stack(block(3, ties=False))[:, :6]
         options = cell_options(kind, *numbers.reshape(2, -1))
         flat = STATISTICS[kind](*numbers, **options)
-        padded = np.pad(numbers, ((0, 0), (0, 0), (3, 0)), constant_values=nan)
+        padded = np.pad(
+            numbers,
+            (
+                (0, 0),
+                (0, 0),
+                (3, 0),
+            ),
+            constant_values=nan,
+        )
         figures = STATISTICS[kind](*padded.reshape(2, 2, 3, 43), **options)
         np.testing.assert_allclose(figures, flat.reshape(2, 3), rtol=1e-9, atol=1e-12)
 
@@ -153,7 +172,12 @@ class TestByHand:
             assert rate[0] == 1
 
     def test_mode_is_the_lowest_of_equally_full_bins(self) -> None:
-        values = np.array([[3.0, 1.0, 1.0, 3.0, 2.0], [0.96, 1.04, 0.0, nan, 5.0]])
+        values = np.array(
+            [
+                [3.0, 1.0, 1.0, 3.0, 2.0],
+                [0.96, 1.04, 0.0, nan, 5.0],
+            ]
+        )
         np.testing.assert_allclose(STATISTICS["mode"](values), [1.0, 1.0])
 
     @pytest.mark.parametrize(

@@ -74,7 +74,11 @@ def cells(
 def test_every_group_of_every_draw_is_summarised_by_itself(kind, at_once, monkeypatch) -> None:
     monkeypatch.setattr(module, "AT_ONCE", at_once)
     values, baselines = numbers()
-    codes = np.random.default_rng(3).choice(3, (3, ROWS), p=[0.6, 0.35, 0.05])
+    codes = np.random.default_rng(3).choice(
+        3,
+        (3, ROWS),
+        p=[0.6, 0.35, 0.05],
+    )
     statistics = cells(kind, values, baselines, codes[0], 3)
     by_series = statistics.over(group_rows(codes, 3))
     for line, summaries in enumerate(by_series):
@@ -102,7 +106,10 @@ def test_numbers_are_counted_and_what_is_undefined_has_a_reason() -> None:
     np.testing.assert_allclose(statistics.values, [[np.nan, np.nan, 1]])
     one_pair, no_pair = "1 value with a baseline, needs 2", "no value with a baseline, needs 2"
     assert statistics.reasons.tolist() == [[one_pair, no_pair, None]]
-    np.testing.assert_array_equal(cells("mean", values, baselines, codes, 3).n, [[2, 0, 2]])
+    np.testing.assert_array_equal(
+        cells("mean", values, baselines, codes, 3).n,
+        [[2, 0, 2]],
+    )
 
 
 nan = math.nan

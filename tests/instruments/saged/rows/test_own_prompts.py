@@ -82,7 +82,14 @@ def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path) -> No
     )
     prompts = rows_of(tmp_path, table).prompts
     root_by_key = {(row["title"], row["concept"]): row["root_id"] for row in prompts}
-    of_uk, of_peru, other = (root_by_key[key] for key in (("a", "uk"), ("a", "peru"), ("b", "uk")))
+    of_uk, of_peru, other = (
+        root_by_key[key]
+        for key in (
+            ("a", "uk"),
+            ("a", "peru"),
+            ("b", "uk"),
+        )
+    )
     assert of_uk == of_peru != other
     assert all(row["is_root"] and row["prompt_spans"] == [] for row in prompts)
 
@@ -97,7 +104,12 @@ def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path) -> 
 
 
 def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path) -> None:
-    lines = [f"Is {{concept}} good at {n}?,{topic}\n" for n, topic in enumerate("aaaaab")]
+    lines = [
+        f"Is {{concept}} good at {n}?,{topic}\n"
+        for n, topic in enumerate(
+            "aaaaab",
+        )
+    ]
     table = "".join(["prompt,topic\n", *lines])
     rows = rows_of(tmp_path, table, assemble={"method": "question", "per_concept": 2})
     assert {row["section"] for row in rows.prompts} == {"a", "b"}

@@ -105,7 +105,13 @@ def test_branches_agree_in_prompt_and_baseline_and_differ_from_the_root_in_the_s
         assert row["is_root"] == (row is root)
         assert set(row) == set(PROMPTS.names)
     assert len({row["id"] for row in prompts}) == 3
-    shares = {row["concept"]: (row["items"], row["replaced"]) for row in count_items(prompts)}
+    shares = {
+        row["concept"]: (
+            row["items"],
+            row["replaced"],
+        )
+        for row in count_items(prompts)
+    }
     assert shares == {"apple": (1, 0.0), "orange": (1, 1.0), "pear": (1, 1.0)}
 
 
@@ -119,8 +125,8 @@ def test_questions_are_branched_for_themselves() -> None:
 
 
 def test_without_counterfactual_baselines_all_keep_that_of_the_root() -> None:
-    kept = domain("question", counterfactual_baseline=False)
-    prompts = rows_of("fruit", kept, [sentence("Every apple is sweet.")], asks).prompts
+    unchanged = domain("question", counterfactual_baseline=False)
+    prompts = rows_of("fruit", unchanged, [sentence("Every apple is sweet.")], asks).prompts
     assert {row["baseline"] for row in prompts} == {"Every apple is sweet."}
     assert all(row["baseline_spans"] == [] for row in prompts)
 

@@ -173,7 +173,12 @@ class TestReplies:
     def test_all_branches_are_asked_at_once_and_those_again_whose_reply_will_not_do(self) -> None:
         model = Model({"Pear": ["no idea", {"Apple": "apple"}, PEAR], "Orange": ORANGE})
         assert words_of(replace_words(model)) == words_of(replace_words(Model(REPLIES)))
-        assert model.asked == [("Pear", 0), ("Orange", 0), ("Pear", 1), ("Pear", 2)]
+        assert model.asked == [
+            ("Pear", 0),
+            ("Orange", 0),
+            ("Pear", 1),
+            ("Pear", 2),
+        ]
 
     @pytest.mark.parametrize(
         ("reply", "reason"),

@@ -180,7 +180,16 @@ def test_a_keyword_of_two_concepts_counts_for_both_and_a_repeated_sentence_once(
 
 
 def test_the_trie_finds_what_a_pattern_for_each_keyword_finds() -> None:
-    words = [f"{begin}{end}" for begin in ("ka", "lo", "mi") for end in ("na", "ru", "st", "n")]
+    words = [
+        f"{begin}{end}"
+        for begin in ("ka", "lo", "mi")
+        for end in (
+            "na",
+            "ru",
+            "st",
+            "n",
+        )
+    ]
     lines = [" ".join(words[step * place % 12] for place in range(1, 9)) for step in range(60)]
     keywords = words[::2]
     matches = match_keywords(lines, {word: [word] for word in keywords})
