@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
 from evenruler.instruments.agreement import (
     LETTERS,
@@ -10,6 +11,7 @@ from evenruler.instruments.agreement import (
     TRUE,
     R,
     compute_agreement,
+    mtmm_rows,
 )
 from evenruler.measurement import cronbach_alpha
 from evenruler.measurement.reliability import concept_rows, errors_beside_items
@@ -32,19 +34,9 @@ def instrument(
     )[CONCEPTS.names]
 
 
-def noisy(
-    true: "np.ndarray[tuple[int], np.dtype[np.float64]]", items: int, noise: float, seed: int
-) -> pd.DataFrame:
-    random = np.random.default_rng(seed)
-    errors = random.normal(
-        0,
-        noise,
-        (len(true), items),
-    )
-    return pd.DataFrame(
-        true[:, None] + errors,
-        index=NAMES[: len(true)],
-    )
+def noisy(true: "NDArray[np.float64]", items: int, noise: float, seed: int) -> pd.DataFrame:
+    errors = np.random.default_rng(seed).normal(0, noise, (len(true), items))
+    return pd.DataFrame(true[:, None] + errors, index=NAMES[: len(true)])
 
 
 def row_of(agreement: pd.DataFrame, figure: str, other: str = "") -> "pd.Series[float]":
@@ -192,3 +184,17 @@ class TestAgreement:
             noisy(np.arange(30.0), 3, 0.1, 2),
         )
         assert compute_agreement(alone, 0.95).empty
+
+    def test_a_handful_of_units_has_a_reason(self) -> None:
+        """Parts that are the whole go by the name of the benchmark alone."""
+        first, second = (noisy(np.arange(4.0), 3, 0.1, seed) for seed in (1, 2))
+        both = pd.concat([instrument("one", first), instrument("two", second).assign(part="")])
+        agreement = compute_agreement(both, 0.95)
+        for figure, other in ((RELIABILITY, "one"), (TRUE, "two")):
+            row = row_of(agreement, figure, other)
+            assert np.isnan(row["value"])
+            assert row["n"] == 4
+            assert row["reason"]
+        itself, _, pair, *_ = mtmm_rows(agreement)
+        assert itself[:4] == ["m", "one", "", "itself"]
+        assert pair[:4] == ["m", "one", "two", "same trait"]

@@ -233,6 +233,10 @@ class TestOperations:
         answers = columns(causal, "loglikelihood", {"text": TEXTS, "before": BEFORE})
         same(answers, asdict(causal.loglikelihood(TEXTS, before=BEFORE)))
         same(columns(causal, "entail", {**CLAIMS, "before": BEFORE}), entailed(causal, BEFORE))
+        same(
+            columns(causal, "loglikelihood", {"text": TEXTS}, every=True),
+            asdict(causal.loglikelihood(TEXTS)),
+        )
 
     def test_generate_with_little_and_with_all_that_can_be_said(self, causal) -> None:
         plain = columns(causal, "generate", {"prompt": TEXTS}, new_tokens=5)
