@@ -307,20 +307,9 @@ BY_LAYOUT = {
 """Dimensions of figures of the small benchmarks, beside those of all items."""
 
 
-@pytest.mark.parametrize("layout", BY_LAYOUT)
-def test_parts_are_dimensions(layout, tmp_path) -> None:
-    built = made.build(tmp_path, layout)
-    figures = made.figures(built, made.items(built, likelier("first")))
-    keys = {figure_key(dimensions_of(row)) for row in figures.to_dict("records")}
-    assert keys == {
-        "all",
-        *BY_LAYOUT[layout],
-    }
-
-
 @pytest.mark.parametrize("layout", made.LAYOUTS)
 def test_figures_are_as_the_family_says(layout, tmp_path) -> None:
-    """Columns, headlines, card and report, of every layout."""
+    """Columns, headlines, dimensions, card and report, of every layout."""
     source = made.source(tmp_path, layout)
     built = made.built(source)
     by_instrument = {"made": made.frames(built)}
@@ -331,15 +320,16 @@ def test_figures_are_as_the_family_says(layout, tmp_path) -> None:
     figures = diagnosis["figures"]
     table_of(figures, diagnose.TABLES["figures"])
     assert table_of(diagnosis["headlines"], schemas.HEADLINES).num_rows > 0
+    keys = {figure_key(dimensions_of(row)) for row in figures.to_dict("records")}
+    assert keys == {"all", *BY_LAYOUT[layout]}
     headings = declare.headings(built.plan)
     require_confirmed(figures, headings)
     assert set(figures["figure"]) <= {heading.figure for heading in headings}
-    settings = made.SETTINGS
-    declaration = Declaration("made", "external", settings, source)
+    declaration = Declaration("made", "external", made.SETTINGS, source)
     facts = diagnose.evidence(diagnosis)["made"]
     words = card.card(declaration, by_instrument["made"], built.plan, facts)
     assert [config.name for config in words.configs] == ["texts"]
-    shown = ReportInput({"made": source}, {"made": settings}, diagnosis, by_instrument)
+    shown = ReportInput({"made": source}, {"made": made.SETTINGS}, diagnosis, by_instrument)
     (section,) = report.sections(shown)
     assert section.parts[0].rows[0][0].startswith("Made")
 

@@ -229,12 +229,6 @@ class TestClassifier:
             f"{reply}; empty baseline",
         ]
 
-    def test_weights_that_do_not_fit_the_labels_are_refused(self, error_of) -> None:
-        score = {"Negative": -1, "neutral": 0, "positive": 1}
-        mood = {"mood": Feature(kind="classifier", model="c", score=score)}
-        line = error_of(extracted, generations(("p1", "good")), mood, Doubles(KNOWN))
-        assert "features.mood.score: no weight for 'negative'; no such label as" in line
-
 
 PLANE = {
     "France is lovely.": [1, 0],
@@ -356,17 +350,6 @@ class TestClusters:
         assert of_topics["words"].tolist() == words
         assert of_topics["n"].tolist() == [3, 2, 1]
         fits(tables)
-
-    def test_domains_and_models_are_clustered_apart(self) -> None:
-        of_m = generations(("p1", "war"), ("q1", "bread"), ("q1", "cheese"), model="m")
-        of_n = generations(("p1", "a drum"), ("p1", "a drum"), model="n")
-        tables = clustered(pd.concat([of_m, of_n]), k=2)
-        assert tables["topics"][["domain", "model", "n", "words"]].to_numpy().tolist() == [
-            ["countries", "m", 1, ["war"]],
-            ["countries", "n", 2, ["drum"]],
-            ["fruit", "m", 1, ["bread"]],
-            ["fruit", "m", 1, ["cheese"]],
-        ]
 
     def test_fewer_replies_than_clusters_leaves_nulls_with_the_reason(self) -> None:
         replies = generations(("p1", "war"), ("p1", "war"), ("p1", "bread"), ("p1", ""))

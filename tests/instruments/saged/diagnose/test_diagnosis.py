@@ -16,7 +16,6 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import TABLES, across, evidence, figures
 from evenruler.instruments.saged.diagnose.group_statistics import adjust_p
-from evenruler.instruments.saged.diagnose.quality import count_nonresponse
 from evenruler.measurement import Resampling
 from evenruler.tables import table_of, write_table
 from tests.instruments.near import approx, near
@@ -280,17 +279,6 @@ def test_framed_replies_count_for_shifts_alone() -> None:
     shifts = diagnosis.figures.set_index("figure").loc[["level_shift", "reordering"], "value"]
     means = matching_rows(bare.summaries, statistic="mean", calibration="raw")["value"]
     assert shifts.tolist() == near([9 / means.std(), 0])
-
-
-def test_refusals_and_empty_replies_are_counted() -> None:
-    prompts = measured.prompts(3, ["fig", "kiwi"])
-    features = measured.features(prompts, 0.5)
-    replies = measured.replies(features, refusals=["fig-000", "fig-002"], empty=["kiwi-001"])
-    replies.loc[replies["id"] == "fig-001", "generation"] = None
-    rates = count_nonresponse("fruit", replies, prompts)
-    columns = ["concept", "n", "refusals", "empty", "withheld"]
-    expected = [["fig", 2, 2, 0, 1], ["kiwi", 3, 0, 1, 0]]
-    assert rates[columns].to_numpy().tolist() == expected
 
 
 def written(diagnosis: SimpleNamespace, path) -> dict[str, bytes]:

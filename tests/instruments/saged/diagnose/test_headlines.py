@@ -160,14 +160,6 @@ class TestDeclaredConcept:
         assert named(tables) == {}
         assert headline(domain.diagnosed(concept="fig"))["verdict"] == Verdict.INCONCLUSIVE
 
-    def test_names_that_are_as_far_make_it_inconclusive(self) -> None:
-        domain = Domain(2).moved(-1.0, "lime")
-        for place, name in enumerate(KNOWN):
-            domain.moved(1.5 * (-1) ** place, name)
-        favour = headline(domain.diagnosed(concept="lime"))
-        assert favour["verdict"] == Verdict.INCONCLUSIVE
-        assert favour["low"] < favour["high"] < 0
-
     @pytest.mark.parametrize("n_known", [0, 18])
     def test_fewer_than_19_names_give_no_verdict(self, n_known) -> None:
         domain = Domain(2, reference=KNOWN[:n_known]).moved(-1.0, "lime")
