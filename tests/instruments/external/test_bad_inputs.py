@@ -76,20 +76,6 @@ WINOGENDER, BEC = made.LAYOUTS["winogender"], made.LAYOUTS["bec-pro"]
 
 REFUSED: list[tuple[Any, ...]] = [
     (
-        # a package that is not there
-        "pairs",
-        {},
-        file("package:none_such/x.csv"),
-        "the package 'none_such' is not ins",
-    ),
-    (
-        # a file that is not there
-        "pairs",
-        {},
-        file("local:/none/x.csv"),
-        "/none/x.csv: no such file or folder; check",
-    ),
-    (
         # a source of no scheme
         "pairs",
         {},
@@ -119,34 +105,6 @@ REFUSED: list[tuple[Any, ...]] = [
         {},
         {"score": "bbq"},
         "the layout pairs cannot be scored as bbq",
-    ),
-    (
-        # a column twice
-        "pairs",
-        {"texts": "more,less,writer,writer,type\nA,B,a,b,x\n"},
-        {},
-        "more than one column 'writer'",
-    ),
-    (
-        # rows longer than their head
-        "pairs",
-        {"texts": f"{HEAD}A,B,a,x,y\n"},
-        {},
-        "line 2 (A): not as many fields",
-    ),
-    (
-        # semicolons
-        "pairs",
-        {"texts": HEAD.replace(",", ";")},
-        {},
-        "line 1: no commas between fields; save it with",
-    ),
-    (
-        # a quote that never ends
-        "pairs",
-        {"texts": f'{HEAD}"A,B,a,x\n'},
-        {},
-        "not CSV (unexpected end of data)",
     ),
     # no table
     ("pairs", {"texts": ""}, {}, "texts.txt: no column 'more'; there is none"),
@@ -207,13 +165,6 @@ REFUSED: list[tuple[Any, ...]] = [
         "'nan' is no number",
     ),
     (
-        # a share in words
-        "bec-pro",
-        {**BEC, "professions": made.PROFESSIONS.replace("0.7", "few")},
-        {},
-        "'few'",
-    ),
-    (
         # an item twice
         "bbq",
         {"age": made.bbq() * 2, "metadata": made.METADATA},
@@ -242,13 +193,6 @@ REFUSED: list[tuple[Any, ...]] = [
         "dev.txt: not JSON, or cut off",
     ),
     (
-        # Latin-1
-        "pairs",
-        {"texts": f"{HEAD}Café.,Tea.,a,x\n".encode("latin-1")},
-        {},
-        "not UTF-8 (line 2)",
-    ),
-    (
         # a licence that is not stated
         "pairs",
         {},
@@ -263,20 +207,6 @@ REFUSED: list[tuple[Any, ...]] = [
         {},
         {"frequencies": file("local:{place}/texts.txt")["files"]["texts"]},
         "other bytes than",
-    ),
-    (
-        # one placebo
-        "pairs",
-        {},
-        {"prefixes": {"placebos": ["It rained."]}},
-        "found 1, expected 5 at least, or none",
-    ),
-    # a placebo twice
-    (
-        "pairs",
-        {},
-        {"prefixes": {"placebos": [*declare.PLACEBOS, "it was a tuesday."]}},
-        "a placebo stands in it twice",
     ),
 ]
 
