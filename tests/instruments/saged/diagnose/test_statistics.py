@@ -143,23 +143,6 @@ class TestAgainstNumpyAndScipy:
             figures = STATISTICS[kind](values, baseline, **options)
             np.testing.assert_allclose(figures, expected, rtol=1e-9, atol=1e-12)
 
-    @pytest.mark.parametrize("kind", STATISTICS)
-    def test_leading_axes_and_padding_change_nothing(self, kind) -> None:
-        numbers = np.stack(block(3, ties=False))[:, :6]
-        options = cell_options(kind, *numbers.reshape(2, -1))
-        flat = STATISTICS[kind](*numbers, **options)
-        padded = np.pad(
-            numbers,
-            (
-                (0, 0),
-                (0, 0),
-                (3, 0),
-            ),
-            constant_values=nan,
-        )
-        figures = STATISTICS[kind](*padded.reshape(2, 2, 3, 43), **options)
-        np.testing.assert_allclose(figures, flat.reshape(2, 3), rtol=1e-9, atol=1e-12)
-
 
 class TestByHand:
     def test_constant_groups(self) -> None:

@@ -11,15 +11,6 @@ def extracts() -> PackagedExtracts:
     return PackagedExtracts()
 
 
-def test_the_collection_is_whole(extracts) -> None:
-    titles = sorted(extracts.entries)
-    assert len(titles) == 10_033
-    for title in titles:
-        page = extracts.read_page(title)
-        assert page.title == page.requested_title
-        assert page.sections[0][1]
-
-
 def test_a_page_has_its_text_and_where_it_is_from(extracts) -> None:
     page = extracts.read_page("Box turtle")
     ((section, text),) = page.sections
