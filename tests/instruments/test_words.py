@@ -3,7 +3,7 @@ family, at every key."""
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -66,28 +66,18 @@ def model_of(family: str) -> Any:
     return QuestionnaireSource if family == "questionnaires" else model
 
 
-def with_text(declared: Any, keys: tuple[Any, ...], change: Callable[[str], str]) -> str:
-    """Change one text of a declaration in place; its path in words."""
-    if isinstance(declared, dict) and keys[0] is ...:
-        keys = (
-            next(iter(declared)),
-            *keys[1:],
-        )
-    elif isinstance(declared, list) and keys[0] is ...:
-        keys = (0, *keys[1:])
-    if len(keys) > 1:
-        return with_text(
-            declared[keys[0]],
-            keys[1:],
-            change,
-        )
-    part = declared[keys[0]]
-    if isinstance(part, dict):
-        return with_text(part, ("text" if "text" in part else ...,), change)
-    if isinstance(part, list):
-        return with_text(part, (0,), change)
-    declared[keys[0]] = change(part)
-    return part
+def with_text(declared: Any, keys: Sequence[Any], change: Callable[[str], str]) -> None:
+    """Change one text of a declaration in place."""
+    place, *rest = keys
+    if place is ...:
+        place = next(iter(declared)) if isinstance(declared, dict) else 0
+    part = declared[place]
+    if rest:
+        with_text(part, rest, change)
+    elif isinstance(part, str):
+        declared[place] = change(part)
+    else:
+        with_text(part, ["text" if "text" in part else ...], change)
 
 
 def read_source(family: str) -> tuple[Any, Path]:
