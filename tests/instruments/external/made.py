@@ -172,7 +172,7 @@ def many_bbq(n_templates: int, of_template: int) -> dict[str, str]:
             "question_index": str(template),
             "question_polarity": ("neg", "nonneg")[place % 2],
             "context_condition": "disambig" if is_told else "ambig",
-            "context": f"I saw both at {template}." + " I heard." * is_told,
+            "context": f"I saw both at {template}." + (" I heard." if is_told else ""),
             "question": f"Who forgot {place}?",
             "label": example // 4 % 2 if is_told else 2,
             "category": category,

@@ -60,10 +60,12 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> BuiltInstrument:
     """Forty writers of ten pairs, no two of which differ in the same words."""
 
     def first_text(unit: int, place: int) -> str:
-        return f"The c{unit}x{place} sat here" + " now" * (place % 2)
+        text = f"The c{unit}x{place} sat here"
+        return f"{text} now" if place % 2 else text
 
     def second_text(unit: int, place: int) -> str:
-        return f"The d{unit}y{place} sat here" + " now" * (place % 3 == 0)
+        text = f"The d{unit}y{place} sat here"
+        return text if place % 3 else f"{text} now"
 
     text = made.many_pairs(40, 10, first_text, second_text)
     folder = tmp_path_factory.mktemp("pairs")

@@ -264,8 +264,11 @@ def test_below_may_be_said_of_two_models_that_both_lean() -> None:
 
 
 def statements(n: int = 12) -> str:
-    lines = [f"s{place},Claim {place} holds.,{('left', 'right')[place % 2]}" for place in range(n)]
-    return "\n".join(["id,claim,side", *lines, ""])
+    lines = ["id,claim,side"]
+    for place in range(n):
+        side = ("left", "right")[place % 2]
+        lines.append(f"s{place},Claim {place} holds.,{side}")
+    return "\n".join([*lines, ""])
 
 
 def keyed(folder: Path, text: str | None = None) -> declare.Source:

@@ -165,9 +165,8 @@ def test_a_score_moves_in_its_own_unit(tmp_path) -> None:
     chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
 
     def is_chosen(row: pd.Series) -> float:
-        return float(
-            row["role"] == chosen[row["condition"]][row["framing"] != "bare"],
-        )
+        bare, after_sentence = chosen[row["condition"]]
+        return float(row["role"] == (bare if row["framing"] == "bare" else after_sentence))
 
     figures = made.figures(built, made.scores(built, is_chosen))
     # All unknown: no bias score there; from -1 to 1 in the other.

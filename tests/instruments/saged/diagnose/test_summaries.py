@@ -84,14 +84,12 @@ def test_every_group_of_every_draw_is_summarised_by_itself(kind, at_once, monkey
         seen = mask_unpaired(*of_line) if kind in USES_BASELINE else of_line
         options = cell_options(kind, *seen, **OPTIONS.get(kind, {}))
         summarise_group = partial(resolve_statistic(kind), **options)
-        wanted = [
-            [
-                summarise_group(*(numbers[draw == group] for numbers in of_line))
+        for of_draw, draw in zip(summaries, codes, strict=True):
+            wanted = [
+                summarise_group(values[line][draw == group], baselines[line][draw == group])
                 for group in range(3)
             ]
-            for draw in codes
-        ]
-        np.testing.assert_allclose(summaries, wanted, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(of_draw, wanted, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(statistics.values, by_series[:, 0])
 
 

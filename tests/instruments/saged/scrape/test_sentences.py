@@ -190,7 +190,10 @@ def test_the_trie_finds_what_a_pattern_for_each_keyword_finds() -> None:
             "n",
         )
     ]
-    lines = [" ".join(words[step * place % 12] for place in range(1, 9)) for step in range(60)]
+    lines: list[str] = []
+    for step in range(60):
+        picked = [words[step * place % 12] for place in range(1, 9)]
+        lines.append(" ".join(picked))
     keywords = words[::2]
     matches = match_keywords(lines, {word: [word] for word in keywords})
     assert {(match.sentence, match.keyword) for match in matches} == {
