@@ -207,6 +207,7 @@ def test_a_pair_counts_as_both_orders_say(tmp_path) -> None:
     items = choice_items(made.frames(built), plan, parsed).set_index("item")
     assert items["lean"].to_dict() == {"0": 1.0, "1": 0.0, "2": -1.0}
     assert items["won"].tolist() == [True, False, False]
+    assert items["right"].isna().all()  # no text of a pair is right
     assert items.loc["2", "length"] == approx((29 - 18) / 4)  # letters
     silent = parsed[parsed["item"] == "3"].set_index("turn")
     assert silent["rule"].to_dict() == {0: "refusal", 1: "letter"}
