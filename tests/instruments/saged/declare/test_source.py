@@ -135,6 +135,10 @@ def load(tmp_path: Path, changes: str = "", **more: Any) -> Source:
             "`path` is 'fruit.md', expected one such as articles/",
         ),
         (
+            "material: {kind: table, path: articles/a.md}",
+            "expected a table such as articles/mine.csv",
+        ),
+        (
             "material: {kind: local, path: articles/../../x.md}",
             "DVC watches no other",
         ),

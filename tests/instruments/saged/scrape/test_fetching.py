@@ -257,3 +257,12 @@ def test_keywords_that_are_found_at_the_same_time_are_replaced(tmp_path, declare
     assert domain.keywords_of("boat") == ["boat", "sails"]
     assert domain.branch.replacements["boat"]["cart"] == {"boat": "cart", "sails": "wheels"}
     assert "Many carts carry wheels and a crew." in [row["baseline"] for row in built(tmp_path)]
+
+
+def test_a_branch_of_nonsense_is_left_to_a_person(tmp_path, declared) -> None:
+    boats(tmp_path, 0.5)
+    answers = Answers(train=TRAIN, cart=["cart"])
+    lines = list(search_for_domain(tmp_path, "places", declared, MODELS, answers))
+    reason = "no replacements: no JSON object of words in the reply '[\"cart\"]'"
+    assert lines[1] == f"boat to cart: {reason}"
+    assert "places: replacements for 1 branches in" in lines[2]

@@ -142,6 +142,23 @@ class TestKeywords:
         assert finding.keywords == [Keyword("sea", "Sea", ())]
         assert finding.refused == ["sea: refused '' (links): no page of it was read"]
 
+    def test_only_names_of_what_pages_hold(self) -> None:
+        source = domain(concepts={"sea": "Sea"}, find={"by": ["embedding"], "entities": True})
+        near = means(similarity=lambda _, words: [0.5] * len(words))
+        finding = found_keywords(source, rows(sea="France loves freedom."), near)
+        assert [keyword.word for keyword in finding.keywords] == ["Sea", "France"]
+
+    @pytest.mark.parametrize(
+        ("concepts", "find", "message"),
+        [
+            (CONCEPTS, None, "the domain Places: no `find` in it"),
+            ({"sky": WATERS["sky"]}, {"by": ["embedding"]}, "every concept are given by hand"),
+        ],
+    )
+    def test_nothing_to_find(self, error_of, concepts, find, message) -> None:
+        source = domain(concepts=concepts, find=find)
+        assert message in error_of(found_keywords, source, [], means())
+
 
 FOUND = [
     Keyword("sea", "Sea", ()),
