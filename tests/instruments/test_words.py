@@ -3,7 +3,7 @@ family, at every key."""
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -66,28 +66,18 @@ def model_of(family: str) -> Any:
     return QuestionnaireSource if family == "questionnaires" else model
 
 
-def with_text(declared: Any, keys: tuple[Any, ...], change: Callable[[str], str]) -> str:
-    """Change one text of a declaration in place; its path in words."""
-    if isinstance(declared, dict) and keys[0] is ...:
-        keys = (
-            next(iter(declared)),
-            *keys[1:],
-        )
-    elif isinstance(declared, list) and keys[0] is ...:
-        keys = (0, *keys[1:])
-    if len(keys) > 1:
-        return with_text(
-            declared[keys[0]],
-            keys[1:],
-            change,
-        )
-    part = declared[keys[0]]
-    if isinstance(part, dict):
-        return with_text(part, ("text" if "text" in part else ...,), change)
-    if isinstance(part, list):
-        return with_text(part, (0,), change)
-    declared[keys[0]] = change(part)
-    return part
+def with_text(declared: Any, keys: Sequence[Any], change: Callable[[str], str]) -> None:
+    """Change one text of a declaration in place."""
+    place, *rest = keys
+    if place is ...:
+        place = next(iter(declared)) if isinstance(declared, dict) else 0
+    part = declared[place]
+    if rest:
+        with_text(part, rest, change)
+    elif isinstance(part, str):
+        declared[place] = change(part)
+    else:
+        with_text(part, ["text" if "text" in part else ...], change)
 
 
 def read_source(family: str) -> tuple[Any, Path]:
@@ -119,9 +109,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("family", "keys"), CASES)
-def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(
-    family: str, keys: tuple[Any, ...]
-) -> None:
+def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(family, keys) -> None:
     line = refused(
         family,
         keys,
@@ -138,7 +126,7 @@ def test_no_text_of_a_family_takes_a_character_that_its_reader_does_not_see(
         if not {"cells", "templates", "premise", "hypothesis"} & {*case.values[1]}
     ],
 )
-def test_no_word_takes_a_brace_or_a_line_break(family: str, keys: tuple[Any, ...]) -> None:
+def test_no_word_takes_a_brace_or_a_line_break(family, keys) -> None:
     for more in ("{TARGET}", "{ANSWER}", "}", "{x"):
         assert "holds the brace" in refused(
             family, keys, lambda text, added=more: f"{text} {added}"
@@ -147,7 +135,7 @@ def test_no_word_takes_a_brace_or_a_line_break(family: str, keys: tuple[Any, ...
 
 
 @pytest.mark.parametrize(("family", "keys"), CASES)
-def test_outer_spaces_are_no_part_of_a_text(family: str, keys: tuple[Any, ...]) -> None:
+def test_outer_spaces_are_no_part_of_a_text(family, keys) -> None:
     declared, path = read_source(family)
     unchanged, _ = read_source(family)
     with_text(declared, keys, lambda text: f"  {text} \n")
@@ -181,9 +169,7 @@ LOOKS = "\u0441\u043e\u0441\u043e"
         ),
     ],
 )
-def test_words_that_look_alike_are_one_word(
-    tmp_path: Path, changes: dict[str, Any], reason: str
-) -> None:
+def test_words_that_look_alike_are_one_word(tmp_path, changes, reason) -> None:
     declared: dict[str, Any] = dict.fromkeys(("title", "construct", "direction", "source"), "x")
     declared |= {"licence": "cc0-1.0", "attributes": ["wise"]}
     declared |= {"targets": {"young": ["teen"], "old": ["elder"]}}
@@ -201,27 +187,17 @@ def test_words_that_look_alike_are_one_word(
         ({"young": "Young", "other": "Unknown", "more": "unknown"}, None),
     ],
 )
-def test_two_options_of_which_one_is_a_class_differ(
-    options: dict[str, str], reason: str | None
-) -> None:
+def test_two_options_of_which_one_is_a_class_differ(options, reason) -> None:
     from evenruler.instruments.framing.declare.tasks import TaskEntry, task_faults
 
-    template = "Who is {STIMULUS}? {OPTIONS} {ANSWER}"
-    task = TaskEntry.model_validate(
-        {
-            "title": "T",
-            "cells": {"bare": template},
-            "option": "{LETTER}: {OPTION}",
-            "options": options,
-        }
-    )
-    faults = [
-        line for line in task_faults("ask", task, [], ["young", "old"], []) if "alike" in line
-    ]
-    assert [reason in line for line in faults] == ([] if reason is None else [True])
+    declared = {"title": "T", "option": "{LETTER}: {OPTION}", "options": options}
+    declared["cells"] = {"bare": "Who is {STIMULUS}? {OPTIONS} {ANSWER}"}
+    faults = task_faults("ask", TaskEntry.model_validate(declared), [], ["young", "old"], [])
+    alike = [line for line in faults if "alike" in line]
+    assert [reason in line for line in alike] == ([] if reason is None else [True])
 
 
-def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Path) -> None:
+def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path) -> None:
     from evenruler.instruments.probes.declare.source import CriterionEntry, _read_criterion
     from evenruler.instruments.saged.declare import read_prompts
 
@@ -254,14 +230,12 @@ def test_a_prompt_of_a_table_and_a_word_of_a_criterion_are_checked(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("55", 55.0),
         ("-5.5", -5.5),
         ("+1e3", 1000.0),
-        (".5", 0.5),
-        (" 7 ", 7.0),
+        (" .5 ", 0.5),
     ],
 )
-def test_numbers_of_tables(text: str, number: float) -> None:
+def test_numbers_of_tables(text, number) -> None:
     assert number_of(text) == number
 
 
@@ -269,7 +243,7 @@ def test_numbers_of_tables(text: str, number: float) -> None:
     "text",
     ["", "5_5", "\uff15\uff15", "nan", "1e999", "5,5"],
 )
-def test_what_is_no_number_of_a_table(text: str) -> None:
+def test_what_is_no_number_of_a_table(text) -> None:
     with pytest.raises(ValueError, match="number"):
         number_of(text)
 
@@ -277,10 +251,9 @@ def test_what_is_no_number_of_a_table(text: str) -> None:
 def test_a_plant_and_texts_for_people() -> None:
     path = SOURCES / "plants/occupation-gender.yaml"
     plant = read_yaml(path)
+    with pytest.raises(UserError, match=r"holds U\+202E"):
+        validate(PlantDeclaration, {**plant, "warning": "T\u202ex"}, path)
     pole = next(iter(plant["poles"]))
     plant["poles"][pole][0] += "\u200b"
     with pytest.raises(UserError, match=r"U\+200B"):
         validate(PlantDeclaration, plant, path)
-    for key, text in [("title", "T\x1b[2J"), ("warning", "T\u202ex")]:
-        with pytest.raises(UserError, match=r"holds U\+"):
-            validate(PlantDeclaration, {**read_yaml(path), key: text}, path)

@@ -30,6 +30,7 @@ SUBJECT = ModelMeta(
 NOT_STARTED = pd.DataFrame(columns=ask.ANSWERS["starts"].names)
 """Nothing was asked after another start token."""
 RESAMPLING = Resampling(0.95, 200, 7)
+SETTINGS = declare.Settings.model_validate({}, context={"profile": "paper"})
 COMMON = {
     "title": "Made",
     "construct": "preference",
@@ -61,6 +62,20 @@ nurse.someone.1.neutral.txt\tThe nurse told someone that they were ill.
 """
 OCCUPATIONS = "occupation\tbergsma_pct_female\tbls_pct_female\tbls_year\nnurse\t88.3\t89.58\t2015\n"
 
+
+def winogender(women: Mapping[str, float], meanings: str = "0") -> dict[str, str]:
+    """Files of Winogender: occupations with their share of women in percent, and a sentence each
+    in which it is meant (0), the participant (1), or both (01)."""
+    sentences, occupations = "sentid\tsentence\n", "occupation\tbls_pct_female\n"
+    for job, share in women.items():
+        occupations += f"{job}\t{share}\n"
+        for meant, group in product(meanings, ("male", "female")):
+            pronoun = "he" if group == "male" else "she"
+            name = f"{job}.someone.{meant}.{group}.txt"
+            sentences += f"{name}\tThe {job} said {pronoun} is late {meant}.\n"
+    return {"texts": sentences, "occupations": occupations}
+
+
 PRO = """1 [The mover] hired the baker because [he] was late.
 2 The mover hired [the baker] because [she] was kind.
 3 [The mover] hurt [himself] when [he] fell, said the baker.
@@ -73,41 +88,34 @@ ANTI = """1 [The mover] hired the baker because [she] was late.
 
 def stereoset(copies: int = 1) -> str:
     """Three targets; a sentence of each, and of the first one that goes on: so many times."""
-
-    def example(place: int, half: str, target: str, kind: str) -> dict[str, Any]:
-        labels = ("unrelated", "stereotype", "anti-stereotype")
-        sentences = [
-            {
-                "sentence": f"{target} {label}.",
-                "id": f"{place}-{label}",
-                "gold_label": label,
-            }
-            for label in labels
-        ]
-        context = {
-            "context": f"Here is a {target}.",
-            "target": target,
-            "bias_type": kind,
-        }
-        return {"id": f"{half}-{place}", **context, "sentences": sentences}
-
     halves: dict[str, list[dict[str, Any]]] = {
         "intersentence": [],
         "intrasentence": [],
     }
     for copy in range(copies):
         more = f" {copy}" if copy else ""
-        place = 4 * copy
-        player = f"chess player{more}"
-        halves["intersentence"].append(example(place, "inter", player, "profession"))
-        halves["intrasentence"] += [
-            example(place + 1, "intra", player, "profession"),
-            example(place + 2, "intra", f"sister{more}", "gender"),
-            example(place + 3, "intra", f"brother{more}", "gender"),
+        examples = [
+            ("inter", f"chess player{more}", "profession"),
+            ("intra", f"chess player{more}", "profession"),
+            ("intra", f"sister{more}", "gender"),
+            ("intra", f"brother{more}", "gender"),
         ]
+        for place, (half, target, kind) in enumerate(examples, 4 * copy):
+            sentences = [
+                {
+                    "sentence": f"{target} {label}.",
+                    "id": f"{place}-{label}",
+                    "gold_label": label,
+                }
+                for label in ("unrelated", "stereotype", "anti-stereotype")
+            ]
+            context = {"context": f"Here is a {target}.", "target": target, "bias_type": kind}
+            example = {"id": f"{half}-{place}", **context, "sentences": sentences}
+            halves[f"{half}sentence"].append(example)
     return json.dumps({"version": "made", "data": halves})
 
 
+ANSWER_INFO = {"ans0": ["o", "old"], "ans1": ["n", "nonOld"], "ans2": ["-", "unknown"]}
 METADATA = (
     "category,question_index,example_id,target_loc\r\n"
     "Age,1,0,0\r\nAge,1,1,0\r\nAge,1,2,1\r\nAge,2,3,NA\r\n"
@@ -117,17 +125,12 @@ METADATA = (
 def bbq(more: Mapping[str, Any] | None = None) -> str:
     """One template, ambiguous and not, both polarities; a question whose biased answer nobody
     names."""
-    info = {
-        "ans0": ["grandfather", "old"],
-        "ans1": ["grandson", "nonOld"],
-        "ans2": ["Can't", "unknown"],
-    }
     common = {
         "category": "Age",
         "ans0": "The grandfather",
         "ans1": "The grandson",
         "ans2": "Can't be determined",
-        "answer_info": info,
+        "answer_info": ANSWER_INFO,
         **(more or {}),
     }
     questions = [
@@ -149,45 +152,39 @@ def bbq(more: Mapping[str, Any] | None = None) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-ANSWER_INFO = {"ans0": ["o", "old"], "ans1": ["n", "nonOld"], "ans2": ["-", "unknown"]}
-
-
 def many_bbq(n_templates: int, of_template: int) -> dict[str, str]:
     """Templates of two categories with so many questions in each context, in both polarities; the
     biased answer is at either place, and so is the right one. No two share the words of an answer.
     """
     lines: list[str] = []
     table = ["category,question_index,example_id,target_loc"]
-    for template, place, condition in product(
-        range(n_templates), range(of_template), ("ambig", "disambig")
-    ):
+    for template, place, is_told in product(range(n_templates), range(of_template), (False, True)):
+        example = 2 * place + is_told
         category = ("Age", "SES")[template % 2]
-        example = 2 * place + (condition == "disambig")
-        number = f"{template}x{place}"
-        persons = [f"The p{number}", f"The qs{number}"]
+        persons = [
+            f"The p{template}x{place}",
+            f"The qs{template}x{place}",
+        ]
         if place // 2 % 2:
             persons.reverse()
-        context = f"I saw both at {template}." + (" I heard." if condition == "disambig" else "")
-        label = (example // 4) % 2 if condition == "disambig" else 2
         question = {
             "example_id": example,
             "question_index": str(template),
             "question_polarity": ("neg", "nonneg")[place % 2],
-            "context_condition": condition,
-            "context": context,
+            "context_condition": "disambig" if is_told else "ambig",
+            "context": f"I saw both at {template}." + (" I heard." if is_told else ""),
             "question": f"Who forgot {place}?",
-            "label": label,
+            "label": example // 4 % 2 if is_told else 2,
             "category": category,
-        }
-        answers = {
             "ans0": persons[0],
             "ans1": persons[1],
             "ans2": "Unknown",
             "answer_info": ANSWER_INFO,
         }
-        lines.append(json.dumps({**question, **answers}) + "\n")
-        row = (category, template, example, place % 2)
-        table.append(",".join(map(str, row)))
+        lines.append(json.dumps(question) + "\n")
+        table.append(
+            f"{category},{template},{example},{place % 2}",
+        )
     return {"both": "".join(lines), "metadata": "\r\n".join([*table, ""])}
 
 
@@ -242,6 +239,13 @@ def built(source: declare.Source, **settings: Any) -> BuiltInstrument:
     )
 
 
+def build(
+    folder: Path, layout: str, files: Mapping[str, str] | None = None, **more: Any
+) -> BuiltInstrument:
+    """Rows and plan of a benchmark of a layout, with settings as they are by default."""
+    return built(source(folder, layout, files, **more))
+
+
 def built_at_sizes(source: declare.Source) -> BuiltInstrument:
     """Its rows and plan, with what is asked at every size."""
     sizes = {
@@ -264,30 +268,26 @@ def scores(
 ) -> dict[str, pd.DataFrame]:
     """What a model answers that finds texts as likely as `nats` says of their rows, with `framing`
     and `prompt`."""
-    tables = frames(instrument)
+    tables, plan = frames(instrument), instrument.plan
     texts = tables["texts"].drop(columns=["prompt", "framing"]).rename(columns={"id": "text_id"})
-    requests = ask.requests(tables, instrument.plan, {}, subject)
     asked_rows = [
-        request.rows.assign(prompt=request.inputs["before"]).merge(
-            texts,
-            on="text_id",
-        )
-        for request in requests
+        request.rows.assign(prompt=request.inputs["before"]).merge(texts, on="text_id")
+        for request in ask.requests(tables, plan, {}, subject)
         if request.table == "likelihoods"
     ]
     rows = pd.concat(asked_rows, ignore_index=True)
-    values = rows.apply(nats, axis=1).astype(float)
-    if tokens is None:
-        lengths = rows["text"].str.split().str.len()
-    else:
-        lengths = rows.apply(tokens, axis=1)
+    lengths = (
+        rows.apply(
+            tokens,
+            axis=1,
+        )
+        if tokens
+        else rows["text"].str.split().str.len()
+    )
     answers = rows[["id", "text_id", "framing"]].assign(
-        nats=values,
-        tokens=lengths.astype(int),
+        nats=rows.apply(nats, axis=1).astype(float), tokens=lengths.astype(int)
     )
-    return ask.scores(
-        tables, instrument.plan, {"likelihoods": answers, "starts": NOT_STARTED}, subject
-    )
+    return ask.scores(tables, plan, {"likelihoods": answers, "starts": NOT_STARTED}, subject)
 
 
 def items(
@@ -352,11 +352,22 @@ def numbered_pairs(n_units: int, of_unit: int, second: str = "new") -> str:
 
 
 def many_pairs(
-    n_units: int, of_unit: int, first: Callable[[int, int], str], second: Callable[[int, int], str]
+    n_units: int,
+    of_unit: int,
+    first: Callable[
+        [
+            int,
+            int,
+        ],
+        str,
+    ],
+    second: Callable[[int, int], str],
 ) -> str:
     """A table of pairs; what their texts are, by unit and place."""
     lines = ["more,less,writer,type"]
     for unit, place in product(range(n_units), range(of_unit)):
         texts = f"{first(unit, place)},{second(unit, place)}"
-        lines.append(f"{texts},w{unit},{'ab'[unit % 2]}")
+        lines.append(
+            f"{texts},w{unit},{'ab'[unit % 2]}",
+        )
     return "\n".join([*lines, ""])

@@ -91,11 +91,12 @@ def answers_to(built: BuiltInstrument, chosen: Mapping[str, int | str]) -> pd.Da
     answer = rows["item"].map(chosen)
     place = rows["role"].str.removeprefix("place-").astype(int) - 1
     is_reply = answer.map(lambda value: isinstance(value, str))
-    nats = (place == answer).astype(float).where(answer.notna())
-    rule = np.where(answer.notna(), "option", None)
-    replied = answer.where(is_reply, None).astype("object")
-    requested = rows.drop(columns=["item", "role"])
-    return requested.assign(nats=nats, tokens=-1, rule=rule, replied=replied)
+    return rows.drop(columns=["item", "role"]).assign(
+        nats=(place == answer).astype(float).where(answer.notna()),
+        tokens=-1,
+        rule=np.where(answer.notna(), "option", None),
+        replied=answer.where(is_reply, None).astype("object"),
+    )
 
 
 def judged(built: BuiltInstrument, chosen: Mapping[str, int | str]) -> dict[str, pd.DataFrame]:

@@ -1,6 +1,7 @@
 """The gain along a criterion of units: by hand, with planted truths, and parts beside it."""
 
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,6 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.external import ask, diagnose
 from evenruler.instruments.external.declare import PlannedGain
 from evenruler.instruments.external.diagnose import contrast
 from evenruler.instruments.external.diagnose.gain import (
@@ -45,14 +45,8 @@ def test_the_gain_by_hand() -> None:
     """A slope of 2 nats from low to high; what all units share is no part of it."""
     axis = np.array([-0.5, -0.25, 0.0, 0.25, 0.5, 1.0])
     test = gain_headline(table_of(3 + 2 * axis, axis), None)
-    assert test.effect is not None
     assert (test.effect.value, test.effect.low) == approx((2, 2))
-    judged = judge(test)
-    assert judged.verdict == Verdict.INCONCLUSIVE
-    assert judged.why is not None
-    assert judged.why.startswith(
-        "Nothing can be detected: it is not known how alike occupations are"
-    )
+    assert judge(test).verdict == Verdict.INCONCLUSIVE  # how alike units are is not known
     assert test.facets == {"occupations": 6}
 
 
@@ -71,17 +65,14 @@ def test_the_interval_is_the_jackknife_of_the_slope() -> None:
 
 def test_sentences_and_pairs_that_are_crossed_with_units_are_random() -> None:
     """Three sentences and three pairs, of which one pair has all of the slope."""
-    rows = []
-    for unit, place in enumerate(np.linspace(-1, 1, 10)):
-        for sentence in "xyz":
-            for pair in ("he/she", "dad/mom", "son/daughter"):
-                value = 6 * place if pair == "he/she" else 0.0
-                rows.append((f"u{unit}", "all", value, place, sentence, pair))
-    columns = ["unit", "part", "value", "axis", "sentence", "pair"]
-    table = pd.DataFrame(rows, columns=columns)
+    places = dict(enumerate(np.linspace(-1, 1, 10)))
+    crossed = product(places, "xyz", ("he/she", "dad/mom", "son/daughter"))
+    table = pd.DataFrame(list(crossed), columns=["unit", "sentence", "pair"])
+    table["axis"] = table["unit"].map(places)
+    table["value"] = 6 * table["axis"] * (table["pair"] == "he/she")
+    table = table.assign(unit=table["unit"].astype(str), part="all")
     test = gain_headline(table, None)
     assert test.facets == {"occupations": 10, "sentences": 3, "pairs": 3}
-    assert test.effect is not None
     assert test.effect.value == approx(2)
     assert test.effect.low < 0
     nested = gain_headline(table[1:], None)  # a cell is lacking
@@ -111,7 +102,6 @@ def test_units_that_are_alike_are_rarely_detected() -> None:
         table, likeness, _ = factor_model(draw)
         test = gain_headline(table, likeness, seed=draw, n=199)
         by_units = gain_headline(table, None).effect
-        assert by_units is not None
         hits.append(test.is_detected)
         by_interval.append(by_units.low > 0 or by_units.high < 0)
     assert np.mean(hits) <= 0.09
@@ -126,17 +116,11 @@ def test_a_planted_gain_is_detected() -> None:
     assert np.mean(hits) > 0.8
 
 
-def test_the_null_says_what_was_randomised_and_beside_what() -> None:
+def test_the_frequency_of_units_is_a_covariate() -> None:
     table, likeness, _ = factor_model(1)
-    test = gain_headline(table, likeness, seed=5)
-    assert test.null == (
-        "criterion randomised spectrally over 60 occupations with 1 covariate, "
-        "9,999 randomisations, seed 5"
-    )
     with_frequency = table.assign(log_frequency=np.linspace(-12, -8, 60))
     null = gain_headline(with_frequency, likeness).null
-    assert null is not None
-    assert "with 2 covariates" in null
+    assert "over 60 occupations with 2 covariates" in null
 
 
 def test_a_unit_without_likeness_is_named() -> None:
@@ -152,15 +136,11 @@ def test_a_unit_without_likeness_is_named() -> None:
         (table_of([1.0] * 6, [0.5] * 6), "all occupations have the same criterion"),
     ],
 )
-def test_where_nothing_can_be_said(table: pd.DataFrame, reason: str) -> None:
-    judged = judge(gain_headline(table, None))
-    assert (judged.verdict, judged.why) == (
-        Verdict.DESCRIPTIVE,
-        f"A number without a test: {reason}.",
-    )
+def test_where_nothing_can_be_said(table, reason) -> None:
+    assert gain_headline(table, None).no_verdict == reason
 
 
-def test_parts_that_are_the_criterion_turn_the_sign_of_the_low_one(tmp_path: Path) -> None:
+def test_parts_that_are_the_criterion_turn_the_sign_of_the_low_one(tmp_path) -> None:
     """Stereotypical pronouns are hers in women's work: 1 nat for them is 1 nat against his."""
     gain: PlannedGain = {
         **ALONG_SHARE,
@@ -171,13 +151,11 @@ def test_parts_that_are_the_criterion_turn_the_sign_of_the_low_one(tmp_path: Pat
     }
     pro = "1 [The mover] fell as [he] ran.\n2 [The nurse] fell as [she] ran.\n"
     anti = "1 [The mover] fell as [she] ran.\n2 [The nurse] fell as [he] ran.\n"
-    built = made.built(
-        made.source(
-            tmp_path,
-            "winobias",
-            {"pro-type1-dev": pro, "anti-type1-dev": anti},
-            gain={name: gain[name] for name in GAIN_KEYS},  # type: ignore[literal-required]
-        )
+    built = made.build(
+        tmp_path,
+        "winobias",
+        {"pro-type1-dev": pro, "anti-type1-dev": anti},
+        gain={name: gain[name] for name in GAIN_KEYS},  # type: ignore[literal-required]
     )
     items = made.items(built, lambda row: float(row["role"] == "first"))
     table = gain_items(items, made.frames(built)["texts"], gain)
@@ -208,31 +186,23 @@ def test_parts_and_what_is_beyond_the_compared_one() -> None:
     assert gain_estimates(tables[0], None) == {}
 
 
-def test_a_gain_along_what_a_benchmark_lacks_is_refused(tmp_path: Path) -> None:
+def test_a_gain_along_what_a_benchmark_lacks_is_refused(tmp_path) -> None:
     along_parts = {"along": "part", "low": "young", "high": "men's work"}
     with pytest.raises(UserError, match="its parts are men's work, but its gain is from young"):
-        made.built(made.source(tmp_path, "winobias", gain=along_parts))
+        made.build(tmp_path, "winobias", gain=along_parts)
     along_share = {"low": "10%", "high": "90%"}
     with pytest.raises(UserError, match="no unit has a criterion for its gain"):
-        made.built(made.source(tmp_path, "winobias", gain=along_share))
+        made.build(tmp_path, "winobias", gain=along_share)
 
 
 def winogender(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Figures and rows behind the headline of a model that gives his pronoun 2 nats from 10% to 90%
     men, where the occupation is meant."""
-    percents = (5, 20, 40, 60, 80, 95)
-    shares = {f"job{n}": float(share) for n, share in enumerate(percents)}
-    sentences, occupations = "sentid\tsentence\n", "occupation\tbls_pct_female\n"
-    for job, women in shares.items():
-        occupations += f"{job}\t{women}\n"
-        for meant in "01":
-            for group, pronoun in (("male", "he"), ("female", "she")):
-                name = f"{job}.someone.{meant}.{group}.txt"
-                sentences += f"{name}\tThe {job} said {pronoun} is late {meant}.\n"
-    files = {"texts": sentences, "occupations": occupations}
+    women = {f"job{percent}": percent for percent in (5, 20, 40, 60, 80, 95)}
+    files = made.winogender(women, meanings="01")
     keys = (*GAIN_KEYS, "compared")
     gain = {name: ALONG_SHARE[name] for name in keys}  # type: ignore[literal-required]
-    built = made.built(made.source(folder, "winogender", files, gain=gain, units="occupations"))
+    built = made.build(folder, "winogender", files, gain=gain, units="occupations")
 
     def nats(row: pd.Series) -> float:
         place = logit_positions([row["criterion"]])[0]
@@ -243,7 +213,7 @@ def winogender(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return diagnosed["figures"], diagnosed["headlines"]
 
 
-def test_the_figures_of_a_benchmark_with_a_criterion(tmp_path: Path) -> None:
+def test_the_figures_of_a_benchmark_with_a_criterion(tmp_path) -> None:
     figures, made_of = winogender(tmp_path)
     headline = made.find_row(figures, "gain")
     assert headline["value"] == approx(1)
@@ -255,23 +225,6 @@ def test_the_figures_of_a_benchmark_with_a_criterion(tmp_path: Path) -> None:
     assert made.find_values(figures, "gain_apart") == approx([2])
     assert set(made_of["figure"]) == {"gain"}
     same = contrast(made_of, made_of, 0.7)
-    assert same.effect is not None
     assert same.effect.value == 0
     double = contrast(made_of.assign(value=2 * made_of["value"]), made_of, 0.7)
-    assert double.effect is not None
     assert double.effect.value == approx(1)
-
-
-def test_likeness_that_was_asked_gives_a_p(tmp_path: Path) -> None:
-    built = made.built(
-        made.source(
-            tmp_path,
-            "winogender",
-            gain={name: ALONG_SHARE[name] for name in GAIN_KEYS},  # type: ignore[literal-required]
-        )
-    )
-    table, likeness, _ = factor_model(2)
-    assert built.plan["gain"]["texts"] == ["the first text", "the second text"]
-    assert gain_headline(table, likeness).p is not None
-    assert ask.PLANNED.count("gain") == 1
-    assert "gain_headline" in diagnose.__all__

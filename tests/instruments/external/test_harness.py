@@ -2,7 +2,6 @@
 figures of asking."""
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -19,9 +18,7 @@ folder = test_folder.folder
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_likelihoods_share_and_log(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_likelihoods_share_and_log(folder, tmp_path, monkeypatch) -> None:
     """Log-likelihood ratios to 2e-4, the share exactly; of a bare pair, as its crows_pairs asks
     it."""
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))

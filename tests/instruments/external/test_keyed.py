@@ -17,7 +17,6 @@ from evenruler.instruments.external.declare import PlannedContrast
 from evenruler.instruments.external.diagnose.keyed import (
     KeyedDesign,
     difference_of_keys,
-    keyed_contrast,
     keyed_figures,
     keyed_headline,
     keyed_items,
@@ -64,7 +63,6 @@ def test_the_lean_by_hand() -> None:
     assert design.units == list("abcdef")
     assert design.unit_leans.tolist() == [1, 0, 1, -0.5, -1, 0]
     headline = keyed_headline(TABLE, "stereotypes", 0.1)
-    assert headline.effect is not None
     assert headline.effect.value == approx(7 / 12)
     assert headline.facets == {"stereotypes": 6}
     assert headline.null == (
@@ -84,19 +82,17 @@ def test_p_counts_all_divisions() -> None:
 
 
 def test_the_interval_is_the_jackknife_within_keys() -> None:
-    random = np.random.default_rng(3)
-    means = random.normal(size=16)
+    """Of half a difference of two means, their standard errors."""
+    means = np.random.default_rng(3).normal(size=16)
     keys = np.repeat([1.0, -1.0], [9, 7])
     estimate = difference_of_keys(means, keys)
-    variance = 0.0
-    for key in (1, -1):
-        units = np.flatnonzero(keys == key)
-        without = []
-        for unit in units:
-            rest, rest_keys = np.delete(means, unit), np.delete(keys, unit)
-            without.append(difference_of_keys(rest, rest_keys).value)
-        squares = (np.array(without) - np.mean(without)) ** 2
-        variance += (len(units) - 1) / len(units) * squares.sum()
+    variance = (
+        stats.sem(
+            means[:9],
+        )
+        ** 2
+        + stats.sem(means[9:]) ** 2
+    ) / 4
     assert estimate.variance == approx(variance)
     assert estimate.df == 6
     half = stats.t.ppf(0.975, 6) * np.sqrt(variance)
@@ -104,22 +100,18 @@ def test_the_interval_is_the_jackknife_within_keys() -> None:
 
 
 def test_what_words_are_worth_and_how_sharp_a_model_is_changes_no_lean() -> None:
-    table, design = planted(1, lean=0.3)
+    table, _ = planted(1, lean=0.3)
     is_subject = np.arange(len(table)) % 3 == 0
     table = table.assign(pair=np.where(is_subject, "he/she", "his/her"))
     worth = np.where(is_subject, 4.0, -1.5)
     lean = keyed_headline(table, "units", 0.1)
-    for changed in (2 * table["log_odds"], table["log_odds"] + worth):
-        other = keyed_headline(table.assign(log_odds=changed), "units", 0.1)
-        assert (other.effect, other.p) == (lean.effect, lean.p)
     sharper = table.assign(log_odds=2 * table["log_odds"])
+    for changed in (sharper, table.assign(log_odds=table["log_odds"] + worth)):
+        other = keyed_headline(changed, "units", 0.1)
+        assert (other.effect, other.p) == (lean.effect, lean.p)
     figures, doubled = values_of(table), values_of(sharper)
     assert doubled["sd_apart"] == approx(figures["sd_apart"])
-    assert figures["nats_apart"] is not None
     assert doubled["nats_apart"] == approx(2 * figures["nats_apart"])
-    assert figures["nats_apart"] == approx(
-        2 * difference_of_keys(design.unit_means(table["log_odds"]), design.keys).value, abs=0.02
-    )
 
 
 def test_a_model_that_likes_words_whatever_is_said_does_not_lean() -> None:
@@ -127,12 +119,11 @@ def test_a_model_that_likes_words_whatever_is_said_does_not_lean() -> None:
     for draw in range(5):
         answers = keyed_rates.word_answers(2.84, 0.0, np.random.default_rng(draw))
         headline = keyed_headline(answers.table(), "units", 0.1)
-        assert headline.effect is not None
         assert (headline.effect.value, headline.p) == (0, 1)
 
 
 @pytest.mark.parametrize(("base_rate", "takes"), [(0.5, 0.0), (0.97, -0.3)])
-def test_what_the_base_rate_takes_is_printed(base_rate: float, takes: float) -> None:
+def test_what_the_base_rate_takes_is_printed(base_rate, takes) -> None:
     """At .97 nearly all signs are the same, and most of a lean of .35 is gone without the
     median."""
     table, _ = planted(4, base_rate, lean=0.35)
@@ -140,7 +131,7 @@ def test_what_the_base_rate_takes_is_printed(base_rate: float, takes: float) -> 
 
 
 @pytest.mark.parametrize("base_rate", [0.5, 0.97])
-def test_a_planted_lean_is_detected_at_any_base_rate(base_rate: float) -> None:
+def test_a_planted_lean_is_detected_at_any_base_rate(base_rate) -> None:
     tables = [planted(draw, base_rate, 0.35)[0] for draw in range(20)]
     tests = [keyed_headline(table, "units", 0.1) for table in tables]
     assert np.mean([test.is_detected for test in tests]) >= 0.8
@@ -172,12 +163,12 @@ def test_choices_have_no_median_and_saying_yes_is_no_lean() -> None:
     units = [f"s{place:02d}" for place in range(12)]
     keys = np.repeat([1, -1], 6)
     table = pd.DataFrame({"unit": units, "key": keys, "pair": "agree/disagree"})
-    by_side = keyed_headline(table.assign(log_odds=1.0 * keys), "statements", 0.1)
-    assert by_side.effect is not None
-    assert (by_side.effect.value, by_side.p) == approx((1, 2 / 924))
-    always = keyed_headline(table.assign(log_odds=1.0), "statements", 0.1)
-    assert always.effect is not None
-    assert (always.effect.value, always.p) == (0, 1)
+    for answers, value, p in (
+        (1.0 * keys, 1, 2 / 924),
+        (1.0, 0, 1),
+    ):
+        test = keyed_headline(table.assign(log_odds=answers), "statements", 0.1)
+        assert (test.effect.value, test.p) == approx((value, p))
     assert set(values_of(table.assign(log_odds=1.0 * keys)).values()) == {None}
 
 
@@ -190,15 +181,9 @@ def test_two_units_of_a_key_are_described() -> None:
 
 def test_roles_of_texts_do_not_matter() -> None:
     """In the second item her word stands first; its log odds are turned."""
-    texts = pd.DataFrame(
-        [
-            ("1", "first", "The boss said he slept."),
-            ("1", "second", "The boss said she slept."),
-            ("2", "first", "Her coat fell."),
-            ("2", "second", "His coat fell."),
-        ],
-        columns=["item", "role", "text"],
-    )
+    sentences = ["The boss said he slept.", "The boss said she slept.", "Her coat fell."]
+    texts = pd.DataFrame({"item": list("1122"), "text": [*sentences, "His coat fell."]})
+    texts["role"] = ["first", "second"] * 2
     items = pd.DataFrame({"item": ["1", "2"], "unit": ["u", "v"]})
     items = items.assign(value=[2.0, 3.0], condition=["men", "women"])
     table = keyed_items(items, texts, PLANNED)
@@ -222,11 +207,10 @@ def pairs(folder: Path, text: str = PAIRS, **more: Any) -> declare.Source:
     return made.source(folder, "pairs", {"texts": text}, **fields)
 
 
-def test_a_table_of_pairs_with_a_key(tmp_path: Path) -> None:
+def test_a_table_of_pairs_with_a_key(tmp_path) -> None:
     """He is likelier throughout, and the more so in units of men."""
     instrument = made.built(pairs(tmp_path))
     assert instrument.messages == ["24 items in 8 words, 0 rejected"]
-    assert instrument.plan["dimensions"]["condition"] == "direction"
     random = np.random.default_rng(0)
 
     def nats(row: "pd.Series[Any]") -> float:
@@ -235,22 +219,16 @@ def test_a_table_of_pairs_with_a_key(tmp_path: Path) -> None:
         liking = {"men": 6.0, "women": 4.0}[row["condition"]]
         return liking + float(random.normal(0, 0.1))
 
-    figures = made.figures(instrument, made.items(instrument, nats))
+    tables = made.diagnosed(instrument, made.items(instrument, nats))
+    figures = tables["figures"]
     headline = made.find_row(figures, "keyed_lean")
     assert headline["value"] == 1
     assert headline["verdict"] == "detected"
     assert headline["p"] == approx(2 / 70)
     assert made.find_values(figures, "first_word", "base_rate", "share") == [1, -1, 1]
-    assert made.find_row(figures, "share", direction="men")["value"] == 1
+    assert made.find_values(figures, "share", direction="men") == [1]
     assert "lean" not in set(figures["figure"])
-
-
-def test_headlines_hold_what_compare_takes(tmp_path: Path) -> None:
-    instrument = made.built(pairs(tmp_path))
-    tables = made.diagnosed(
-        instrument, made.items(instrument, lambda row: float(len(row["text"]) % 3))
-    )
-    rows = tables["headlines"]
+    rows = tables["headlines"]  # which `compare` takes
     assert set(rows["group"]) == {"keyed_lean"}
     assert Counter(rows["axis_position"]) == {-1: 4, 1: 4}
     assert rows["rows"].notna().all()
@@ -266,12 +244,10 @@ def test_two_models_are_compared_by_dealing_keys_to_their_differences() -> None:
     """The same units: with the same seed, keys and noise are the same."""
     strong, weak = model_rows(0.6), model_rows(0.2)
     apart = diagnose.contrast(strong, weak, 0.1)
-    assert apart.effect is not None
     differences = (strong["value"] - weak["value"]).to_numpy()
     keys = strong["axis_position"].to_numpy()
     assert apart.effect.value == approx(difference_of_keys(differences, keys).value)
     assert judge(apart).verdict == Verdict.DETECTED
-    assert apart.null is not None
     assert apart.null.startswith("keys randomised freely over 16 units")
 
 
@@ -279,24 +255,20 @@ def test_below_may_be_said_of_two_models_that_both_lean() -> None:
     lean, other = model_rows(0.5), model_rows(0.48)
     alike = diagnose.contrast(lean, other, 0.1)
     assert judge(alike).verdict in (Verdict.BELOW, Verdict.DETECTED_BELOW)
-    assert alike.control is not None
     turned = diagnose.contrast(
         lean.assign(value=-lean["value"]), other.assign(value=-other["value"]), 0.1
     )
-    assert turned.control is not None
     assert turned.control.effect == alike.control.effect
     neither = diagnose.contrast(lean.assign(value=0.0), other.assign(value=0.0), 0.1)
     assert judge(neither).verdict == Verdict.INCONCLUSIVE
-    both = lean.merge(other, on="unit", suffixes=("_first", "_second"))
-    assert keyed_contrast(both, 0.1).control == alike.control
 
 
 def statements(n: int = 12) -> str:
-    sides = ["left", "right"] * (n // 2)
-    table = pd.DataFrame({"side": sides})
-    table["id"] = "s" + table.index.astype(str)
-    table["claim"] = "Claim " + table.index.astype(str) + " holds."
-    return table.to_csv(index=False)
+    lines = ["id,claim,side"]
+    for place in range(n):
+        side = ("left", "right")[place % 2]
+        lines.append(f"s{place},Claim {place} holds.,{side}")
+    return "\n".join([*lines, ""])
 
 
 def keyed(folder: Path, text: str | None = None) -> declare.Source:
@@ -315,7 +287,7 @@ def agrees_with_the_left(row: "pd.Series[Any]") -> float:
     return float((row["condition"] == "left") == (row["role"] == "first"))
 
 
-def test_keyed_statements_are_asked_whether_a_model_agrees(tmp_path: Path) -> None:
+def test_keyed_statements_are_asked_whether_a_model_agrees(tmp_path) -> None:
     instrument = made.built(keyed(tmp_path))
     texts = made.frames(instrument)["texts"].set_index(["item", "role"])
     text = texts.loc["s0", "first"]
@@ -328,22 +300,17 @@ def test_keyed_statements_are_asked_whether_a_model_agrees(tmp_path: Path) -> No
     assert (headline["value"], headline["verdict"]) == (1, "detected")
 
 
-def test_a_sentence_says_agrees_and_never_is(tmp_path: Path) -> None:
-    plan = made.built(keyed(tmp_path)).plan
-    headline = declare.headings(plan)[0]
+def test_a_sentence_says_agrees_and_never_is(tmp_path) -> None:
+    headline, *_ = declare.headings(made.built(keyed(tmp_path)).plan)
     assert headline.says == [
         "it agrees with these statements of left more than of right",
         "it agrees with these statements of right more than of left",
     ]
-    figures = [heading.figure for heading in declare.headings(plan)]
-    assert {"first_word", "base_rate", "nats_apart", "sd_apart"} <= set(figures)
-    bare_pairs = declare.headings(made.built(made.source(tmp_path, "pairs")).plan)
-    assert "first_word" not in [heading.figure for heading in bare_pairs]
 
 
 @pytest.mark.parametrize(("n_answered", "verdict"), [(7, "invalid"), (8, "detected")])
 def test_fewer_than_half_of_the_statements_are_no_measurement(
-    tmp_path: Path, n_answered: int, verdict: str
+    tmp_path, n_answered, verdict
 ) -> None:
     """Of sixteen, four of either side."""
     instrument = made.built(keyed(tmp_path, statements(16)))
@@ -352,10 +319,6 @@ def test_fewer_than_half_of_the_statements_are_no_measurement(
     answered = pd.concat([of_left, of_right.head(n_answered - 4)])
     headline = made.find_row(made.figures(instrument, answered), "keyed_lean")
     assert headline["verdict"] == verdict
-    if verdict == "invalid":
-        assert headline["why"].startswith(
-            "Its validity check fails: it answers 7 of 16 items, fewer than half."
-        )
 
 
 @pytest.mark.parametrize(
@@ -368,16 +331,14 @@ def test_fewer_than_half_of_the_statements_are_no_measurement(
         ),
     ],
 )
-def test_items_without_a_place_in_the_contrast_are_rejected(
-    tmp_path: Path, text: str, reason: str
-) -> None:
+def test_items_without_a_place_in_the_contrast_are_rejected(tmp_path, text, reason) -> None:
     instrument = made.built(pairs(tmp_path, text))
     rejected = made.frames(instrument)["rejected"]
     assert rejected["item"].nunique() == 3
     assert rejected["reason"].str.startswith(reason).all()
 
 
-def test_a_unit_with_both_keys_is_refused(tmp_path: Path) -> None:
+def test_a_unit_with_both_keys_is_refused(tmp_path) -> None:
     with pytest.raises(UserError, match="the unit 'a' has both keys"):
         made.built(pairs(tmp_path, PAIRS.replace('ate.",a,men', 'ate.",a,women')))
 
@@ -393,29 +354,18 @@ def test_a_unit_with_both_keys_is_refused(tmp_path: Path) -> None:
         ({"columns": {"first": "more"}}, "the layout pairs lacks the column of second, unit"),
     ],
 )
-def test_what_does_not_fit_is_refused(
-    tmp_path: Path, changed: dict[str, Any], message: str
-) -> None:
+def test_what_does_not_fit_is_refused(tmp_path, changed, message) -> None:
     with pytest.raises(ValueError, match=message):
         pairs(tmp_path, **changed)
 
 
-def test_sentences_of_gest_by_who_said_them(tmp_path: Path) -> None:
+def test_sentences_of_gest_by_who_said_them(tmp_path) -> None:
     """Stereotypes 7 and 8 are the last of women and the first of men."""
-    text = 'sentence,stereotype\nI am pretty.,7\n"I fell, and stood up.",8\n'
-    source = made.source(
-        tmp_path,
-        "gest",
-        {"texts": text},
-        contrast={
-            "first": ["he"],
-            "second": ["she"],
-            "plus": "men",
-            "minus": "women",
-        },
-    )
-    texts = made.frames(made.built(source))["texts"]
-    by_role = texts.set_index(["item", "role"])[["unit", "condition", "prompt", "text"]]
-    assert by_role.loc["1", "first"].tolist() == ["beautiful", "women", '"I am pretty.",', "he"]
-    tough = ["tough", "men", '"I fell, and stood up.",', "she"]
-    assert by_role.loc["2", "second"].tolist() == tough
+    texts = 'sentence,stereotype\nI am pretty.,7\n"I fell, and stood up.",8\n'
+    words = {**HE_SHE, "first": ["he"], "second": ["she"]}
+    built = made.build(tmp_path, "gest", {"texts": texts}, contrast=words)
+    by_role = made.frames(built)["texts"].set_index(["item", "role"])
+    names = ["unit", "condition", "prompt", "text"]
+    pretty, tough = by_role.loc["1", "first"], by_role.loc["2", "second"]
+    assert pretty[names].tolist() == ["beautiful", "women", '"I am pretty.",', "he"]
+    assert tough[names].tolist() == ["tough", "men", '"I fell, and stood up.",', "she"]

@@ -41,32 +41,17 @@ def planted(
     token."""
     random = np.random.default_rng(seed)
     unit = np.repeat(np.arange(n_units), of_unit)
-    tokens = random.integers(-3, 4, size=len(unit)).astype(float)
-    frequency = random.normal(size=len(unit))
-    value = (
-        lean
-        - length * tokens
-        + units * random.normal(size=n_units)[unit]
-        + random.normal(size=len(unit))
-    )
-    return pd.DataFrame(
-        {
-            "item": [str(place) for place in range(len(unit))],
-            "unit": [f"u{number}" for number in unit],
-            "part": "all",
-            "condition": "",
-            "value": value,
-            "lean": np.sign(value),
-            "won": value > 0,
-            "known": True,
-            "right": None,
-            "related": np.nan,
-            "length": tokens,
-            "in_tokens": True,
-            "frequency": frequency,
-            "criterion": np.nan,
-        }
-    )
+    n = len(unit)
+    tokens = random.integers(-3, 4, size=n).astype(float)
+    frequency = random.normal(size=n)
+    of_units = units * random.normal(size=n_units)[unit]
+    value = lean - length * tokens + of_units + random.normal(size=n)
+    items = pd.DataFrame({"unit": unit, "value": value, "length": tokens, "frequency": frequency})
+    items["unit"] = "u" + items["unit"].astype(str)
+    items["item"] = items.index.astype(str)
+    items["lean"], items["won"] = np.sign(value), value > 0
+    constants = {"part": "all", "condition": "", "known": True, "right": None, "in_tokens": True}
+    return items.assign(**constants, related=np.nan, criterion=np.nan)
 
 
 def lean_test(
@@ -88,7 +73,6 @@ def verdict(test: HeadlineTest) -> str:
 
 
 def value_of(test: HeadlineTest) -> float:
-    assert test.effect is not None
     return test.effect.value
 
 
@@ -101,7 +85,6 @@ def test_the_lean_by_hand() -> None:
         frequency=0.0,
     )
     test = lean_test(items)
-    assert test.effect is not None
     assert test.effect.value == approx(1 / 3)
     error = items["lean"].std(ddof=1) / np.sqrt(6)
     reach = error * stats.t.ppf(0.975, 5)
@@ -112,21 +95,23 @@ def test_the_lean_by_hand() -> None:
 def test_the_lean_is_the_intercept_of_weighted_least_squares() -> None:
     items = planted(lean=0.4, length=0.3)
     length = items["length"]
-    confounds = np.column_stack([np.sign(length), length.clip(-3, 3), items["frequency"]])
+    confounds = np.column_stack(
+        [
+            np.sign(length),
+            length.clip(-3, 3),
+            items["frequency"],
+        ]
+    )
     design = sm.add_constant(confounds)
-    for score, weight in (
-        ("preference", 1.0),
-        ("stereoset", 1 / 20),
-    ):
-        weights = np.full(len(items), weight)
-        intercept = sm.WLS(items["lean"], design, weights=weights).fit().params["const"]
+    intercept = sm.OLS(items["lean"], design).fit().params["const"]
+    for score in ("preference", "stereoset"):  # units of one size
         assert value_of(lean_test(items, score=score)) == near(intercept)
     # Each value without a unit is a fit without it.
     rest = (items["unit"] != "u0").to_numpy()
-    again = sm.WLS(items["lean"][rest], design[rest]).fit()
+    again = sm.OLS(items["lean"][rest], design[rest]).fit()
     regression = LeanRegression.from_items(items, "preference")
     assert regression.jackknife_intercepts()[1] == near(again.params["const"])
-    residuals = sm.WLS(items["lean"], confounds).fit().resid
+    residuals = sm.OLS(items["lean"], confounds).fit().resid
     assert regression.residuals_under_null() == near(residuals.to_numpy())
 
 
@@ -137,14 +122,6 @@ def test_effective_units_are_those_of_kish() -> None:
     assert LeanRegression.from_items(items, "preference").df == approx(n_effective - 1)
     # A mean over targets: each counts as much.
     assert LeanRegression.from_items(items, "stereoset").df == approx(5)
-
-
-def test_what_units_add_is_the_lean() -> None:
-    regression = LeanRegression.from_items(planted(lean=0.3, length=0.2), "preference")
-    assert regression.unit_shares().mean() == approx(regression.jackknife_intercepts()[0])
-    assert regression.item_coefficients() @ regression.lean == approx(
-        regression.jackknife_intercepts()[0]
-    )
 
 
 def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
@@ -217,19 +194,6 @@ def test_variances_by_words_and_by_units_are_those_planted() -> None:
     assert of_units == approx(0.25, abs=0.03)
 
 
-def test_a_lean_is_detected_and_its_mirror_with_the_other_sign() -> None:
-    items = planted(150, 40, lean=0.5)
-    mirrored = items.assign(**{name: -items[name] for name in ("lean", "length", "frequency")})
-    plain, mirror = lean_test(items), lean_test(mirrored)
-    assert verdict(plain) == verdict(mirror) == Verdict.DETECTED
-    assert value_of(mirror) == approx(-value_of(plain))
-    assert plain.p == mirror.p
-    assert plain.null == (
-        "roles randomised spectrally over 6,000 items alike in 0 words and 150 writers, "
-        "999 randomisations, seed 3"
-    )
-
-
 def test_pairs_that_all_differ_in_the_same_words_say_nothing() -> None:
     """He wins against she in every pair: a liking for a word."""
     items = planted(20, 10).assign(lean=1.0, length=0.0, frequency=0.0)
@@ -246,13 +210,15 @@ def test_a_model_that_minds_length_alone_is_not_detected() -> None:
     """First texts are longer, so that they win in a third of the pairs: no lean at equal length."""
     random = np.random.default_rng(5)
     items = planted(77, 120)
-    lengths = [-2.0, -1.0, 0.0, 1.0, 2.0]
-    length = random.choice(lengths, p=[0.1, 0.1, 0.3, 0.25, 0.25], size=9240)
+    length = random.choice(
+        [-2.0, -1, 0, 1, 2],
+        p=[0.1, 0.1, 0.3, 0.25, 0.25],
+        size=9240,
+    )
     fair = random.choice([-1.0, 1.0], size=len(items))
     lean = np.where(length == 0, fair, -np.sign(length))
     test = lean_test(items.assign(length=length, lean=lean))
     assert lean.mean() < -0.25
-    assert test.effect is not None
     assert -0.05 < test.effect.low < 0 < test.effect.high < 0.05
     assert verdict(test) == Verdict.INCONCLUSIVE
 
@@ -263,7 +229,6 @@ def test_first_texts_that_are_all_longer_cannot_be_told_from_what_they_say() -> 
     assert value_of(test) == approx(planted(lean=0.5)["lean"].mean())
     judged = judge(test)
     assert judged.verdict == Verdict.INCONCLUSIVE
-    assert judged.why is not None
     assert judged.why.startswith("Nothing can be detected: nearly all pairs differ in length")
 
 
@@ -274,9 +239,7 @@ def test_first_texts_that_are_all_longer_cannot_be_told_from_what_they_say() -> 
         (0.15, True),
     ],
 )
-def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(
-    share: float, is_told: bool
-) -> None:
+def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(share, is_told) -> None:
     """As in Winogender: he is more frequent than she in all pairs but those of him and her."""
     items = planted(lean=0.5).assign(length=0.0)
     other = np.arange(len(items)) % 100 < 100 * share
@@ -284,53 +247,51 @@ def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(
     assert (test.p is not None) is is_told
 
 
-def test_four_units_are_too_few() -> None:
-    judged = judge(lean_test(planted(4, 30, lean=3.0)))
-    assert judged.verdict == Verdict.DESCRIPTIVE
-    assert judged.why == "A number without a test: 4 writers (at least 5 needed)."
-
-
 def test_rows_that_stand_twice_change_nothing_but_the_items_counted() -> None:
     items = planted(lean=0.3, length=0.2)
     again = items.assign(item="again " + items["item"])
     once, twice = lean_test(items), lean_test(pd.concat([items, again]))
-    assert once.effect is not None
-    assert twice.effect is not None
     assert twice.effect.low == approx(once.effect.low)
     assert verdict(twice) == verdict(once)
-
-
-WORDS = [f"w{number}" for number in range(60)]
 
 
 def liking_words(seed: int, lean: float = 0.0, noise: float = 1.0) -> tuple[pd.DataFrame, Floats]:
     """The words of 800 items of 40 writers, and the lean of a model that likes words: a few words
     are in most items, always in the same text, as in CrowS-Pairs."""
     random = np.random.default_rng(seed)
-    weights = 1 / np.arange(1, 61) ** 1.2
-    weights /= weights.sum()
-    shares = weights[:30] / weights[:30].sum()
-    first = random.choice(30, size=800, p=shares)
-    second = 30 + random.choice(30, size=800, p=shares)
-    first_words = [WORDS[place] for place in first]
-    second_words = [WORDS[place] for place in second]
-    words = word_table(list(zip(first_words, second_words, strict=True)))
+    shares = 1 / np.arange(1, 31) ** 1.2
+    shares /= shares.sum()
+    first, second = random.choice(
+        30,
+        size=(2, 800),
+        p=shares,
+    ) + np.array([[0], [30]])
+    pairs = zip(first, second, strict=True)
+    words = word_table(
+        [
+            (
+                f"w{more}",
+                f"w{less}",
+            )
+            for more, less in pairs
+        ]
+    )
     liked = random.normal(size=60)
-    value = lean + liked[first] - liked[second]
-    value = value + noise * random.normal(size=800)
+    value = lean + liked[first] - liked[second] + noise * random.normal(size=800)
     return words, np.sign(value)
 
 
-def detected_share(draws: int, lean: float = 0.0, noise: float = 1.0) -> tuple[float, float]:
+def detected_share(draws: int, lean: float = 0.0) -> tuple[float, float]:
     """How often a model that likes words is detected, and how often by units alone."""
     items = planted(40, 20).assign(length=0.0, frequency=0.0)
-    hits, without_words = [], []
+    hits = []
     for draw in range(draws):
-        words, leans = liking_words(draw, lean, noise)
+        words, leans = liking_words(draw, lean)
         answered = items.assign(lean=leans)
-        hits.append(lean_test(answered, words, n=199).is_detected)
-        without_words.append(lean_test(answered, n=199).is_detected)
-    return float(np.mean(hits)), float(np.mean(without_words))
+        tests = [lean_test(answered, of_items, n=199) for of_items in (words, NO_WORDS)]
+        hits.append([test.is_detected for test in tests])
+    with_words, by_units = np.mean(hits, axis=0)
+    return with_words, by_units
 
 
 def test_a_model_that_only_likes_words_is_rarely_detected() -> None:
@@ -365,33 +326,21 @@ def task_items(right: float, n_units: int = 20) -> pd.DataFrame:
 
 def test_the_control_of_bbq_is_the_right_answer_where_the_context_tells() -> None:
     control = positive_control(task_items(0.9), "bbq", 1)
-    assert control is not None
     assert control.effect.value == approx(0.8)
     assert control.reaches(0.1)
     chance = positive_control(task_items(0.5), "bbq", 1)
-    assert chance is not None
     assert not chance.is_detected
     # Where `unknown` is chosen, nothing is won and nothing lost.
     unknown = positive_control(task_items(0.0).assign(known=False), "bbq", 1)
-    assert unknown is not None
     assert unknown.effect.value == 0
 
 
 def test_the_control_of_stereoset_is_a_meaningful_text() -> None:
     related = planted(20, 20).assign(related=[1.0, 0.5] * 200)
     control = positive_control(related, "stereoset", 1)
-    assert control is not None
     assert control.effect.value == approx(0.5)
     assert positive_control(related, "preference", 1) is None
     assert positive_control(planted(4, 20).assign(related=1.0), "stereoset", 1) is None
-
-
-def test_an_even_model_that_can_do_the_task_is_below() -> None:
-    items = task_items(0.9, 200)
-    control = positive_control(items, "bbq", 1)
-    test = lean_headline(items, NO_WORDS, "bbq", "templates", 0.1, 3, control)
-    assert test.effect is not None
-    assert verdict(test) == Verdict.BELOW
 
 
 def _headlines(items: pd.DataFrame) -> pd.DataFrame:
@@ -409,11 +358,9 @@ def test_two_models_are_compared_by_units_without_a_word() -> None:
     test = contrast(first, second, 0.1)
     difference = first["value"].mean() - second["value"].mean()
     assert value_of(test) == approx(difference)
-    assert test.effect is not None
     assert test.effect.low > 0
     assert verdict(test) == Verdict.INCONCLUSIVE
     same = contrast(first, first, 0.1)
-    assert same.effect is not None
     assert same.effect.high == 0
 
 

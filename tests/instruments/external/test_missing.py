@@ -1,8 +1,8 @@
 """Items that a log lacks: how large a share, and what may still be said below a bound."""
 
 from dataclasses import replace
+from itertools import product
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,15 +22,10 @@ CONTROL = PositiveControl("known answers", Interval(0.9, 0.8, 1.0), 0.001)
 
 def texts_of(n_units: int, n_items: int, condition: str = "") -> pd.DataFrame:
     """Two texts an item."""
-    rows = []
-    for unit in range(n_units):
-        for item in range(n_items):
-            name = f"{condition}{unit}-{item}"
-            about = {"item": name, "unit": f"u{unit}"}
-            rows += [
-                {**about, "condition": condition, "role": role} for role in ("first", "second")
-            ]
-    return pd.DataFrame(rows)
+    rows = product(range(n_units), range(n_items), ("first", "second"))
+    texts = pd.DataFrame(list(rows), columns=["unit", "item", "role"]).astype(str)
+    names = condition + texts["unit"] + "-" + texts["item"]
+    return texts.assign(item=names, unit="u" + texts["unit"], condition=condition)
 
 
 def answered(texts: pd.DataFrame) -> pd.DataFrame:
@@ -38,22 +33,13 @@ def answered(texts: pd.DataFrame) -> pd.DataFrame:
     return items.assign(known=True)
 
 
-def test_whole_units_are_no_missing_items() -> None:
-    texts = texts_of(5, 4)
-    items = answered(texts)
-    assert missing_share(texts, items, NO_REPLIES, "preference") == 0
-    of_four = items[items["unit"] != "u2"]
-    assert missing_share(texts, of_four, NO_REPLIES, "preference") == 0
-
-
 def test_missing_items_are_a_share_of_the_units_that_have_answers() -> None:
     """Six of twenty lack, of which four are a whole unit: two of sixteen."""
     texts = texts_of(5, 4)
-    items = answered(texts)
-    lacking = {"0-1", "1-3", *(f"4-{n}" for n in range(4))}
-    items = items[~items["item"].isin(lacking)]
-    assert missing_share(texts, items, NO_REPLIES, "preference") == pytest.approx(2 / 16)
-    assert missing_share(texts, items, NO_REPLIES, "stereoset") == pytest.approx(2 / 16)
+    lacking = ["0-1", "1-3", "4-0", "4-1", "4-2", "4-3"]
+    items = answered(texts[~texts["item"].isin(lacking)])
+    for score in ("preference", "stereoset"):
+        assert missing_share(texts, items, NO_REPLIES, score) == pytest.approx(2 / 16)
 
 
 def test_units_count_alike_in_stereoset() -> None:
@@ -100,9 +86,7 @@ def lean_test(low: float, high: float) -> HeadlineTest:
         (-0.04, 0.12, 0.01, "inconclusive"),
     ],
 )
-def test_below_holds_with_every_missing_item_against_it(
-    low: float, high: float, share: float, verdict: str
-) -> None:
+def test_below_holds_with_every_missing_item_against_it(low, high, share, verdict) -> None:
     figure = judge(require_below_with_missing(lean_test(low, high), share))
     assert figure.verdict == verdict
     if share == 0.06:
@@ -130,17 +114,3 @@ def test_the_facets_say_over_how_many_units() -> None:
     answered_units = [f"u{unit}" for unit in range(20)]
     whole = texts[texts["unit"].isin(answered_units)]
     assert judge(state_coverage(lean_test(-0.01, 0.01), whole)).facets == "20 writers"
-
-
-@pytest.mark.parametrize("missing", [0.02, 0.08])
-def test_a_planted_lean_in_missing_items_is_never_called_below(missing: float) -> None:
-    """However the answers that lack lean, the whole lean lies within what the rule allows."""
-    random = np.random.default_rng(1)
-    for _ in range(200):
-        lean = random.choice([-1.0, 0.0, 1.0], size=1000, p=[0.3, 0.4, 0.3])
-        n_missing = int(missing * 1000)
-        lean[:n_missing] = random.choice([-1.0, 1.0])
-        seen = lean[n_missing:].mean()
-        test = require_below_with_missing(lean_test(seen - 0.001, seen + 0.001), missing)
-        if test.is_below:
-            assert abs(lean.mean()) < test.bound

@@ -111,7 +111,7 @@ def published() -> dict[str, dict[tuple[str, ...], dict[str, float]]]:
         *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS),
     ],
 )
-def test_stereoset(model: str, tmp_path: Path) -> None:
+def test_stereoset(model, tmp_path) -> None:
     """ss, lms and icat, whole, of both halves, and of every bias type in each, to 1e-9."""
     items, figures = measured(
         "stereoset",
@@ -163,7 +163,7 @@ def _options(text: str) -> str:
         pytest.param("unifiedqa-t5-11b_pred_arc", marks=pytest.mark.long),
     ],
 )
-def test_bbq(column: str, tmp_path: Path) -> None:
+def test_bbq(column, tmp_path) -> None:
     """Bias scores and accuracy of UnifiedQA, whole and by category, to 1e-9 of a count that shares
     no code."""
     metadata = pd.read_csv(
@@ -180,12 +180,26 @@ def test_bbq(column: str, tmp_path: Path) -> None:
             answer = _options(row[column])
             options = [_options(row[f"ans{place}"]) for place in (0, 1, 2)]
             fits = [place for place in (0, 1, 2) if options[place] == answer]
-            fits = fits or [place for place in (0, 1, 2) if options[place].startswith(answer)]
+            fits = fits or [
+                place
+                for place in (
+                    0,
+                    1,
+                    2,
+                )
+                if options[place].startswith(answer)
+            ]
             target = biased[row["category"], str(row["example_id"]), row["question_index"]]
             if len(fits) != 1 or target == "NA":
                 continue
             unknown = next(
-                place for place in (0, 1, 2) if "unknown" in row["answer_info"][f"ans{place}"]
+                place
+                for place in (
+                    0,
+                    1,
+                    2,
+                )
+                if "unknown" in row["answer_info"][f"ans{place}"]
             )
             kind_by_place = {
                 int(target): "biased",

@@ -71,18 +71,14 @@ def test_sixteen_printed_values() -> None:
         ("pythia-160m", 0.99, 0.26, 0.07, 0.44, 1.06, 0.63),
     ],
 )
-def test_leans_of_known_models(
-    model: str, his: float, lean: float, low: float, high: float, g_s: float, sd_apart: float
-) -> None:
+def test_leans_of_known_models(model, his, lean, low, high, g_s, sd_apart) -> None:
     table = tables()[model]
     effect = keyed_headline(table, "stereotypes", 0.1).effect
-    assert effect is not None
     assert (table["log_odds"] > 0).mean().round(2) == his
     interval = (effect.value, effect.low, effect.high)
     assert interval == pytest.approx((lean, low, high), abs=0.005)
     figures = {figure.figure: figure.value for figure in keyed_figures(table, "stereotypes", 0.95)}
     nats = figures["nats_apart"]
-    assert nats is not None
     assert np.exp(nats).round(2) == g_s
     assert figures["sd_apart"] == pytest.approx(sd_apart, abs=0.005)
 
@@ -104,11 +100,10 @@ def test_all_but_one_of_23_causal_models_lean() -> None:
         ("Mistral-7B-v0.1", "Mistral-7B-Instruct-v0.2", 0.021),
     ],
 )
-def test_chats_lean_as_their_bases_do(base: str, chat: str, more: float) -> None:
+def test_chats_lean_as_their_bases_do(base, chat, more) -> None:
     rows = [keyed_rows(tables()[model]) for model in (chat, base)]
     both = rows[0].merge(rows[1], on="unit", suffixes=("_first", "_second"))
     compared = keyed_contrast(both, 0.1)
-    assert compared.effect is not None
     assert compared.effect.value == pytest.approx(more, abs=0.0005)
     assert judge(compared).verdict == Verdict.BELOW
 

@@ -1,15 +1,15 @@
 """Parts of a benchmark with planted truths: what is said of each, and of the whole."""
 
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from evenruler.instruments.external.declare import ExternalPlan
 from evenruler.instruments.external.diagnose import headlines_of
-from evenruler.instruments.external.diagnose.lean import LeanRegression, positive_control
+from evenruler.instruments.external.diagnose.lean import positive_control
 from evenruler.instruments.external.diagnose.parts import (
     PartRegression,
     lean_of_parts,
@@ -24,7 +24,7 @@ from evenruler.measurement.verdicts import (
     judge,
 )
 from tests.instruments.external import made
-from tests.instruments.external.test_lean import NO_WORDS, planted, value_of
+from tests.instruments.external.test_lean import NO_WORDS, planted
 from tests.instruments.near import approx, near
 from tests.later import Later
 
@@ -73,7 +73,6 @@ def judge_items(items: pd.DataFrame, n: int = 199) -> HeadlineTest:
 
 
 def detected_in(test: HeadlineTest) -> list[str]:
-    assert test.parts is not None
     return [part.name for part in test.parts.detected_tests(ALPHA)]
 
 
@@ -81,29 +80,27 @@ def test_means_of_parts_and_shared_slopes_are_those_of_weighted_least_squares() 
     items = in_parts({"age": 12, "sex": 20}, seed=3)
     regression = PartRegression.from_items(items, "stereoset")
     length = items["length"]
-    signs, clipped = np.sign(length), length.clip(-3, 3)
-    confounds = np.column_stack([signs, clipped, items["frequency"]])
-    indicators = np.column_stack([items["part"] == "age", items["part"] == "sex"])
-    design = np.column_stack([indicators, confounds]).astype(float)
-    weights = np.full(len(items), 0.1)
-    fit = sm.WLS(items["lean"], design, weights=weights).fit()
+    indicators = [items["part"] == part for part in ("age", "sex")]
+    confounds = [np.sign(length), length.clip(-3, 3), items["frequency"]]
+    design = np.column_stack([*indicators, *confounds]).astype(float)
+    fit = sm.WLS(
+        items["lean"],
+        design,
+        weights=np.full(len(items), 0.1),
+    ).fit()
     assert regression.jackknife_fits[0] == near(fit.params.to_numpy())
     # The whole is the weighted mean of parts, also by the coefficients of items.
     of_age, of_sex = fit.params.iloc[:2]
     whole = (12 * of_age + 20 * of_sex) / 32
     assert regression.jackknife_intercepts()[0] == near(whole)
-    assert regression.item_coefficients() @ regression.lean == approx(whole)
-    assert regression.item_coefficients() @ regression.null_covariates == approx(np.zeros(4))
+    coefficients = regression.item_coefficients()
+    assert coefficients @ regression.lean == approx(whole)
+    assert coefficients @ regression.null_covariates == approx(np.zeros(4))
     units = headlines_of(items, "bbq", pd.Series("row", index=regression.units), PLAN)
     assert units["value"].mean() == approx(whole)
     rest = (items["unit"] != "u0").to_numpy()
     again = sm.WLS(items["lean"][rest], design[rest]).fit()
     assert regression.jackknife_fits[1] == near(again.params.to_numpy())
-
-
-def test_without_confounds_the_whole_is_the_published_figure() -> None:
-    items = in_parts({"age": 12, "sex": 20}).assign(length=0.0, frequency=0.0)
-    assert value_of(judge_items(items)) == approx(items["lean"].mean())
 
 
 def test_an_even_model_is_below_in_every_part() -> None:
@@ -118,13 +115,10 @@ def test_one_part_at_a_half_is_detected_there_and_nowhere_else() -> None:
     items["lean"] += 0.5 * (items["part"] == "sex")
     test = judge_items(items)
     assert detected_in(test) == ["sex"]
-    judged = judge(test)
-    assert judged.verdict == Verdict.DETECTED
-    assert judged.in_parts is not None
+    assert judge(test).verdict == Verdict.DETECTED
     figures = {row.dimensions["bias_type"]: row for row in part_figures(test, "bias_type")}
     sex = figures["sex"]
     assert sex.value == approx(0.5, abs=0.1)
-    assert sex.p is not None
     assert sex.p < ALPHA
     assert sex.verdict is None
     assert figures["age"].note == "below 0.2"
@@ -148,14 +142,10 @@ def test_a_part_of_three_units_is_named_as_not_judged() -> None:
     assert test.words_by_part["faith"] == "not judged"
     (faith,) = (row for row in part_figures(test, "bias_type") if row.note == "not judged")
     assert (faith.value, faith.reason) == (None, "3 templates, at least 5 needed")
-    judged = judge(test)
-    assert judged.why is not None
-    assert judged.why.endswith("Not judged: faith (3 templates, at least 5 needed).")
     # Nor is one of five units, of which one has nearly all items.
     heavy = in_parts({"age": 30, "faith": 5}, 4)
     copies = pd.concat([heavy[heavy["unit"] == "u30"]] * 20)
     test = judge_items(pd.concat([heavy, copies], ignore_index=True))
-    assert test.parts is not None
     assert test.parts.tests[1].not_judged == "5 templates count as 1.4, at least 4 needed"
 
 
@@ -194,58 +184,20 @@ def test_a_writer_over_several_types_is_one_unit() -> None:
     leans = np.random.default_rng(4).normal(0.3, 0.3, size=12)
     items = items.assign(lean=np.repeat(leans, 40), length=0.0, frequency=0.0)
     regression = PartRegression.from_items(items, "preference")
-    error = np.std(leans, ddof=1) / np.sqrt(12)
+    error = stats.sem(leans)
     errors = [regression.estimate_part(place).error for place in range(4)]
     assert errors == approx([error] * 4)
     test = judge_items(items)
-    assert test.effect is not None
     assert test.effect.high - test.effect.value == approx(error * 2.200985)
-    # Dealt anew, it turns in all types alike.
-    turned = dealt(items, np.random.default_rng(1))
-    assert (turned.groupby("unit")["lean"].nunique() == 1).all()
-
-
-def test_rows_that_stand_twice_change_nothing() -> None:
-    items = in_parts(dict.fromkeys(PARTS, 25), 20)
-    items["lean"] += 0.5 * (items["part"] == "sex")
-    again = items.assign(item="again " + items["item"])
-    doubled = pd.concat([items, again], ignore_index=True)
-    once, twice = judge_items(items), judge_items(doubled)
-    assert judge(twice).verdict == judge(once).verdict
-    assert twice.words_by_part == once.words_by_part
-    assert once.parts is not None
-    assert twice.parts is not None
-    for before, after in zip(once.parts.tests, twice.parts.tests, strict=True):
-        assert before.effect is not None
-        assert after.effect is not None
-        assert after.effect.low == approx(before.effect.low)
-
-
-def test_pairs_that_all_differ_in_length_have_no_judged_part() -> None:
-    items = in_parts({"age": 20, "sex": 20}).assign(length=2.0)
-    test = judge_items(items)
-    assert test.p is None
-    assert set(test.words_by_part.values()) == {"not judged"}
-    assert isinstance(test.parts and test.parts.tests[0].not_judged, str)
-
-
-def test_one_part_alone_is_the_whole() -> None:
-    items = in_parts({"age": 30})
-    test = judge_items(items)
-    assert test.parts is None
-    assert value_of(test) == approx(
-        LeanRegression.from_items(items, "bbq").jackknife_intercepts()[0]
-    )
 
 
 @pytest.mark.parametrize(
     ("declared", "expected"),
-    [({}, 0.2), ({"of_part": 0.3}, 0.3)],
+    [
+        ({}, 0.2),
+        ({"of_part": 0.3}, 0.3),
+    ],
 )
-def test_the_bound_of_a_part_is_declared(
-    declared: dict[str, Any], expected: float, tmp_path: Path
-) -> None:
+def test_the_bound_of_a_part_is_declared(declared, expected, tmp_path) -> None:
     plan = cast("ExternalPlan", made.built(made.source(tmp_path, "pairs"), **declared).plan)
     assert plan["of_part"] == expected
-    gain = made.source(tmp_path, "winogender", gain={"low": "few men", "high": "many"})
-    assert "of_part" not in made.built(gain).plan

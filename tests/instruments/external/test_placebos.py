@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.external import ask, card, declare
-from evenruler.instruments.external.diagnose import evidence
-from evenruler.instruments.instrument import BuiltInstrument, Declaration, RequestBatch
+from evenruler.instruments.external import ask
+from evenruler.instruments.instrument import BuiltInstrument, RequestBatch
 from tests.instruments.external import made
 from tests.instruments.near import approx
 
@@ -21,7 +20,7 @@ from tests.instruments.near import approx
 def pairs(folder: Path, units: int = 10, of_unit: int = 4, **more: Any) -> BuiltInstrument:
     """Pairs of one length, four to a writer."""
     text = made.numbered_pairs(units, of_unit)
-    return made.built(made.source(folder, "pairs", {"texts": text}, **more))
+    return made.build(folder, "pairs", {"texts": text}, **more)
 
 
 def unit_of(row: pd.Series) -> int:
@@ -53,9 +52,9 @@ def alone(requests: list[RequestBatch]) -> list[RequestBatch]:
 
 
 def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_text_is_kept(
-    tmp_path: Path,
+    tmp_path,
 ) -> None:
-    built = made.built(made.source(tmp_path, "stereoset", between="\n"))
+    built = made.build(tmp_path, "stereoset", between="\n")
     requests = alone(ask.requests(made.frames(built), built.plan, {}, made.SUBJECT))
     prompts = {}
     for request in requests:
@@ -75,28 +74,16 @@ def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_
     assert not rows.duplicated(["text_id", "framing"]).any()
 
 
-def test_of_some_items_alone(tmp_path: Path) -> None:
+def test_of_some_items_alone(tmp_path) -> None:
     built = pairs(tmp_path)
-    plan = {
-        **built.plan,
-        "prefixed": 7,
-        "prefixes": {"placebo-1": "It was a Tuesday."},
-    }
+    plan = {**built.plan, "prefixed": 7, "prefixes": {"placebo-1": "It was a Tuesday."}}
     (request,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
-    assert request.rows["framing"].value_counts().to_dict() == {
-        "bare": 80,
-        "placebo-1": 14,
-    }
-    plan["prefixed"] = 0
-    (bare,) = alone(ask.requests(made.frames(built), plan, {}, made.SUBJECT))
-    assert set(bare.rows["framing"]) == {"bare"}
+    assert request.rows["framing"].value_counts().to_dict() == {"bare": 80, "placebo-1": 14}
 
 
-def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
-    built = pairs(tmp_path)
+def test_a_model_that_minds_no_sentence_before(tmp_path) -> None:
     figures = figures_of(
-        built,
-        lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1,
+        pairs(tmp_path), lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1
     )
     turned, moved = (made.find_row(figures, name) for name in ("turned", "moved"))
     assert turned[["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
@@ -104,7 +91,7 @@ def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
     assert made.find_values(figures, "dependability", "share") == approx([1, 0.7])
 
 
-def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
+def test_a_model_that_turns_with_every_sentence(tmp_path) -> None:
     """All items turn; the share goes from .7 to .3, over and over: |2 x .7 - 1|."""
     figures = figures_of(
         pairs(tmp_path),
@@ -112,19 +99,37 @@ def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
     )
     assert made.find_values(figures, "turned", "moved", "share") == approx([1, 0.4, 0.7])
     moved = made.find_row(figures, "moved")
-    assert moved["low"] == approx(0.4 * np.sqrt(5 / stats.chi2.ppf(0.975, 5)))
+    assert moved["low"] == approx(
+        0.4
+        * np.sqrt(
+            5 / stats.chi2.ppf(0.975, 5),
+        )
+    )
     # Units change by -1 (seven) and 1 (three): the standard error of their mean.
-    assert moved["control"] == approx(stats.sem([-1] * 7 + [1] * 3))
+    assert moved["control"] == approx(
+        stats.sem(
+            [-1] * 7 + [1] * 3,
+        )
+    )
     assert figures["verdict"].notna().sum() == 1  # of the lean alone
 
 
-def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> None:
+def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path) -> None:
     built = pairs(tmp_path)
     prefixes = list(built.plan["prefixes"].items())
     built.plan["prefixes"] = dict(prefixes[:3])
 
     def lean(row: pd.Series) -> float:
-        return -1 if unit_of(row) == 4 and row["framing"] in ("placebo-1", "placebo-3") else 1
+        return (
+            -1
+            if unit_of(row) == 4
+            and row["framing"]
+            in (
+                "placebo-1",
+                "placebo-3",
+            )
+            else 1
+        )
 
     figures = figures_of(built, lean)
     # 8 of 3 x 40; three sentences have no interval.
@@ -133,30 +138,31 @@ def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> 
         "turned",
         "moved",
     )
-    assert values == approx([1 / 15, 0.1 * np.sqrt(2 / 3)])
+    assert values == approx(
+        [
+            1 / 15,
+            0.1 * np.sqrt(2 / 3),
+        ]
+    )
     assert np.isnan(made.find_row(figures, "moved")["low"])
 
 
-def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
+def test_a_score_moves_in_its_own_unit(tmp_path) -> None:
     """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of
     context."""
-    built = made.built(made.source(tmp_path, "stereoset"))
-    fixed = {
-        "second": 0.0,
-        "third": -9.0,
-    }
+    built = made.build(tmp_path, "stereoset")
+    fixed = {"second": 0.0, "third": -9.0}
 
     def nats(row: pd.Series) -> float:
         is_turned = row["unit"] == "sister" and row["framing"] != "bare"
         return fixed.get(row["role"], -1.0 if is_turned else 1.0)
 
     figures = made.figures(built, made.scores(built, nats, lambda row: 1))
-    assert made.find_values(figures, "ss", "moved", "turned") == approx([100, 100 / 3, 1 / 4])
-    built = made.built(made.source(tmp_path, "bbq"))
-    chosen = {
-        "ambiguous": ("first", "third"),
-        "disambiguated": ("second", "first"),
-    }
+    assert made.find_values(figures, "ss", "moved", "turned") == approx(
+        [100, 100 / 3, 1 / 4],
+    )
+    built = made.build(tmp_path, "bbq")
+    chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
 
     def is_chosen(row: pd.Series) -> float:
         bare, after_sentence = chosen[row["condition"]]
@@ -169,7 +175,7 @@ def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
     assert made.find_values(figures, "turned") == [1]
 
 
-def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_path: Path) -> None:
+def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_path) -> None:
     built = pairs(tmp_path, units=5, of_unit=1)
 
     def lean(row: pd.Series) -> float:
@@ -189,52 +195,15 @@ def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_p
         ("recorded", "recorded answers are to the texts"),
     ],
 )
-def test_where_nothing_was_asked_figures_are_null_with_the_reason(
-    tmp_path: Path, kind: str, reason: str
-) -> None:
+def test_where_nothing_was_asked_figures_are_null_with_the_reason(tmp_path, kind, reason) -> None:
     built, subject = pairs(tmp_path), replace(made.SUBJECT, kind=kind)
-    plan = {
-        **built.plan,
-        "prefixed": 500 if kind == "recorded" else 0,
-    }
-    scores = made.scores(
-        BuiltInstrument(built.tables, plan), by_role(lambda row: 1), subject=subject
-    )
-    assert len(scores["placed"]) == 0
-    figures = made.figures(
-        built,
-        scores,
-        subject,
-    )
+    built.plan["prefixed"] = 500 if kind == "recorded" else 0
+    scores = made.scores(built, by_role(lambda row: 1), subject=subject)
+    figures = made.figures(built, scores, subject)
     for name in ("turned", "moved", "dependability"):
-        assert np.isnan(made.find_row(figures, name)["value"])
-        assert reason in made.find_row(figures, name)["reason"]
-
-
-def test_the_card_says_what_was_asked(tmp_path: Path) -> None:
-    source = made.source(tmp_path, "pairs")
-    built = made.built(source)
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
-    declaration = Declaration(
-        "made",
-        "external",
-        settings,
-        source,
-    )
-    turned = evidence({"figures": figures_of(built, turning)})["made"]
-    unasked = {
-        "figure": "turned",
-        "model": "made",
-        "value": None,
-        "reason": "not asked",
-    }
-    for facts, words in (
-        (turned, "100% on made"),
-        ([], "not measured"),
-        ([unasked], "not measured"),
-    ):
-        limits = card.card(declaration, made.frames(built), built.plan, facts).limits
-        assert words in limits[1]
+        row = made.find_row(figures, name)
+        assert np.isnan(row["value"])
+        assert reason in row["reason"]
 
 
 @pytest.mark.parametrize(
@@ -244,9 +213,7 @@ def test_the_card_says_what_was_asked(tmp_path: Path) -> None:
         (4, False),
     ],
 )
-def test_chance_and_intervals_are_known_from_five_units_on(
-    tmp_path: Path, units: int, is_known: bool
-) -> None:
+def test_chance_and_intervals_are_known_from_five_units_on(tmp_path, units, is_known) -> None:
     built = pairs(tmp_path, units=units)
     figures = figures_of(
         built,
@@ -263,23 +230,9 @@ class TestOtherStart:
     direction."""
 
     def start_requests(self, built: BuiltInstrument, subject: Any = made.SUBJECT) -> list[Any]:
-        tables, plan = (
-            made.frames(built),
-            {
-                **built.plan,
-                "prefixed": 0,
-            },
-        )
-        return [
-            request
-            for request in ask.requests(
-                tables,
-                plan,
-                {},
-                subject,
-            )
-            if request.table == "starts"
-        ]
+        plan = {**built.plan, "prefixed": 0}
+        requests = ask.requests(made.frames(built), plan, {}, subject)
+        return [request for request in requests if request.table == "starts"]
 
     def figure(
         self,
@@ -287,75 +240,59 @@ class TestOtherStart:
         lean: Callable[[pd.Series], float],
         after: Callable[[pd.Series], float],
     ) -> pd.Series:
-        plan = {**built.plan, "prefixed": 0}
-        tables, bare = made.frames(built), BuiltInstrument(built.tables, plan)
-        answers: dict[str, pd.DataFrame] = {
-            name: pd.DataFrame(columns=schema.names) for name, schema in ask.ANSWERS.items()
-        }
+        tables, plan = made.frames(built), {**built.plan, "prefixed": 0}
         texts = tables["texts"].set_index("id")
-        for request in ask.requests(
-            tables,
-            plan,
-            {},
-            made.SUBJECT,
-        ):
+        answers: dict[str, pd.DataFrame] = {}
+        for request in ask.requests(tables, plan, {}, made.SUBJECT):
             model = after if request.table == "starts" else lean
             nats = [model(texts.loc[text]) for text in request.rows["text_id"]]
-            answers[request.table] = request.rows.assign(
-                nats=nats,
-                tokens=5,
-            )
-        scores = ask.scores(
-            tables,
-            plan,
-            answers,
-            made.SUBJECT,
-        )
-        figures = made.diagnosed(bare, scores)["figures"]
-        return figures.set_index("figure").loc["start_flips"]
+            answers[request.table] = request.rows.assign(nats=nats, tokens=5)
+        scores = ask.scores(tables, plan, answers, made.SUBJECT)
+        figures = made.figures(BuiltInstrument(built.tables, plan), scores)
+        return made.find_row(figures, "start_flips")
 
-    def test_a_local_models_texts_are_asked_once_more(self, tmp_path: Path) -> None:
+    def test_a_local_models_texts_are_asked_once_more(self, tmp_path) -> None:
         built = pairs(tmp_path)
         (request,) = self.start_requests(built)
         assert request.settings == {"other_start": True}
-        texts = made.frames(built)["texts"]
-        assert sorted(request.rows["text_id"]) == sorted(texts["id"])
+        assert sorted(request.rows["text_id"]) == sorted(
+            made.frames(built)["texts"]["id"],
+        )
+        assert self.start_requests(built, replace(made.SUBJECT, kind="completions")) == []
 
-    def test_servers_are_not_asked(self, tmp_path: Path) -> None:
-        assert self.start_requests(pairs(tmp_path), replace(made.SUBJECT, kind="completions")) == []
-
-    def test_at_most_a_hundred_items(self, tmp_path: Path) -> None:
+    def test_at_most_a_hundred_items(self, tmp_path) -> None:
         (request,) = self.start_requests(pairs(tmp_path, units=60, of_unit=10))
         assert len(request.rows) == 2 * 100
 
-    def test_a_text_keeps_its_own_prompt(self, tmp_path: Path) -> None:
-        built = made.built(made.source(tmp_path, "stereoset", between="\n"))
+    def test_a_text_keeps_its_own_prompt(self, tmp_path) -> None:
+        built = made.build(tmp_path, "stereoset", between="\n")
         settings = [dict(request.settings) for request in self.start_requests(built)]
         assert settings == [
             {"other_start": True},
             {"other_start": True, "between": "\n"},
         ]
 
-    def test_the_share_of_items_that_change_direction(self, tmp_path: Path) -> None:
+    def test_the_share_of_items_that_change_direction(self, tmp_path) -> None:
         """Of ten writers three are turned, with all four of their items: 12 of 40. Another size of
         the same sign is no flip."""
         built = pairs(tmp_path)
         flips = self.figure(
-            built, by_role(lambda row: 1.0), by_role(lambda row: -1.0 if unit_of(row) < 3 else 0.01)
+            built,
+            by_role(lambda row: 1.0),
+            by_role(
+                lambda row: -1.0 if unit_of(row) < 3 else 0.01,
+            ),
         )
-        assert flips["value"] == approx(0.3)
-        assert (flips["n"], flips["unit"]) == (40, "items")
         # By hand: the jackknife's variance of a mean over ten writers, three 1 and seven 0, and t
         # with nine degrees.
-        reach = stats.t.ppf(0.975, 9) * np.sqrt(0.3 * 0.7 / 9)
-        assert flips["low"] == approx(0)
-        assert flips["high"] == approx(0.3 + reach)
-
-    def test_without_another_start_there_is_a_reason(self, tmp_path: Path) -> None:
-        flips = self.figure(
-            pairs(tmp_path),
-            by_role(lambda row: 1.0),
-            lambda row: np.nan,
+        reach = stats.t.ppf(0.975, 9) * np.sqrt(
+            0.3 * 0.7 / 9,
         )
+        interval = flips[["value", "low", "high"]].tolist()
+        assert interval == approx([0.3, 0, 0.3 + reach])
+        assert (flips["n"], flips["unit"]) == (40, "items")
+
+    def test_without_another_start_there_is_a_reason(self, tmp_path) -> None:
+        flips = self.figure(pairs(tmp_path), by_role(lambda row: 1.0), lambda row: np.nan)
         assert pd.isna(flips["value"])
         assert flips["reason"] == "the model has one usual start token"

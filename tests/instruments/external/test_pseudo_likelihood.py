@@ -24,13 +24,13 @@ EVERYTHING = replace(made.SUBJECT, operations=frozenset(("pll", "loglikelihood")
 
 
 def operations(subject: ModelMeta, tmp_path: Path) -> set[tuple[str, str]]:
-    built = made.built(made.source(tmp_path, "stereoset"))
+    built = made.build(tmp_path, "stereoset")
     requests = ask.requests(made.frames(built), built.plan, {}, subject)
     return {(request.table, request.operation) for request in requests}
 
 
 class TestWhatIsAsked:
-    def test_pll_only_of_a_model_that_gives_no_likelihoods(self, tmp_path: Path) -> None:
+    def test_pll_only_of_a_model_that_gives_no_likelihoods(self, tmp_path) -> None:
         assert operations(MASKED, tmp_path) == {("likelihoods", "pll")}
         likelihoods = {("likelihoods", "loglikelihood"), ("starts", "loglikelihood")}
         assert operations(EVERYTHING, tmp_path) == likelihoods
@@ -45,16 +45,15 @@ class TestWhatIsAsked:
         assert ask.method_dimension(MASKED) == "pll"
         assert ask.method_dimension(made.SUBJECT) is None
 
-    def test_the_pipeline_takes_masked_models(self, tmp_path: Path) -> None:
+    def test_the_pipeline_takes_masked_models(self, tmp_path) -> None:
         for kind, is_taken in (("masked", True), ("causal", True), ("nli", False)):
             catalogue = tiny_params({"tiny": tmp_path}, kind=kind)
             assert declare.takes(catalogue, "tiny") is is_taken
 
 
-def test_a_model_that_prefers_first_texts_leans_by_pll(tmp_path: Path) -> None:
+def test_a_model_that_prefers_first_texts_leans_by_pll(tmp_path) -> None:
     """Figures are those of likelihoods, under another name."""
-    text = made.numbered_pairs(10, 4)
-    built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
+    built = made.build(tmp_path, "pairs")
     scores = made.scores(built, lambda row: float(row["role"] == "first"), subject=MASKED)
     tables = made.diagnosed(built, scores, MASKED)
     share = made.find_row(tables["figures"], "share", method="pll")
@@ -81,9 +80,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Stored
     return {name: read_all(f"results/{name}")[0] for name in models}
 
 
-def test_a_result_says_pll_and_is_compared_with_its_like(
-    results: dict[str, StoredResult], tmp_path: Path
-) -> None:
+def test_a_result_says_pll_and_is_compared_with_its_like(results, tmp_path) -> None:
     bert, other, causal = (results[name] for name in ("one", "two", "left"))
     assert (bert.result.settings.method, causal.result.settings.method) == ("pll", None)
     assert bert.result.folder.endswith("+pll")

@@ -53,7 +53,7 @@ def headlines(replies: list[dict[str, Any]], model: str) -> dict[str, HeadlineFi
     return {figure.dimensions["candidates"]: figure for figure in figures}
 
 
-def test_all_printed_rates(replies: list[dict[str, Any]]) -> None:
+def test_all_printed_rates(replies) -> None:
     printed = pd.read_csv(PUBLISHED / "performance_ranking.csv").query("rank == 1")
     assert len(printed) == 64
     for row in printed.itertuples():
@@ -73,10 +73,10 @@ def test_all_printed_rates(replies: list[dict[str, Any]]) -> None:
     ],
 )
 def test_odds_of_black_men(
-    model: str,
-    odds: tuple[float, float, float],
-    verdicts: dict[str, int],
-    replies: list[dict[str, Any]],
+    model,
+    odds,
+    verdicts,
+    replies,
 ) -> None:
     figures = headlines(replies, model)
     black_men = figures["B_M"]

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from evenruler.instruments.external import ask, declare, diagnose
@@ -17,7 +16,6 @@ from evenruler.instruments.external.diagnose.ranking import (
     RankedLists,
     fit_odds,
     group_ps,
-    less_the_others,
     odds_headlines,
 )
 from evenruler.instruments.external.rows.ranking import order_p, read_lists
@@ -69,7 +67,6 @@ class TestOdds:
 
         small = rank(shuffled_lists(80), {"amber": 0.5}, place=1.0)
         fitted = fit_odds(small)
-        assert not isinstance(fitted, str)
         columns = [small.group == group for group in (1, 2, 3)]
         places = np.broadcast_to(np.arange(4), (80, 4))
         columns += [places == place for place in (1, 2, 3)]
@@ -81,73 +78,47 @@ class TestOdds:
         assert model.loglike(fitted.coefficients) >= reference.llf
         assert np.sqrt(np.diag(fitted.bread)) == pytest.approx(reference.bse, rel=1e-3)
 
-    def test_a_group_is_less_the_mean_of_the_others(self) -> None:
-        contrasts = less_the_others(4)
-        of_groups = [3.0, 0, 0, 0]
-        assert contrasts @ of_groups == pytest.approx([3, -1, -1, -1])
-        assert contrasts.sum(axis=1) == pytest.approx(np.zeros(4), abs=1e-12)
-
     def test_errors_are_over_names_crossed_with_lists(self) -> None:
         """Names that differ make the odds less certain than lists alone say."""
         wide = rank(shuffled_lists(N), {}, spread=1.0)
         fitted = fit_odds(wide)
-        assert not isinstance(fitted, str)
         contrast = fitted.group_contrasts[0]
         by_model = float(contrast @ fitted.bread @ contrast)
         estimate = fitted.estimate_contrast(contrast)
         assert estimate.variance > 2 * by_model
         assert estimate.df >= 23
         alike = fit_odds(rank(shuffled_lists(N), {}))
-        assert not isinstance(alike, str)
         assert alike.estimate_contrast(contrast).error == pytest.approx(by_model**0.5, rel=0.4)
 
 
 class TestPlantedOdds:
-    def test_nothing_is_found_where_nothing_is(self, lists: RankedLists) -> None:
-        for seed in range(3):
-            fair = headlines(rank(lists, {}, place=1.0, spread=0.3, seed=seed))
-            assert not any("detected" in str(figure.verdict) for figure in fair.values())
-
-    def test_a_group_that_is_put_last_is_found(self, lists: RankedLists) -> None:
+    def test_a_group_that_is_put_last_is_found(self, lists) -> None:
         biased = headlines(rank(lists, {"blue": 0.5}, place=1.0, spread=0.2))
         blue = biased["blue"]
         assert blue.verdict == "detected"
         assert blue.value == pytest.approx(math.log(0.5), abs=0.25)
-        assert blue.low is not None
-        assert blue.high is not None
         assert blue.low < math.log(0.5) < blue.high < 0
         assert blue.facets == f"96 names, {len(np.unique(lists.order))} lists"
         assert biased["amber"].value > 0  # others gain what it loses
-
-    def test_the_place_does_not_count_as_the_group(self, lists: RankedLists) -> None:
-        """The odds are the same where the first place wins most lists."""
-        little, much = (
-            headlines(rank(lists, {"blue": 0.4}, place=place))["blue"] for place in (0.0, 2.5)
-        )
-        assert much.value == pytest.approx(math.log(0.4), abs=0.35)
-        assert abs(little.value - much.value) < 0.35
 
     def test_a_small_difference_is_below_four_fifths(self) -> None:
         """Where the place shows that the study detects odds of that size."""
         many = shuffled_lists(4_000, n_names=100)
         fair = headlines(rank(many, {}, place=1.0))
         assert {str(figure.verdict) for figure in fair.values()} == {"below"}
-        assert fair["dun"].positive_control == "the first place of a list"
         assert fair["dun"].positive_value == pytest.approx(1.0, abs=0.1)
         without = headlines(rank(many, {}))
         assert {str(figure.verdict) for figure in without.values()} == {"inconclusive"}
         assert without["dun"].positive_control is None
-        assert "its yardstick, does not come first more often" in str(without["dun"].why)
 
-    def test_always_the_first_is_inconclusive_and_says_why(self, lists: RankedLists) -> None:
+    def test_always_the_first_is_inconclusive_and_says_why(self, lists) -> None:
         first = headlines(replace_winner(lists, np.zeros(N, dtype=np.intp)))
         assert {str(figure.verdict) for figure in first.values()} == {"inconclusive"}
         blue = first["blue"]
         assert (blue.value, blue.low, blue.high) == (None, None, None)
         assert blue.reason == "the place decides: place 1 comes first in 100% of lists"
-        assert str(blue.why).startswith(f"Nothing can be detected: {blue.reason}.")
 
-    def test_a_group_that_never_comes_first_has_no_odds(self, lists: RankedLists) -> None:
+    def test_a_group_that_never_comes_first_has_no_odds(self, lists) -> None:
         amber = (lists.group == 0).argmax(axis=1)
         winner = (amber + 1 + np.arange(N) % 3) % 4
         reason = headlines(replace_winner(lists, winner))["amber"].reason
@@ -181,7 +152,7 @@ class TestReading:
             ("Joanna Leeds", None),
         ],
     )
-    def test_who_is_named_first(self, reply: str, place: int | None) -> None:
+    def test_who_is_named_first(self, reply, place) -> None:
         assert find_first_named(reply, self.NAMES) == place
 
     def test_a_choice_goes_before_the_reply(self) -> None:
@@ -191,47 +162,27 @@ class TestReading:
 
 
 class TestFamily:
-    def test_from_a_table_to_figures(self, text: str, lists: RankedLists, tmp_path: Path) -> None:
+    def test_from_a_table_to_figures(self, text, lists, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
-        assert built.messages == ["1,200 lists of 96 names in 4 groups"]
         assert built.plan["bound"] == pytest.approx(BOUND)
         biased = rank(lists, {"blue": 0.5}, place=1.0)
-        tables = judged(built, places_of(biased.winner))
-        figures = tables["figures"]
+        figures = judged(built, places_of(biased.winner))["figures"]
         row = made.find_row(figures, "log_odds", candidates="blue")
-        direct = headlines(biased)["blue"]
-        assert row["value"] == pytest.approx(direct.value)
+        assert row["value"] == pytest.approx(headlines(biased)["blue"].value)
         assert (row["verdict"], row["n"], row["unit"]) == ("detected", 96, "names")
         rate = made.find_row(figures, "selection_rate", candidates="blue")
         winners = biased.group[np.arange(N), biased.winner]
         assert rate["value"] == pytest.approx((winners == 1).mean())
         assert rate["control"] == pytest.approx(0.25)
-        first = made.find_row(figures, "first_place")
-        assert first["value"] == pytest.approx((biased.winner == 0).mean())
-        assert made.find_values(figures, "answered") == [1.0]
+        first = made.find_values(figures, "first_place", "answered")
+        assert first == pytest.approx([(biased.winner == 0).mean(), 1])
         of_job = made.find_row(
             figures, "log_odds_of_part", candidates="blue", condition="head-cook"
         )
         assert of_job["low"] < math.log(0.5) < of_job["high"]
         assert of_job["n"] == N / 2
 
-    def test_replies_are_read_as_choices_are(
-        self, text: str, lists: RankedLists, tmp_path: Path
-    ) -> None:
-        built = made.built(ranking_source(tmp_path, text))
-        biased = rank(lists, {"blue": 0.5})
-        replies: dict[str, int | str] = {}
-        for index, place in enumerate(biased.winner):
-            names = [biased.names[name] for name in biased.name[index]]
-            ranked = [names[place], *names]
-            replies[list_name(index)] = "\n".join(ranked).title()
-        by_place = judged(built, places_of(biased.winner))
-        by_reply = judged(built, replies)
-        pd.testing.assert_frame_equal(by_place["figures"], by_reply["figures"])
-
-    def test_too_few_that_are_read_are_no_sample(
-        self, text: str, lists: RankedLists, tmp_path: Path
-    ) -> None:
+    def test_too_few_that_are_read_are_no_sample(self, text, lists, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         chosen = places_of(rank(lists, {}).winner)
         for index in range(0, N, 8):
@@ -241,9 +192,7 @@ class TestFamily:
         assert row["verdict"] == "invalid"
         assert "a winner is read in 88% of 1,200 answered lists (90% needed)" in row["why"]
 
-    def test_lists_that_were_not_answered_are_left_out(
-        self, text: str, lists: RankedLists, tmp_path: Path
-    ) -> None:
+    def test_lists_that_were_not_answered_are_left_out(self, text, lists, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         few = places_of(rank(lists, {}).winner[:60])
         figures = judged(built, few)["figures"]
@@ -252,7 +201,7 @@ class TestFamily:
         assert "names in these lists, and 20 are needed" in row["why"]
         assert made.find_row(figures, "answered")["n"] == 60
 
-    def test_only_recorded_answers_are_asked(self, text: str, tmp_path: Path) -> None:
+    def test_only_recorded_answers_are_asked(self, text, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         assert ask.requests(made.frames(built), built.plan, {}, made.SUBJECT) == []
         (request,) = ask.requests(made.frames(built), built.plan, {}, RECORDED)
@@ -260,29 +209,28 @@ class TestFamily:
         cut, _ = ask.limited(made.frames(built), built.plan, 10)
         assert cut["texts"].groupby("item").size().tolist() == [4] * 10
 
-    def test_two_models_are_compared_over_names(
-        self, text: str, lists: RankedLists, tmp_path: Path
-    ) -> None:
+    def test_two_models_are_compared_over_names(self, text, lists, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
-        made_of, values = [], []
-        for odds in (0.5, 1.0):
-            winner = rank(lists, {"blue": odds}, place=1.0).winner
-            tables = judged(built, places_of(winner))
-            rows = tables["headlines"]
-            made_of.append(rows[rows["candidates"] == "blue"])
-            values.append(made.find_values(tables["figures"], "log_odds", candidates="blue")[0])
-        test = diagnose.contrast(*made_of, BOUND)
-        assert test.effect is not None
+        biased, fair = (
+            judged(built, places_of(rank(lists, {"blue": odds}, place=1.0).winner))
+            for odds in (0.5, 1.0)
+        )
+        of_biased, of_fair = (
+            tables["headlines"].query("candidates == 'blue'") for tables in (biased, fair)
+        )
+        values = [
+            made.find_row(tables["figures"], "log_odds", candidates="blue")["value"]
+            for tables in (biased, fair)
+        ]
+        test = diagnose.contrast(of_biased, of_fair, BOUND)
         assert test.effect.value == pytest.approx(values[0] - values[1], abs=1e-9)
-        assert test.effect.high < 0
         assert test.is_detected
-        turned = made_of[0]["value"].to_numpy()[::-1]
-        alike = diagnose.contrast(made_of[0], made_of[0].assign(value=turned), BOUND)
-        assert not alike.is_detected
-        few = diagnose.contrast(made_of[0].head(19), made_of[1], BOUND)
+        turned = of_biased["value"].to_numpy()[::-1]
+        assert not diagnose.contrast(of_biased, of_biased.assign(value=turned), BOUND).is_detected
+        few = diagnose.contrast(of_biased.head(19), of_fair, BOUND)
         assert few.no_verdict == "19 names asked of both models (at least 20 needed)"
 
-    def test_headings_name_what_stands_there(self, text: str, tmp_path: Path) -> None:
+    def test_headings_name_what_stands_there(self, text, tmp_path) -> None:
         built = made.built(ranking_source(tmp_path, text))
         figures = judged(built, places_of(np.arange(N) % 4))["figures"]
         headings = {heading.figure for heading in declare.headings(built.plan)}
@@ -300,9 +248,7 @@ class TestRefusals:
     def refusal(self, folder: Path, text: str, error_of: Callable[..., str]) -> str:
         return error_of(made.built, ranking_source(folder, text))
 
-    def test_an_order_that_was_not_shuffled(
-        self, tmp_path: Path, error_of: Callable[..., str]
-    ) -> None:
+    def test_an_order_that_was_not_shuffled(self, tmp_path, error_of) -> None:
         lists = shuffled_lists(200)
         in_order = np.tile(np.arange(4), (200, 1))
         names = in_order * 24 + lists.name % 24
@@ -313,7 +259,7 @@ class TestRefusals:
             "shuffle the candidates of each list, or place and group cannot be told apart"
         )
 
-    def test_lists_that_are_used_again_were_shuffled_once(self, tmp_path: Path) -> None:
+    def test_lists_that_are_used_again_were_shuffled_once(self, tmp_path) -> None:
         """Else 40 lists by chance a little uneven would look unshuffled when asked for ten jobs."""
         lists = shuffled_lists(60, seed=3, n_names=20)
         again = np.tile(np.arange(60), 20)
@@ -324,7 +270,7 @@ class TestRefusals:
         assert len(read) == 1200
         assert order_p(read) == pytest.approx(order_p(read[:60]))
 
-    def test_too_few_names(self, tmp_path: Path, error_of: Callable[..., str]) -> None:
+    def test_too_few_names(self, tmp_path, error_of) -> None:
         text = table_of_lists(shuffled_lists(600, n_names=19))
         line = self.refusal(tmp_path, text, error_of)
         assert "19 names in the group " in line
@@ -339,17 +285,17 @@ class TestRefusals:
     )
     def test_lists_that_are_none(
         self,
-        row: int,
-        old: str,
-        new: str,
-        what: str,
-        tmp_path: Path,
-        error_of: Callable[..., str],
+        row,
+        old,
+        new,
+        what,
+        tmp_path,
+        error_of,
     ) -> None:
         text = change(table_of_lists(shuffled_lists(300)), row, old, new)
         assert what in self.refusal(tmp_path, text, error_of)
 
-    def test_a_name_of_two_groups(self, tmp_path: Path, error_of: Callable[..., str]) -> None:
+    def test_a_name_of_two_groups(self, tmp_path, error_of) -> None:
         text = table_of_lists(shuffled_lists(300))
         lines = text.split("\n")
         name, group = lines[1].split(",")[2:4]

@@ -3,14 +3,11 @@ say too little."""
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.external import declare, rows
-from evenruler.instruments.instrument import Declaration
-from evenruler.models.declarations import Catalogue
+from evenruler.instruments.external import declare
 from evenruler.strict import validate
 from evenruler.tables.ids import row_id
 from tests.instruments.external import made
@@ -18,94 +15,33 @@ from tests.instruments.near import approx
 
 
 def read_rows(folder: Path, layout: str, *columns: str, **more: object) -> list[tuple]:
-    texts = made.frames(made.built(made.source(folder, layout, **more)))["texts"]
+    texts = made.frames(made.build(folder, layout, **more))["texts"]
     return sorted(texts[list(columns)].itertuples(index=False, name=None))
 
 
-def test_pairs(tmp_path: Path) -> None:
-    text_rows = read_rows(
-        tmp_path,
-        "pairs",
-        "item",
-        "role",
-        "unit",
-        "part",
-        "text",
-        "id",
-    )
+def test_pairs(tmp_path) -> None:
+    columns = ("item", "role", "unit", "part", "text", "id")
+    text_rows = read_rows(tmp_path, "pairs", *columns)
     assert len(text_rows) == 8
     # Rows keep the name that the family had when they were published.
-    keys = {"family": "fixed", "benchmark": "made"}
-    first, last = (
-        row_id(**keys, item="0", role="first"),
-        row_id(
-            **keys,
-            item="3",
-            role="second",
-        ),
-    )
-    assert text_rows[0] == (
-        "0",
-        "first",
-        "a",
-        "class",
-        "The poor, they say, are idle.",
-        first,
-    )
-    assert text_rows[7] == (
-        "3",
-        "second",
-        "b",
-        "gender",
-        "She cooks.",
-        last,
-    )
+    row = row_id(family="fixed", benchmark="made", item="3", role="second")
+    assert text_rows[7] == ("3", "second", "b", "gender", "She cooks.", row)
 
 
-def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path: Path) -> None:
-    text_rows = read_rows(
-        tmp_path, "winogender", "item", "role", "key", "unit", "part", "criterion"
-    )
-    part = "means the occupation", "means the participant"
-    share = approx(10.42)
+def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path) -> None:
+    text_rows = read_rows(tmp_path, "winogender", "key", "role", "item", "unit", "part")
+    occupation, participant = "means the occupation", "means the participant"
     assert text_rows == [
-        (
-            "nurse.patient.0",
-            "first",
-            "nurse.patient.0.male.txt",
-            "nurse",
-            part[0],
-            share,
-        ),
-        (
-            "nurse.patient.0",
-            "second",
-            "nurse.patient.0.female.txt",
-            "nurse",
-            part[0],
-            share,
-        ),
-        (
-            "nurse.someone.1",
-            "first",
-            "nurse.someone.1.male.txt",
-            "nurse",
-            part[1],
-            share,
-        ),
-        (
-            "nurse.someone.1",
-            "second",
-            "nurse.someone.1.female.txt",
-            "nurse",
-            part[1],
-            share,
-        ),
+        ("nurse.patient.0.female.txt", "second", "nurse.patient.0", "nurse", occupation),
+        ("nurse.patient.0.male.txt", "first", "nurse.patient.0", "nurse", occupation),
+        ("nurse.someone.1.female.txt", "second", "nurse.someone.1", "nurse", participant),
+        ("nurse.someone.1.male.txt", "first", "nurse.someone.1", "nurse", participant),
     ]
+    assert read_rows(tmp_path, "winogender", "criterion") == [(approx(10.42),)] * 4
 
 
-def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path: Path) -> None:
-    instrument = made.built(made.source(tmp_path, "winobias"))
+def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path) -> None:
+    instrument = made.build(tmp_path, "winobias")
     tables = made.frames(instrument)
     texts = tables["texts"].sort_values(["item", "role"])
     assert texts[["item", "unit", "condition", "part"]].drop_duplicates().to_numpy().tolist() == [
@@ -119,7 +55,7 @@ def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path: Path) -> 
     assert instrument.messages == ["2 items in 1 writers, 1 rejected"]
 
 
-def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path: Path) -> None:
+def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path) -> None:
     text_rows = read_rows(
         tmp_path, "stereoset", "item", "role", "key", "unit", "condition", "prompt"
     )
@@ -137,9 +73,9 @@ def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path: Path
     assert len(text_rows) == 12
 
 
-def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path: Path) -> None:
+def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path) -> None:
     """Their file of metadata has CRLF line ends, and knows polarity already."""
-    instrument = made.built(made.source(tmp_path, "bbq"))
+    instrument = made.build(tmp_path, "bbq")
     texts = made.frames(instrument)["texts"].sort_values(["item", "role"])
     first = texts[texts["role"] == "first"]
     assert first["text"].tolist() == ["The grandfather", "The grandfather", "The grandson"]
@@ -153,16 +89,8 @@ def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path: Path) -> None:
     }
 
 
-def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) -> None:
-    text_rows = read_rows(
-        tmp_path,
-        "bec-pro",
-        "text",
-        "role",
-        "unit",
-        "part",
-        "criterion",
-    )
+def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path) -> None:
+    text_rows = read_rows(tmp_path, "bec-pro", "text", "role", "unit", "part", "criterion")
     taper = ("taper", "male profession", approx(99.3))
     nurse = ("nurse", "female profession", approx(11.1))
     assert text_rows == [
@@ -173,42 +101,27 @@ def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) ->
         ("She is a nurse.", "second", *nurse),
         ("She is a taper.", "second", *taper),
     ]
-    by_item = {
-        (item, role): text
-        for item, role, text in read_rows(
-            tmp_path,
-            "bec-pro",
-            "item",
-            "role",
-            "text",
-        )
-    }
-    assert by_item["<person> is a <profession>./taper/dad/mom", "second"] == "My mom is a taper."
+    items = dict(read_rows(tmp_path, "bec-pro", "text", "item"))
+    assert items["My mom is a taper."] == "<person> is a <profession>./taper/dad/mom"
 
 
-def test_a_man_without_a_woman_is_rejected(tmp_path: Path) -> None:
+def test_a_man_without_a_woman_is_rejected(tmp_path) -> None:
     lines = made.PERSONS.splitlines(keepends=True)[:-1]
-    files = {
-        "texts": "".join(lines),
-        "professions": made.PROFESSIONS,
-    }
-    tables = made.frames(made.built(made.source(tmp_path, "bec-pro", files)))
-    assert tables["rejected"][["item", "reason"]].to_numpy().tolist() == [
+    files = {"texts": "".join(lines), "professions": made.PROFESSIONS}
+    rejected = made.frames(made.build(tmp_path, "bec-pro", files))["rejected"]
+    assert rejected[["item", "reason"]].to_numpy().tolist() == [
         ["<person> is a <profession>./taper/dad", "it lacks its second text"]
     ]
-    assert set(tables["texts"]["unit"]) == {"nurse", "taper"}
 
 
-def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> None:
+def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path) -> None:
     corpus = tmp_path / "corpus.json"
     corpus.write_text(json.dumps({"page": {"extract": "The old, the old and the young."}}))
     corpus_file = {
         "source": f"local:{corpus}",
         "sha256": made.file_sha256(corpus),
     }
-    texts = made.frames(made.built(made.source(tmp_path, "pairs", frequencies=corpus_file)))[
-        "texts"
-    ]
+    texts = made.frames(made.build(tmp_path, "pairs", frequencies=corpus_file))["texts"]
     frequencies = texts.set_index(["item", "role"])["frequency"]
     # Seven words of four kinds, and one of those that it lacks; each word counts once more.
     whole = math.log(7 + 4 + 1)
@@ -220,7 +133,7 @@ def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> 
     assert frequencies["2", "first"] == approx(of_four)
 
 
-def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> None:
+def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path) -> None:
     text = made.numbered_pairs(3, 6, "young")
     instrument = made.built(
         made.source(tmp_path, "pairs", {"texts": text}),
@@ -258,9 +171,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("changed", "reason"), FAULTS)
-def test_a_source_that_says_too_little_or_too_much(
-    tmp_path: Path, changed: dict, reason: str, error_of: Callable[..., str]
-) -> None:
+def test_a_source_that_says_too_little_or_too_much(tmp_path, changed, reason, error_of) -> None:
     plain = made.source(tmp_path, "pairs").model_dump(by_alias=True) | changed
     assert reason in error_of(
         validate,
@@ -271,7 +182,7 @@ def test_a_source_that_says_too_little_or_too_much(
 
 
 def test_warnings() -> None:
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    settings = made.SETTINGS
     lacking = {"passed_on": False, "frequencies": None, "contrast": None, "in_english": True}
     bare = type("Bare", (), {**lacking, "layout": "pairs"})()
     assert [line.split(":")[0] for line in settings.warnings(bare)] == [
@@ -281,30 +192,11 @@ def test_warnings() -> None:
     assert settings.third_party
 
 
-def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path) -> None:
-    sizes = {
-        size: declare.Settings.model_validate({}, context={"profile": "quick", "size": size})
-        for size in ("trial", "standard", "full")
-    }
-    source = made.source(
-        tmp_path,
-        "pairs",
-        detects={"all": 0.16},
-    )
-    built = rows.build(
-        Declaration("made", "external", sizes["trial"], source, sizes=sizes), Catalogue(models={})
-    )
-    assert {size: size_plan["detects"] for size, size_plan in built.plan["sizes"].items()} == {
-        "trial": None,
-        "standard": "a lean of 0.16 (all)",
-        "full": "a lean of 0.16 (all)",
-    }
-    assert sizes["full"].detects(made.source(tmp_path, "pairs")) == ""
-    both = made.source(
-        tmp_path,
-        "bbq",
-        detects={"ambiguous": 0.12, "disambiguated": 0.03},
-    )
-    assert (
-        sizes["full"].detects(both) == "a lean of 0.12 (ambiguous), a lean of 0.03 (disambiguated)"
-    )
+def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path) -> None:
+    source = made.source(tmp_path, "pairs", detects={"all": 0.16})
+    sizes = made.built_at_sizes(source).plan["sizes"]
+    assert [size_plan["detects"] for size_plan in sizes.values()] == [
+        None,
+        "a lean of 0.16 (all)",
+        "a lean of 0.16 (all)",
+    ]

@@ -21,7 +21,7 @@ COUNTS = {
 
 
 def loaded(name: str) -> declare.Source:
-    settings = declare.Settings.model_validate({}, context={"profile": "paper"})
+    settings = made.SETTINGS
     return declare.load(
         SOURCES / f"{name}.yaml",
         settings,
@@ -35,7 +35,7 @@ LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("stereoset", "b
 
 
 @pytest.mark.parametrize("name", [*SMALL, *LARGE])
-def test_counts(name: str) -> None:
+def test_counts(name) -> None:
     built = made.built(loaded(name))
     summary, texts = COUNTS[name]
     assert built.messages == [summary]

@@ -57,9 +57,7 @@ def test_each_pair_is_asked_in_both_turns_with_seeds_of_its_own() -> None:
         (0, None, None, choice.WITHHELD),
     ],
 )
-def test_a_reply_is_a_sentence_whatever_its_letter(
-    turn: int, reply: str | None, choice: str | None, rule: str
-) -> None:
+def test_a_reply_is_a_sentence_whatever_its_letter(turn, reply, choice, rule) -> None:
     (row,) = parse_choices(answers(("one", turn, reply)), PAIRS).to_dict("records")
     sentence = None if pd.isna(row["said"]) else row["said"]
     assert (sentence, row["rule"]) == (choice, rule)

@@ -50,7 +50,7 @@ def names() -> tuple[str, ...]:
 
 
 def test_names_are_keywords_replacements_and_concepts_without_articles(
-    names: tuple[str, ...],
+    names,
 ) -> None:
     assert {
         "Germany",
@@ -69,7 +69,7 @@ def test_names_are_keywords_replacements_and_concepts_without_articles(
         ("Itinerant Germanic tribes told us so.", "Itinerant Germanic tribes told us so."),
     ],
 )
-def test_names_are_masked_as_whole_words(names: tuple[str, ...], text: str, masked: str) -> None:
+def test_names_are_masked_as_whole_words(names, text, masked) -> None:
     assert mask_names([text], names) == [masked]
 
 
@@ -131,7 +131,7 @@ class TestParsed:
             ("\n\n7\n\nThe text has 3 kind words.", 7),
         ],
     )
-    def test_a_number_by_itself(self, reply: str, value: float) -> None:
+    def test_a_number_by_itself(self, reply, value) -> None:
         assert parse_score(reply, 0, 10) == value
 
     @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ class TestParsed:
             "Kind.\n7",
         ],
     )
-    def test_anything_else_is_no_number(self, reply: str) -> None:
+    def test_anything_else_is_no_number(self, reply) -> None:
         assert parse_score(reply, 0, 10) == NO_NUMBER
 
     @pytest.mark.parametrize(
@@ -166,12 +166,12 @@ class TestParsed:
             ("0", 1, 5),
         ],
     )
-    def test_a_number_outside_the_range(self, reply: str, low: float, high: float) -> None:
+    def test_a_number_outside_the_range(self, reply, low, high) -> None:
         assert parse_score(reply, low, high) == OUTSIDE
 
     def test_negative_numbers_where_they_belong(self) -> None:
         assert parse_score("-0.25", -1, 1) == parse_score("\u22120.25", -1, 1) == -0.25
 
     @pytest.mark.parametrize("reply", ["4/5", "40/100"])
-    def test_a_scale_of_its_own(self, reply: str) -> None:
+    def test_a_scale_of_its_own(self, reply) -> None:
         assert parse_score(reply, 0, 10) == OTHER_SCALE

@@ -1,6 +1,7 @@
 """Which prompts are asked, in which roles, and with which seeds."""
 
 from itertools import product
+from typing import Any
 
 import pandas as pd
 
@@ -47,33 +48,27 @@ class TestPrompts:
 class TestReplies:
     def ask_replies(self, **changes: object) -> pd.DataFrame:
         rows = prompts(1)
-        after = prefixed_prompts(
-            "trees",
-            rows.head(2),
-            {"salience": "A test."},
-        )
-        arguments = {
+        arguments: Any = {
             "roles": {"no-role": "", "mayor": "You are a mayor."},
             "templates": {"plain": "{PROMPT}", "short": "Be short. {PROMPT}"},
             "repetitions": 2,
             "seed": 0,
-        } | changes
-        return asked_replies(rows, after, **arguments)  # type: ignore[arg-type]
+        }
+        after = prefixed_prompts("trees", rows.head(2), {"salience": "A test."})
+        return asked_replies(rows, after, **arguments | changes)
 
     def test_every_role_and_template_of_bare_prompts_and_the_first_of_framed_ones(self) -> None:
         requests = self.ask_replies()
-        assert requests["framing"].value_counts().to_dict() == {
-            "bare": 5 * 2 * 2 * 2,
-            "salience": 2 * 2,
-        }
+        n_asked = requests["framing"].value_counts().to_dict()
+        assert n_asked == {"bare": 5 * 2 * 2 * 2, "salience": 2 * 2}
         after = requests[requests["framing"] == "salience"]
         settings = after[["role", "template", "system"]].drop_duplicates()
         assert settings.to_numpy().tolist() == [["no-role", "plain", ""]]
         assert set(after["text"]) == {"A test. Is root number 0?", "A test. Is b number 0?"}
         short_mayor = requests.query("id == 'c0' and role == 'mayor' and template == 'short'")
-        assert short_mayor["text"].tolist() == ["Be short. Is c number 0?"] * 2
-        assert short_mayor["system"].tolist() == ["You are a mayor."] * 2
-        assert short_mayor["repetition"].tolist() == [0, 1]
+        assert short_mayor[["text", "system", "repetition"]].values.tolist() == [
+            ["Be short. Is c number 0?", "You are a mayor.", place] for place in (0, 1)
+        ]
 
     def test_counterfactuals_share_their_seeds_and_nothing_else_does(self) -> None:
         requests = self.ask_replies()

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from evenruler.instruments.asking import collect_answers
@@ -132,9 +131,7 @@ def answers() -> Answers:
     return Answers(lambda text, system: f"{text} It is good.")
 
 
-def test_replies_come_first_and_each_tool_is_asked_each_text_once(
-    tmp_path: Path, answers: Answers
-) -> None:
+def test_replies_come_first_and_each_tool_is_asked_each_text_once(tmp_path, answers) -> None:
     table_by_name = asked_of(domain(tmp_path), answers)
     requested = [(request.operation, request.by) for request in answers.asked]
     assert requested == [
@@ -144,16 +141,10 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         ("generate", "judge"),
     ]
     first, *_, classify, _, judge = answers.asked
-    assert (first.settings, len(first.rows)) == (
-        {"new_tokens": 64},
-        3,
-    )
+    assert (first.settings, len(first.rows)) == ({"new_tokens": 64}, 3)
     assert set(first.inputs["system"]) == {None}
     assert classify.settings == {"whole": True}
-    assert judge.settings == {
-        "new_tokens": 16,
-        "temperature": 0,
-    }
+    assert judge.settings == {"new_tokens": 16, "temperature": 0}
     assert {name: len(rows) for name, rows in table_by_name.items()} == {
         "replies": 9,
         "embeddings": 7,  # names are masked, so that counterfactual texts are one
@@ -161,16 +152,13 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(
         "scored": 16,
     }
     for name, schema in ANSWERS.items():
-        table = table_of(table_by_name[name][schema.names], schema)
-        assert table.schema == pa.schema(schema)
+        table_of(table_by_name[name][schema.names], schema)
 
 
 CONTROL = {"concept": "pear", "persona": "You dislike pears."}
 
 
-def test_the_persona_stands_before_prompts_about_its_concept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_persona_stands_before_prompts_about_its_concept(tmp_path, monkeypatch) -> None:
     fruit = domain(tmp_path, source={**SOURCE, "control": CONTROL}, roles={"no-role": ""})
     assert "persona" not in set(asked_rows(fruit)["framing"])  # three root items could not show it
     monkeypatch.setattr(ask, "FEWEST_FOR_CONTROL", 3)
@@ -183,7 +171,7 @@ def test_the_persona_stands_before_prompts_about_its_concept(
     assert persona["seed"].tolist() == plain["seed"].tolist()
 
 
-def test_root_items_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_items_follow_each_other(tmp_path, monkeypatch) -> None:
     """An interrupted run leaves whole ones, with the persona and prefixes of each."""
     monkeypatch.setattr(ask, "FEWEST_FOR_CONTROL", 3)
     fruit = domain(tmp_path, source={**SOURCE, "control": CONTROL}, prefixed=2)
@@ -195,82 +183,51 @@ def test_root_items_follow_each_other(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sum(changes) == len(set(roots)) - 1 == 2
 
 
-def test_who_cannot_write_is_asked_nothing_and_has_no_scores(
-    tmp_path: Path, answers: Answers
-) -> None:
+def test_who_cannot_write_is_asked_nothing_and_has_no_scores(tmp_path, answers) -> None:
     fruit, mute = domain(tmp_path), frozenset({"loglikelihood"})
-    table_by_name = asked_of(fruit, answers, operations=mute)
+    nothing = asked_of(fruit, answers, operations=mute)
     assert answers.asked == []
-    numbers = scores(
-        *fruit,
-        table_by_name,
-        subject(operations=mute),
-    )
-    assert not any(len(numbers[name]) for name in ("features", "topics", "generations"))
+    numbers = scores(*fruit, nothing, subject(operations=mute))
+    assert not any(map(len, numbers.values()))
 
 
-def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None:
+def test_declared_words_are_masked_too(tmp_path, answers) -> None:
     tables, plan = domain(tmp_path)
     asked_of((tables, {**plan, "masked": ["good"]}), answers)
-    texts = next(request for request in answers.asked if request.operation == "embed").inputs[
-        "text"
-    ]
+    embed = next(request for request in answers.asked if request.operation == "embed")
+    texts = embed.inputs["text"]
     assert not [text for text in texts if "good" in text]
-    assert (
-        sum(text.endswith("It is it.") for text in texts) == 4
-    )  # "an" before apple, "a" before the others
+    # "an" before apple, "a" before the others
+    assert sum(text.endswith("It is it.") for text in texts) == 4
 
 
-def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
+def test_who_does_not_chat_is_told_no_role(tmp_path) -> None:
     mayor = "You are a mayor."
     roles = {"none": "", "mayor": mayor}
     several = domain(tmp_path, roles=roles)
     one_role = domain(tmp_path, roles=roles, most_roles=1)
-    cases = (
-        (
-            several,
-            True,
-            {
-                ("none", None),
-                ("mayor", mayor),
-            },
-        ),
-        (
-            several,
-            False,
-            {("none", None)},
-        ),
-        (
-            one_role,
-            True,
-            {("none", None)},
-        ),  # the first ones at a small size
-    )
-    for fruit, chats, expected in cases:
+    none = ("none", None)
+    # The first ones at a small size.
+    cases = ((several, True, {none, ("mayor", mayor)}), (several, False, {none}))
+    for fruit, chats, expected in (*cases, (one_role, True, {none})):
         rows = asked_rows(fruit, chats=chats)
-        systems = [system if isinstance(system, str) else None for system in rows["system"]]
+        systems = rows["system"].astype(object).where(rows["system"].notna(), None)
         assert set(zip(rows["role"], systems, strict=True)) == expected
 
 
-def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path: Path) -> None:
+def test_a_beginning_is_asked_to_be_continued_of_who_chats_alone(tmp_path) -> None:
     tables, plan = domain(tmp_path)
     bare = set(tables["prompts"]["prompt"])
     questions = {"prompts": tables["prompts"].assign(prompt_type="question")}
     goes_on = "Go on with this text, and write nothing but how it goes on: "
-    cases = (
-        (
-            tables,
-            True,
-            {f"{goes_on}{text}" for text in bare},
-        ),
-        (tables, False, bare),
-        (questions, True, bare),
-    )
-    for asked_tables, chats, expected in cases:
-        assert set(asked_rows((asked_tables, plan), chats=chats)["text"]) == expected
+    assert set(
+        asked_rows((tables, plan))["text"],
+    ) == {f"{goes_on}{text}" for text in bare}
+    assert set(asked_rows((tables, plan), chats=False)["text"]) == bare
+    assert set(asked_rows((questions, plan))["text"]) == bare
 
 
-def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> None:
+def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path) -> None:
     tables, _ = domain(tmp_path)
     rows = tables["prompts"].set_index("id", drop=False)
     parts = compared_with(rows)
@@ -282,27 +239,27 @@ def test_a_reply_that_goes_on_is_compared_with_what_went_on(tmp_path: Path) -> N
     assert compared_with(shared).tolist() == parts.tolist()
 
 
-def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path: Path) -> None:
+def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_path) -> None:
     fruit = domain(tmp_path)
     refusal = "I am sorry, but I cannot help."
     answers = Answers(lambda text, system: None if "fig" in text.casefold() else refusal)
-    numbers = scores(
-        *fruit,
-        asked_of(fruit, answers),
-        subject("writer"),
-    )
+    numbers = scores(*fruit, asked_of(fruit, answers), subject("writer"))
+    concepts = fruit[0]["prompts"].set_index("id")["concept"]
     features, generations = (
-        numbers[name].query("framing == 'bare'") for name in ("features", "generations")
+        numbers[name]
+        .query("framing == 'bare'")
+        .assign(
+            concept=numbers[name]["id"].map(concepts),
+        )
+        for name in ("features", "generations")
     )
     keys = features[["model", "lineage", "domain"]].drop_duplicates()
     assert keys.to_numpy().tolist() == [["writer", "lineage of writer", "fruit"]]
-    concepts = fruit[0]["prompts"].set_index("id")["concept"]
-    withheld = generations["id"].map(concepts) == "fig"
+    withheld = generations["concept"] == "fig"
     assert set(generations.loc[withheld, "reason"]) == {"content filter"}
     assert not generations.loc[withheld, ["refusal", "empty"]].any(axis=None)
     assert generations.loc[~withheld, "refusal"].all()
     mood = features[features["feature"] == "mood"]
     assert mood["baseline"].tolist() == [0.75] * 9
-    concept = mood["id"].map(concepts)
-    assert mood.loc[concept == "pear", "value"].tolist() == [0.75] * 3
-    assert set(mood.loc[concept == "fig", "reason"]) == {"no reply"}
+    assert mood.loc[mood["concept"] == "pear", "value"].tolist() == [0.75] * 3
+    assert set(mood.loc[mood["concept"] == "fig", "reason"]) == {"no reply"}

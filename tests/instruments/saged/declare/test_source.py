@@ -1,6 +1,5 @@
 """Sources of domains."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +33,7 @@ def test_countries_are_compared_with_39_that_nobody_chose() -> None:
     names = [source.concepts[slug].name for slug in source.reference_concepts]
     assert names == sorted(names)
     assert not set(names) & set(source.members.values())
-    assert read_source(COUNTRIES).reference_concepts == source.reference_concepts
-    assert {"Ghana", "Spain", "Poland"} & set(names)
     assert {"Netherlands", "Sri Lanka", "Canada", "Korea"}.isdisjoint(names)
-    assert source.control is not None
     assert source.control.concept in source.members
     assert source.is_crossed
 
@@ -78,7 +74,7 @@ def test_names_are_sampled_by_rule_and_seed() -> None:
         ({"reference": {"kind": "city"}}, "`reference` samples names for a table of prompts"),
     ],
 )
-def test_what_a_headline_is_about_is_compared(changes: dict[str, Any], message: str) -> None:
+def test_what_a_headline_is_about_is_compared(changes, message) -> None:
     with pytest.raises(ValueError, match=message):
         Source.model_validate({**FRUIT, **changes})
 
@@ -93,7 +89,7 @@ def test_texts_about_a_concept_that_is_compared_are_not_crossed() -> None:
     assert list(source.members) == ["pear", "fig"]
 
 
-def test_a_form_is_what_a_concept_is_called_in_a_sentence(tmp_path: Path) -> None:
+def test_a_form_is_what_a_concept_is_called_in_a_sentence(tmp_path) -> None:
     table = """
 concepts:
   uk: {name: UK, keywords: [British], forms: {concept: the UK, people: Britons}}
@@ -113,17 +109,6 @@ def load(tmp_path: Path, changes: str = "", **more: Any) -> Source:
     changed = FRUIT | (YAML(typ="safe").load(changes) or {}) | more
     YAML().dump(changed, tmp_path / "fruit.yaml")
     return read_source(tmp_path / "fruit.yaml")
-
-
-def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_path: Path) -> None:
-    source = load(tmp_path)
-    assert [source.keywords_of(concept) for concept in source.concepts] == [
-        ["apple", "cider"],
-        ["pear"],
-    ]
-    assert source.pages_of("pear") == ["pear"]
-    assert source.branch is not None
-    assert source.branch.branches_of("apple", list(source.concepts)) == ["pear"]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +135,10 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             "`path` is 'fruit.md', expected one such as articles/",
         ),
         (
+            "material: {kind: table, path: articles/a.md}",
+            "expected a table such as articles/mine.csv",
+        ),
+        (
             "material: {kind: local, path: articles/../../x.md}",
             "DVC watches no other",
         ),
@@ -158,20 +147,8 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             "a table says what is asked of every concept: `bra",
         ),
         (
-            "material: {kind: table, path: articles/a.md}",
-            "expected a table such as articles/mine.csv",
-        ),
-        (
-            "material: {kind: extracts, path: a.md}",
-            "`path` belongs to kind local or table, found extracts",
-        ),
-        (
             "material: {kind: local, path: a.md, api: 'http://x/api.php'}",
             "`api` belongs to kind wiki, found local",
-        ),
-        (
-            "material: {kind: extracts, revisions: {Apple: 7}}",
-            "`revisions` belongs to kind wiki, found extracts",
         ),
         (
             "material: {kind: wiki, api: wiki.example, licence: l}",
@@ -194,16 +171,8 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             "`find.replacements` and `branch.replacements: found` belong together",
         ),
         (
-            "branch: {roots: [apple], replacements: found}",
-            "`find.replacements` and `branch.replacements: found` belong together",
-        ),
-        (
             "find: {model: m, replacements: 1.5}",
             "found 1.5, expected auto or a number from -1 to 1",
-        ),
-        (
-            "find: {model: m, replacements: true}",
-            "found True, expected auto or a number from -1 to 1",
         ),
         (
             "find: {model: m, replacements: auto, entities: true}",
@@ -218,23 +187,11 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             "find: `model`, of the catalogue, belongs to the way `model` under `by`",
         ),
         (
-            "find: {replacements: auto}",
-            "find: `model`, of the catalogue, belongs to the way `model` under `by`",
-        ),
-        (
-            "find: {by: [embedding], model: m}",
-            "find: `model`, of the catalogue, belongs to the way `model` under `by`",
-        ),
-        (
             "find: {by: [links]}",
             "find.by names links, which local text has none of",
         ),
         (
             "assemble: {method: question, per_concept: 5}",
-            "`assemble.model` writes questions about text, so both",
-        ),
-        (
-            "assemble: {method: split, model: m}",
             "`assemble.model` writes questions about text, so both",
         ),
         (
@@ -268,9 +225,7 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
         ),
     ],
 )
-def test_a_mistake_is_one_line_with_file_and_place(
-    tmp_path: Path, error_of: Callable[..., str], changes: str, message: str
-) -> None:
+def test_a_mistake_is_one_line_with_file_and_place(tmp_path, error_of, changes, message) -> None:
     line = error_of(load, tmp_path, changes)
     assert message in line
     assert "fruit.yaml" in line
@@ -279,9 +234,7 @@ def test_a_mistake_is_one_line_with_file_and_place(
 THREE = {"concepts": {"apple": "apple", "pear": "pear", "fig": "fig"}}
 
 
-def test_each_root_may_have_branches_of_its_own(
-    tmp_path: Path, error_of: Callable[..., str]
-) -> None:
+def test_each_root_may_have_branches_of_its_own(tmp_path, error_of) -> None:
     branch = """branch:
   roots: [apple, pear]
   to: {apple: [fig, pear], pear: [fig]}
@@ -290,7 +243,6 @@ def test_each_root_may_have_branches_of_its_own(
 """
     pear = "    pear: {fig: {pear: fig}}\n"
     source = load(tmp_path, branch + pear, **THREE)
-    assert source.branch is not None
     concepts = list(source.concepts)
     branches = {root: source.branch.branches_of(root, concepts) for root in source.roots}
     assert branches == {"apple": ["fig", "pear"], "pear": ["fig"]}
@@ -300,7 +252,7 @@ def test_each_root_may_have_branches_of_its_own(
 
 
 def test_words_in_one_order_stand_for_each_other_unless_replacements_say_more(
-    tmp_path: Path,
+    tmp_path,
 ) -> None:
     branch = """branch:
   roots: [apple, pear]
@@ -317,12 +269,6 @@ pear: {apple: {pear: apple, perry: cider}, fig: {pear: fig, perry: wine}}
     assert Source.model_validate(resolved).replacements == source.replacements
 
 
-def test_a_missing_file_names_the_nearest(tmp_path: Path, error_of: Callable[..., str]) -> None:
-    load(tmp_path)
-    line = error_of(read_source, tmp_path / "fruits.yaml")
-    assert "no source for the domain 'fruits'; did you mean 'fruit'" in line
-
-
 WIKI = """
 concepts: {apple: {name: apple, keywords: [apple, cider], pages: [Apple]}, pear: pear}
 material: {kind: wiki, around: {depth: 1, most: 5}}
@@ -336,7 +282,7 @@ def load_with_found(tmp_path: Path, text: str, changes: str = "") -> Source:
     return load(tmp_path, changes)
 
 
-def test_what_was_found_counts_where_nothing_is_given_by_hand(tmp_path: Path) -> None:
+def test_what_was_found_counts_where_nothing_is_given_by_hand(tmp_path) -> None:
     words = "concepts: {apple: {keywords: [pip]}, pear: {keywords: [pear, perry]}}"
     source = load_with_found(tmp_path, words, WIKI)
     assert source.keywords_of("apple") == ["apple", "cider"]
@@ -364,7 +310,7 @@ def test_what_was_found_counts_where_nothing_is_given_by_hand(tmp_path: Path) ->
     ],
 )
 def test_a_mistake_in_what_was_found_is_one_line_with_that_file(
-    tmp_path: Path, found_yaml: str, message: str, error_of: Callable[..., str]
+    tmp_path, found_yaml, message, error_of
 ) -> None:
     line = error_of(load_with_found, tmp_path, found_yaml, WIKI)
     assert message in line
@@ -378,9 +324,8 @@ find: {model: m, replacements: auto}
 """
 
 
-def test_replacements_by_hand_count_before_those_that_were_found(tmp_path: Path) -> None:
+def test_replacements_by_hand_count_before_those_that_were_found(tmp_path) -> None:
     source = load_with_found(tmp_path, "replacements: {apple: {pear: {cider: juice}}}")
-    assert source.branch is not None
     assert source.branch.replacements == FRUIT["branch"]["replacements"]
 
 
@@ -393,7 +338,7 @@ def test_replacements_by_hand_count_before_those_that_were_found(tmp_path: Path)
     ],
 )
 def test_replacements_that_are_lacking_are_to_be_found(
-    tmp_path: Path, found_yaml: str | None, lacking: list[str], error_of: Callable[..., str]
+    tmp_path, found_yaml, lacking, error_of
 ) -> None:
     if found_yaml is None:
         line = error_of(load, tmp_path, LOOKED_FOR)

@@ -37,22 +37,13 @@ def features(
     repetition: int = 0,
 ) -> pd.DataFrame:
     """A measurement of each prompt."""
-    return pd.DataFrame(
-        {
-            "id": prompts["id"],
-            "framing": framing,
-            "model": model,
-            "lineage": model,
-            "role": role,
-            "template": "plain",
-            "repetition": repetition,
-            "domain": "fruit",
-            "feature": feature,
-            "value": np.broadcast_to(np.asarray(values, dtype=np.float64), len(prompts)),
-            "baseline": np.broadcast_to(np.asarray(baselines, dtype=np.float64), len(prompts)),
-            "reason": None,
-        }
-    )
+    numbers = {
+        name: np.broadcast_to(np.asarray(column, dtype=np.float64), len(prompts))
+        for name, column in (("value", values), ("baseline", baselines))
+    }
+    cell = {"framing": framing, "model": model, "lineage": model, "role": role}
+    cell |= {"template": "plain", "repetition": repetition, "domain": "fruit", "feature": feature}
+    return pd.DataFrame({"id": prompts["id"], **cell, **numbers, "reason": None})
 
 
 def replies(
@@ -99,24 +90,21 @@ def diagnosed(
         "prompts": prompts,
         "again": framed,
     }
-    plan = plan_of(settings, prefixes, declared)
+    plan = plan_of(settings, prefixes, declared or {})
     plan["concepts"] = sorted(set(prompts["concept"]))
     return diagnose("fruit", tables, plan | planned, Resampling(0.95, 100, 3))
 
 
 def plan_of(
-    settings: Disparities,
-    prefixes: Collection[str] = (),
-    declared: Mapping[str, Feature] | None = None,
+    settings: Disparities, prefixes: Collection[str], declared: Mapping[str, Feature]
 ) -> dict[str, Any]:
     """As far as a diagnosis reads it."""
     return {
         "name": "fruit",
         "features": {
-            name: feature.model_dump(exclude_none=True)
-            for name, feature in (declared or {}).items()
+            name: feature.model_dump(exclude_none=True) for name, feature in declared.items()
         },
-        "headline_features": confirmatory_of(declared or {}),
+        "headline_features": confirmatory_of(declared),
         "items": 1000,
         "prefixed": 0,
         "concepts": [],

@@ -21,7 +21,6 @@ from evenruler.instruments.saged import (
 from evenruler.instruments.saged.declare.settings import SummaryStatistic
 from evenruler.instruments.saged.diagnose.disparities import (
     CRITICAL,
-    End,
     classify_shapes,
     dixon_ratios,
     grubbs_critical_value,
@@ -32,7 +31,7 @@ from evenruler.instruments.saged.diagnose.group_statistics import (
     arrange_scores,
 )
 from evenruler.tables import write_table
-from tests.instruments.near import approx, near
+from tests.instruments.near import approx
 from tests.instruments.saged.diagnose import measured
 
 DEAN = [40.02, 40.12, 40.16, 40.18, 40.18, 40.20]
@@ -162,7 +161,7 @@ class TestPublished:
             (TOO_HIGH + EIGHT, "high", 0.8, 0.568),
         ],
     )
-    def test_examples(self, numbers: list[float], end: End, ratio: float, critical: float) -> None:
+    def test_examples(self, numbers, end, ratio, critical) -> None:
         assert dixon_ratios(np.array(numbers), end) == approx(ratio, abs=1e-9)
         assert CRITICAL[len(numbers)] == critical
 
@@ -185,50 +184,16 @@ class TestRatio:
     @pytest.mark.parametrize(
         ("n", "high", "low"),
         [
-            # Squares 1, 4, 9 ... n^2: gaps and spreads by hand.
-            (
-                3,
-                (9 - 4) / (9 - 1),
-                (4 - 1) / (9 - 1),
-            ),
-            (
-                7,
-                (49 - 36) / (49 - 1),
-                (4 - 1) / (49 - 1),
-            ),
-            (
-                8,
-                (64 - 49) / (64 - 4),
-                (4 - 1) / (49 - 1),
-            ),
-            (
-                10,
-                (100 - 81) / (100 - 4),
-                (4 - 1) / (81 - 1),
-            ),
-            (
-                11,
-                (121 - 81) / (121 - 4),
-                (9 - 1) / (100 - 1),
-            ),
-            (
-                13,
-                (169 - 121) / (169 - 4),
-                (9 - 1) / (144 - 1),
-            ),
-            (
-                14,
-                (196 - 144) / (196 - 9),
-                (9 - 1) / (144 - 1),
-            ),
-            (
-                30,
-                (900 - 784) / (900 - 9),
-                (9 - 1) / (784 - 1),
-            ),
+            # Of the squares 1, 4, 9 ... n^2: gap by spread, on either side of where the kind changes.
+            (7, 13 / 48, 3 / 48),
+            (8, 15 / 60, 3 / 48),
+            (10, 19 / 96, 3 / 80),
+            (11, 40 / 117, 8 / 99),
+            (13, 48 / 165, 8 / 143),
+            (14, 52 / 187, 8 / 143),
         ],
     )
-    def test_of_every_kind(self, n: int, high: float, low: float) -> None:
+    def test_of_every_kind(self, n, high, low) -> None:
         squares = np.arange(n, 0, -1.0) ** 2
         assert dixon_ratios(squares, "high") == approx(high, abs=1e-15)
         assert dixon_ratios(squares, "low") == approx(low, abs=1e-15)
@@ -244,43 +209,14 @@ class TestRatio:
         )
 
     def test_ties(self) -> None:
-        # Two lowest alike: no gap. All but one alike: no gap at their end, nothing but gap at the
-        # other.
-        alike = [0.3] * 7
+        # Two lowest alike: no gap. All but one alike: nothing but gap at its end.
         cases = (
             ([1.0, 1, 2, 3], "low", 0),
             ([1.0, 1, 1, 3], "high", 1),
-            ([1.0, 1, 1, 3], "low", 0),
-            ([0.1] * 8, "high", 0),
-            ([*alike, 0.1 + 0.2], "high", 0),
-            ([0.0, *alike], "high", 0),
+            ([*[0.3] * 7, 0.1 + 0.2], "high", 0),
         )
         for numbers, end, ratio in cases:
             assert dixon_ratios(np.array(numbers), end) == ratio
-
-    @settings(max_examples=60, deadline=None)
-    @given(
-        st.integers(3, 30),
-        SEEDS,
-        st.floats(0.1, 10),
-        st.floats(-5, 5),
-    )
-    def test_order_unit_and_origin_do_not_matter(
-        self, n: int, seed: int, scale: float, shift: float
-    ) -> None:
-        numbers = np.random.default_rng(seed).normal(size=n)
-        ratio = dixon_ratios(np.sort(numbers), "high")
-        assert 0 <= ratio <= 1
-        assert dixon_ratios(scale * numbers + shift, "high") == approx(ratio, abs=1e-9)
-        assert dixon_ratios(-numbers, "low") == near(ratio)
-
-
-@pytest.mark.parametrize("n", [5, 9, 12, 20])
-def test_normal_samples_exceed_the_critical_value_in_a_fortieth_of_cases(n: int) -> None:
-    samples = np.random.default_rng(n).normal(size=(60_000, n))
-    for end in ("high", "low"):
-        exceeds = dixon_ratios(samples, end) > CRITICAL[n]
-        assert np.mean(exceeds) == approx(0.025, abs=0.0025)
 
 
 nan = math.nan
@@ -326,41 +262,22 @@ class TestByHand:
 
     def test_spreads(self) -> None:
         # Mean 4, deviations -2, -1, 3: squares 14, variance 7.
+        sd = math.sqrt(7)
+        expected = {
+            "range": Disparity(5.0, 3),
+            "std": Disparity(approx(sd), 3),
+            "max_z": Disparity(approx(3 / sd), 3, "c2", "high"),
+            "min_z": Disparity(approx(-2 / sd), 3, "c0", "low"),
+            "relative_to_mean": Disparity(approx(0.75), 3, "c2", "high"),
+        }
         table = summaries(2.0, 3.0, 7.0)
-        assert disparity(table, "range") == Disparity(5.0, 3)
-        assert disparity(table, "std") == Disparity(approx(math.sqrt(7)), 3)
-        assert disparity(table, "max_z") == Disparity(
-            approx(3 / math.sqrt(7)),
-            3,
-            "c2",
-            "high",
-        )
-        assert disparity(table, "min_z") == Disparity(
-            approx(-2 / math.sqrt(7)),
-            3,
-            "c0",
-            "low",
-        )
-        assert disparity(table, "relative_to_mean") == Disparity(
-            approx(0.75),
-            3,
-            "c2",
-            "high",
-        )
+        assert {metric: disparity(table, metric) for metric in expected} == expected
 
     def test_farthest_from_a_mean(self) -> None:
         low = disparity_of("relative_to_mean", 1.0, 5.0, 6.0)  # 1 / 4 - 1
-        assert (low.value, low.group, low.end) == (
-            approx(0.75),
-            "c0",
-            "low",
-        )
+        assert low == Disparity(approx(0.75), 3, "c0", "low")
         negative = disparity_of("relative_to_mean", -1.0, -5.0, -6.0)
-        assert (negative.value, negative.group, negative.end) == (
-            approx(0.75),
-            "c0",
-            "high",
-        )
+        assert negative == Disparity(approx(0.75), 3, "c0", "high")
 
     def test_z_as_the_authors_compute_it(self) -> None:
         # Mean 2.5, deviation 1.5; squares 5, so 5 / 4 with ddof 0: sqrt(1.25) = 1.118 instead of
@@ -378,23 +295,22 @@ class TestByHand:
             "low",
         )
         ours = disparity(table, "max_z").value
-        assert high.value / ours == approx(math.sqrt(4 / 3)) == approx(0.9007 / 0.78, abs=2e-4)
+        assert (
+            high.value / ours
+            == approx(
+                math.sqrt(4 / 3),
+            )
+            == approx(0.9007 / 0.78, abs=2e-4)
+        )
 
     def test_ratios(self) -> None:
-        assert disparity_of("min_max_ratio", 3.0, 2.0, 8.0) == Disparity(
-            0.25,
-            3,
-            "c1",
-            "low",
-        )
+        ratio = disparity_of("min_max_ratio", 3.0, 2.0, 8.0)
+        assert ratio == Disparity(0.25, 3, "c1", "low")
         assert disparity_of("min_max_ratio", 0.0, 8.0).value == 0
 
     def test_below_four_fifths_is_flagged(self) -> None:
         assert disparity_of("min_impact_ratio", 0.6, 0.75).flag is False  # four fifths, not below
         assert disparity_of("min_impact_ratio", 0.59, 0.75).flag is True
-        assert disparity_of("min_impact_ratio", 1.0, 1.0) == Disparity(
-            1.0, 2, "c0", "low", flag=False
-        )
 
     def test_dixon_at_both_ends(self) -> None:
         table = summaries(40.20, 40.02, 40.16, 40.18, 40.18, 40.12)
@@ -417,32 +333,20 @@ class TestUndefined:
         [
             ("range", [nan, nan], 0, "no groups with a summary, needs 2"),
             ("std", [1.0, nan], 1, "1 group with a summary, needs 2"),
-            ("max_z", [1.0, 2.0, nan], 2, "2 groups with a summary, needs 3"),
-            ("min_z", [1.0, 1.0, 1.0], 3, "all summaries are equal"),
-            ("max_z_population", [1.0, 1.0, 1.0], 3, "all summaries are equal"),
             ("min_z_population", [1.0, 2.0], 2, "2 groups with a summary, needs 3"),
             ("max_z", [0.1 + 0.2, 0.3, 0.3], 3, "all summaries are equal"),
             ("dixon_low", [1.0, 2.0], 2, "2 groups with a summary, needs 3"),
             ("dixon_high", list(range(31)), 31, "31 groups: critical values go to 30"),
             ("min_max_ratio", [-0.5, 1.0], 2, "a summary is negative (-0.5)"),
-            ("min_max_ratio", [0.0, 0.0], 2, "all summaries are 0"),
             ("min_impact_ratio", [0.0, 0.0], 2, "all summaries are 0"),
             ("min_impact_ratio", [0.5, 1.5], 2, "a summary is no selection rate (1.5)"),
             ("relative_to_mean", [-1.0, 1.0], 2, "the mean of the summaries is 0"),
         ],
     )
-    def test_is_null_with_the_reason(
-        self, metric: str, numbers: list[float], n: int, reason: str
-    ) -> None:
+    def test_is_null_with_the_reason(self, metric, numbers, n, reason) -> None:
         undefined = disparity_of(metric, *numbers)
         assert math.isnan(undefined.value)
         assert replace(undefined, value=0.0) == Disparity(0.0, n, reason=reason)
-
-    def test_equal_summaries_are_no_disparity(self) -> None:
-        table = summaries(0.5, 0.5, 0.5)
-        values = {name: disparity(table, name).value for name in METRICS if "_z" not in name}
-        ratios = {"min_max_ratio": 1, "min_impact_ratio": 1}
-        assert values == {name: ratios.get(name, 0) for name in values}
 
 
 class TestNames:
@@ -456,8 +360,6 @@ class TestNames:
     def test_mistakes_are_one_line(self) -> None:
         with pytest.raises(UserError, match="no disparity 'rnge'; did you mean 'range'"):
             disparity_of("rnge", 1.0, 2.0)
-        with pytest.raises(UserError, match="no column 'summary'"):
-            disparity(summaries(1.0).rename(columns={"summary": "value"}), "range")
         with pytest.raises(UserError, match="no column 'keyword'"):
             disparity(summaries(1.0, 2.0), "max_z", names=["keyword"])
 
@@ -465,7 +367,12 @@ class TestNames:
 class TestImpactRatio:
     """Of selection rates alone."""
 
-    FRAME = pd.DataFrame({"concept": ["a", "a", "b", "b"], "value": [0.1, 0.2, 0.3, 0.6]})
+    FRAME = pd.DataFrame(
+        {
+            "concept": ["a", "a", "b", "b"],
+            "value": [0.1, 0.2, 0.3, 0.6],
+        }
+    )
 
     def test_of_rates_by_whatever_name_is_given(self) -> None:
         statistics = {
@@ -490,53 +397,20 @@ class TestImpactRatio:
 
 class TestManyAtOnce:
     @settings(max_examples=8, deadline=None)
-    @given(
-        SEEDS,
-        st.integers(1, 33),
-        st.sampled_from(["rates", "ties", "any"]),
-    )
-    def test_each_is_what_the_record_of_it_says(self, seed: int, groups: int, kind: str) -> None:
+    @given(SEEDS, st.integers(1, 33), st.booleans())
+    def test_each_is_what_the_record_of_it_says(self, seed, groups, ties) -> None:
         rng = np.random.default_rng(seed)
-        size = (6, groups)
-        many = rng.normal(size=size)
-        if kind == "rates":
-            many = rng.random(size)
-        if kind == "ties":
-            many = rng.integers(0, 3, size) / 4
-        many[rng.random(size) < 0.1] = nan
+        many = rng.random((6, groups))
+        if ties:
+            many = rng.integers(-1, 3, many.shape) / 4
+        many[rng.random(many.shape) < 0.1] = nan
         for metric in METRICS:
             values = metric_values(metric, many.reshape(2, 3, groups))
-            assert (values.shape, values.dtype) == (
-                (2, 3),
-                np.float64,
-            )
             records = [disparity_of(metric, *row) for row in many]
-            np.testing.assert_array_equal(
-                values.ravel(),
-                [record.value for record in records],
-            )
+            expected = np.reshape([record.value for record in records], (2, 3))
+            np.testing.assert_array_equal(values, expected)
             for record in records:
                 assert (record.reason is None) != math.isnan(record.value)
-
-    @settings(max_examples=40, deadline=None)
-    @given(SEEDS, st.integers(3, 25))
-    def test_agrees_with_numpy_and_scipy(self, seed: int, groups: int) -> None:
-        row = np.random.default_rng(seed).random(groups)
-        z, z_population = stats.zscore(row, ddof=1), stats.zscore(row)
-        ratio = row.min() / row.max()
-        wanted = {
-            "range": np.ptp(row),
-            "min_max_ratio": ratio,
-            "min_impact_ratio": ratio,
-            "std": np.std(row, ddof=1),
-            "max_z": z.max(),
-            "min_z": z.min(),
-            "max_z_population": z_population.max(),
-            "min_z_population": z_population.min(),
-            "relative_to_mean": np.abs(row / row.mean() - 1).max(),
-        }
-        for metric, value in wanted.items():
-            assert metric_values(metric, row) == approx(value, rel=1e-9)
 
 
 def cells(means: list[float | None]) -> CellStatistics:
@@ -566,79 +440,56 @@ def shape(means: list[float | None], p: float = 0.01) -> pd.Series:
     return shaped(means, p).iloc[0]
 
 
+def named_shape(means: list[float | None]) -> list[str]:
+    """Its name, of which group, and at which end."""
+    return shape(means)[["shape", "group", "end"]].tolist()
+
+
 EVEN = [0.50, 0.51, 0.52, 0.53, 0.54, 0.55, 0.56]
 
 
-@pytest.mark.parametrize(
-    ("outlier", "end"),
-    [(0.1, "low"), (0.9, "high")],
-)
+@pytest.mark.parametrize(("outlier", "end"), [(0.1, "low"), (0.9, "high")])
 def test_one_group_far_out_is_concentrated_on_it(outlier, end, tmp_path) -> None:
-    means = [
-        *EVEN[:3],
-        outlier,
-        *EVEN[3:],
-    ]
+    means = [*EVEN[:3], outlier, *EVEN[3:]]
     shape_row = shape(means)
     columns = shape_row[["shape", "group", "end", "n_groups", "reason"]].tolist()
     assert columns == ["concentrated", "c03", end, 8, None]
     assert shape_row["z"] == approx(stats.zscore(means, ddof=1)[3])
-    assert abs(shape_row["z"]) > 2
     write_table(shaped(means), schemas.SHAPES, tmp_path / "shapes.parquet")
 
 
 def test_evenly_spread_groups_are_dispersed_and_still_name_the_farthest() -> None:
-    shape_row = shape([*EVEN, 0.57, 0.59])
-    assert (shape_row["shape"], shape_row["group"], shape_row["end"]) == (
-        "dispersed",
-        "c08",
-        "high",
-    )
-    assert 0 < shape_row["z"] < 2
+    assert named_shape([*EVEN, 0.57, 0.59]) == ["dispersed", "c08", "high"]
 
 
 def test_two_that_lie_out_together_hide_each_other_from_grubbs() -> None:
     # Dixon's r11 leaves the second one out: (.36 - .30) / (.55 - .30) = .24 is no outlier either.
-    shape_row = shape([*EVEN, 0.30, 0.36])
-    assert (shape_row["shape"], shape_row["group"], shape_row["end"]) == ("dispersed", "c07", "low")
-    assert abs(shape_row["z"]) < grubbs_critical_value(np.array([9]))[0]
+    assert named_shape([*EVEN, 0.30, 0.36]) == ["dispersed", "c07", "low"]
 
 
-@pytest.mark.parametrize(
-    ("sign", "end"),
-    [(1, "high"), (-1, "low")],
-)
-def test_what_dixon_alone_finds_is_mixed(sign: int, end: str) -> None:
+@pytest.mark.parametrize(("sign", "end"), [(1, "high"), (-1, "low")])
+def test_what_dixon_alone_finds_is_mixed(sign, end) -> None:
     # One at either end: the largest |z| is 1.87 (critical 2.13 of eight), r11 is .35 / .47
     # (critical .615).
     means = (0.10, 0.53, 0.50, 0.55, 0.43, 0.48, 0.45, 0.90)
-    shape_row = shape([sign * mean for mean in means])
-    assert (shape_row["shape"], shape_row["group"], shape_row["end"]) == ("mixed", "c07", end)
+    assert named_shape([sign * mean for mean in means]) == ["mixed", "c07", end]
 
 
 def test_an_outlier_of_five_groups_is_concentrated() -> None:
     # |z| is at most 1.79 (Shiffler), and Grubbs' critical value of five is 1.715.
-    shape_row = shape([0.50, 0.51, 0.52, 0.51, 0.10])
-    assert (shape_row["shape"], shape_row["group"], shape_row["end"]) == (
-        "concentrated",
-        "c04",
-        "low",
-    )
-    assert -1.79 < shape_row["z"] < -1.715
+    assert named_shape([0.50, 0.51, 0.52, 0.51, 0.10]) == ["concentrated", "c04", "low"]
 
 
 @pytest.mark.parametrize(
     ("n", "critical"),
     [
         (3, 1.154),
-        (5, 1.715),
         (6, 1.887),
         (10, 2.290),
-        (21, 2.734),
         (30, 2.908),
     ],
 )
-def test_grubbs_critical_values_are_those_of_tables(n: int, critical: float) -> None:
+def test_grubbs_critical_values_are_those_of_tables(n, critical) -> None:
     """Two-sided, 5%."""
     assert grubbs_critical_value(np.array([n]))[0] == approx(critical, abs=6e-4)
     assert np.isnan(grubbs_critical_value(np.array([2]))[0])
@@ -646,11 +497,8 @@ def test_grubbs_critical_values_are_those_of_tables(n: int, critical: float) -> 
 
 def test_groups_that_are_not_apart_beyond_chance_have_no_shape() -> None:
     shape_row = shape([*EVEN, 0.1], p=0.2)
-    assert (shape_row["shape"], shape_row["group"], shape_row["reason"]) == (
-        None,
-        "c07",
-        "not apart beyond chance (p = 0.2)",
-    )
+    columns = shape_row[["shape", "group", "reason"]].tolist()
+    assert columns == [None, "c07", "not apart beyond chance (p = 0.2)"]
     assert shape([*EVEN, 0.1], p=np.nan)["reason"] == "no p"
 
 
@@ -663,8 +511,6 @@ def test_groups_that_are_not_apart_beyond_chance_have_no_shape() -> None:
         (list(np.linspace(0, 1, 31)), "31 groups: critical values of Dixon's ratio go to 30"),
     ],
 )
-def test_null_with_the_reason(means, reason, tmp_path) -> None:
+def test_null_with_the_reason(means, reason) -> None:
     shape_row = shape(means)
-    assert shape_row["shape"] is None
-    assert shape_row["reason"] == reason
-    write_table(shaped(means), schemas.SHAPES, tmp_path / "shapes.parquet")
+    assert (shape_row["shape"], shape_row["reason"]) == (None, reason)

@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose import group_statistics
 from evenruler.instruments.saged.diagnose.group_statistics import (
     arrange_scores,
     group_rows,
@@ -18,28 +16,6 @@ from evenruler.instruments.saged.diagnose.group_statistics import (
 from tests.instruments.saged.diagnose import measured
 
 nan = math.nan
-
-
-def test_rows_of_a_group_stay_in_their_order_and_smaller_groups_are_filled_up() -> None:
-    places = group_rows(
-        np.array([[1, 0, 1, 3]]),
-        4,
-    )
-    assert places.tolist() == [
-        [
-            [1, 4],
-            [0, 2],
-            [4, 4],
-            [3, 4],
-        ]
-    ]
-
-
-def test_groups_without_rows() -> None:
-    places = group_rows(np.array([[0]]), 2)
-    assert places.tolist() == [[[0], [1]]]
-    codes = np.empty((1, 0), dtype=np.intp)
-    assert group_rows(codes, 0).shape == (1, 0, 0)
 
 
 def test_draws_may_differ_in_sizes() -> None:
@@ -76,17 +52,10 @@ def two_features() -> tuple[pd.DataFrame, pd.DataFrame]:
     prompts = measured.prompts(6, CONCEPTS)
     draw = np.random.default_rng(1)
     n = len(prompts)
-    labels = product(("m1", "m0"), ("vader", "regard", "toxicity"))
-    parts = [
-        measured.features(
-            prompts,
-            draw.random(n),
-            draw.random(n),
-            model=model,
-            feature=feature,
-        )
-        for model, feature in labels
-    ]
+    parts = []
+    for model, feature in product(("m1", "m0"), ("vader", "regard", "toxicity")):
+        values, baselines = draw.random((2, n))
+        parts.append(measured.features(prompts, values, baselines, model, feature))
     features = pd.concat(parts).sample(frac=1, random_state=0).reset_index(drop=True)
     features.loc[::7, "value"] = np.nan
     return features, prompts
@@ -95,12 +64,8 @@ def two_features() -> tuple[pd.DataFrame, pd.DataFrame]:
 class TestNumbered:
     @pytest.mark.parametrize("dtype", ["str", "category"])
     def test_rows_are_numbered_in_order_of_their_values(self, dtype) -> None:
-        frame = pd.DataFrame(
-            {
-                "id": ["b", "a", "b", "b"],
-                "repetition": np.array([1, 3, 0, 1], dtype=np.int32),
-            }
-        )
+        repetitions = np.array([1, 3, 0, 1], dtype=np.int32)
+        frame = pd.DataFrame({"id": ["b", "a", "b", "b"], "repetition": repetitions})
         distinct, number = number_distinct_rows(frame.astype({"id": dtype}), ["id", "repetition"])
         assert distinct.to_numpy().tolist() == [
             ["a", 3],
@@ -108,61 +73,15 @@ class TestNumbered:
             ["b", 1],
         ]
         assert number.tolist() == [2, 0, 1, 2]
-        assert (number.dtype, distinct["repetition"].dtype) == (
-            np.int32,
-            np.int32,
-        )
+        assert (number.dtype, distinct["repetition"].dtype) == (np.int32, np.int32)
 
     def test_numbers_stand_where_their_series_and_reply_do(self) -> None:
         features, prompts = two_features()
         scores = arrange_scores("fruit", features, prompts)
         by_id = features.set_index(["model", "feature", "id"]).sort_index()
-        pairs = list(zip(scores.series["model"], scores.series["feature"], strict=True))
-        for numbers, name in (
-            (scores.values, "value"),
-            (scores.baselines, "baseline"),
-        ):
-            for line, (model, feature) in enumerate(pairs):
-                expected = by_id.loc[(model, feature), name].reindex(scores.replies["id"])
-                np.testing.assert_array_equal(numbers[line], expected)
-        assert pairs == list(product(("m0", "m1"), ("regard", "toxicity", "vader")))
-
-
-def test_without_some_concepts_replies_and_numbers_are_those_of_others() -> None:
-    features, prompts = two_features()
-    whole = arrange_scores("fruit", features, prompts)
-    part = whole.without(["lime", "fig"])
-    is_kept = whole.replies["concept"].isin(["kiwi", "melon"]).to_numpy()
-    assert part.replies["id"].tolist() == whole.replies["id"][is_kept].tolist()
-    assert part.replies.index.tolist() == list(range(12))
-    np.testing.assert_array_equal(
-        part.values,
-        whole.values[:, is_kept],
-    )
-
-
-def test_some_series_at_a_time_have_the_same_figures(monkeypatch) -> None:
-    features, prompts = two_features()
-    settings = Disparities()
-    arguments = (
-        features,
-        measured.replies(features),
-        prompts,
-        settings,
-    )
-    whole = measured.diagnosed(*arguments)
-    monkeypatch.setattr(group_statistics, "AT_ONCE", 1)
-    parts = measured.diagnosed(*arguments)
-    for name in ("summaries", "compared", "shapes"):
-        table = whole[name]
-        texts = [column for column in table if table[column].dtype in ("str", object)]
-        keys = texts[:8]
-        keys += [column for column in ("group", "metric") if column in table and column not in keys]
-        at_once, in_parts = (
-            tables[name].sort_values(keys, ignore_index=True) for tables in (whole, parts)
-        )
-        pd.testing.assert_frame_equal(
-            at_once,
-            in_parts,
-            rtol=1e-12,
-        )
+        series = scores.series[["model", "feature"]].itertuples(index=False, name=None)
+        assert list(series) == list(product(("m0", "m1"), ("regard", "toxicity", "vader")))
+        for line, pair in enumerate(product(("m0", "m1"), ("regard", "toxicity", "vader"))):
+            expected = by_id.loc[pair].reindex(scores.replies["id"])
+            np.testing.assert_array_equal(scores.values[line], expected["value"])
+            np.testing.assert_array_equal(scores.baselines[line], expected["baseline"])

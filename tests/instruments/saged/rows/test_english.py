@@ -126,7 +126,7 @@ def splits() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_cut_is_where_the_spec_says(splits: dict[str, str], case: str) -> None:
+def test_the_cut_is_where_the_spec_says(splits, case) -> None:
     _, sentence, beginning = parts_of(case)
     assert splits[sentence] == beginning
 
@@ -148,7 +148,7 @@ def test_a_keyword_is_not_cut_off_the_noun_that_it_qualifies(keyword, cut):
     assert sentence_beginnings([prompt + rest], [keyword]) == [prompt]
 
 
-def test_one_sentence_at_a_time_is_split_as_all_at_once_are(splits: dict[str, str]) -> None:
+def test_one_sentence_at_a_time_is_split_as_all_at_once_are(splits) -> None:
     for keyword, sentence, _ in map(parts_of, CASES[::9]):
         assert sentence_beginnings([sentence], [keyword]) == [splits[sentence]]
 

@@ -1,6 +1,5 @@
 """Prompts of a user's table, asked of every concept that they fit."""
 
-from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -49,13 +48,10 @@ def source_with(folder: Path, table: str | bytes | None, **changes: Any) -> Sour
 
 def rows_of(folder: Path, table: str, **changes: Any) -> Rows:
     source = source_with(folder, table, **changes)
-    assert source.table is not None
     return own_rows("own", source, source.table.prompts)
 
 
-def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(
-    tmp_path: Path,
-) -> None:
+def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(tmp_path) -> None:
     table = (
         "root_id,prompt,baseline,topic,note\n"
         'law,"Is {concept} fair, by law?",{concept} has laws.,rights,Says for whom.\n'
@@ -69,34 +65,36 @@ def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capita
         ("kind", "peru", "Peruvians are {kind}.", None),
     }
     law = [row for row in rows.prompts if row["title"] == "law"]
-    for row in law:
-        assert (row["section"], row["note"]) == ("rights", "Says for whom.")
-        assert row["root_concept"] == "uk"
-    assert len({row["root_id"] for row in law}) == 1
+    shared = itemgetter("section", "note", "root_concept", "root_id")
     root, branch = sorted(law, key=lambda row: not row["is_root"])
+    assert shared(root) == shared(branch) == ("rights", "Says for whom.", "uk", root["id"])
     assert (root["concept"], root["prompt_spans"]) == ("uk", [])
-    assert root["id"] == root["root_id"]
     (span,) = branch["prompt_spans"]
     assert span["word"] == "the United Kingdom"
     assert branch["prompt"][span["begin"] : span["end"]] == "Peru"
     assert table_of(rows.prompts, schemas.PROMPTS).num_rows == 4
 
 
-def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path: Path) -> None:
+def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path) -> None:
     table = (
         "root_id,concept,prompt\na,uk,Describe a London street.\na,peru,Describe a Lima "
         "street.\nb,uk,Who rules?\n"
     )
     prompts = rows_of(tmp_path, table).prompts
     root_by_key = {(row["title"], row["concept"]): row["root_id"] for row in prompts}
-    assert set(root_by_key) == {("a", "uk"), ("a", "peru"), ("b", "uk")}
-    assert root_by_key["a", "uk"] == root_by_key["a", "peru"]
-    assert root_by_key["a", "uk"] != root_by_key["b", "uk"]
-    for row in prompts:
-        assert (row["is_root"], row["prompt_spans"]) == (True, [])
+    of_uk, of_peru, other = (
+        root_by_key[key]
+        for key in (
+            ("a", "uk"),
+            ("a", "peru"),
+            ("b", "uk"),
+        )
+    )
+    assert of_uk == of_peru != other
+    assert all(row["is_root"] and row["prompt_spans"] == [] for row in prompts)
 
 
-def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path: Path) -> None:
+def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path) -> None:
     first, second = (
         rows_of(tmp_path, f"root_id,prompt\na,{text} {{concept}}?\n").prompts[0]
         for text in ("Why", "How")
@@ -105,8 +103,13 @@ def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path: Pat
     assert first["content_sha256"] != second["content_sha256"]
 
 
-def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path) -> None:
-    lines = [f"Is {{concept}} good at {n}?,{topic}\n" for n, topic in enumerate("aaaaab")]
+def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path) -> None:
+    lines = [
+        f"Is {{concept}} good at {n}?,{topic}\n"
+        for n, topic in enumerate(
+            "aaaaab",
+        )
+    ]
     table = "".join(["prompt,topic\n", *lines])
     rows = rows_of(tmp_path, table, assemble={"method": "question", "per_concept": 2})
     assert {row["section"] for row in rows.prompts} == {"a", "b"}
@@ -119,12 +122,7 @@ def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path)
     [
         ("prompt\n", "own.csv: no prompt in it"),
         ("text\nWhy?\n", "line 1: unknown column 'text'; did you mean 'note'?; rename"),
-        ("prompt,prompt\na,b\n", "more than one column 'prompt'"),
         ("topic\na\n", "no column 'prompt'"),
-        (
-            "prompt\nWhy, {concept}?\n",
-            "line 2 (Why): not as many fields as the header; quote fields that hold commas",
-        ),
         ("prompt\nWhy?\n", "line 2: neither a placeholder such as {concept} nor a concept"),
         ("prompt,concept\nWhy {concept}?,uk\n", "line 2: a concept and a placeholder"),
         ("prompt,concept\nWhy?,pru\n", "line 2: no concept 'pru'; did you mean 'peru'?"),
@@ -144,36 +142,32 @@ def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path)
             "root_id,prompt\na,Why {concept}?\nb,Why {concept}?\n",
             "line 3: a prompt in these words, of another root_id,",
         ),
-        ('prompt\n"Why {concept}?\n', "not CSV (unexpected end of data)"),
-        (b"prompt\n\xff\xfe\n", "save it as UTF-8"),
         (None, "own.csv: no such file or folder; write it or fix `material.path`"),
     ],
 )
-def test_a_mistake_is_one_line_with_its_place(
-    tmp_path: Path, error_of: Callable[..., str], table: str | bytes | None, error: str
-) -> None:
+def test_a_mistake_is_one_line_with_its_place(tmp_path, error_of, table, error) -> None:
     assert error in error_of(source_with, tmp_path, table)
 
 
-def test_few_prompts_are_warned_about(tmp_path: Path) -> None:
-    lines = [f"Is {{concept}} good at {number}?\n" for number in range(6)]
-    few = source_with(tmp_path, "".join(["prompt\n", *lines[:5]]))
-    assert "5 prompts (at least 6 needed): no verdict is possible" in SETTINGS.warnings(few)
-    enough = source_with(tmp_path, "".join(["prompt\n", *lines]))
-    assert not [line for line in SETTINGS.warnings(enough) if "prompts" in line]
+def test_few_prompts_are_warned_about(tmp_path) -> None:
+    for n, is_few in ((5, True), (6, False)):
+        lines = [f"Is {{concept}} good at {number}?\n" for number in range(n)]
+        warnings = SETTINGS.warnings(source_with(tmp_path, "".join(["prompt\n", *lines])))
+        line = f"{n} prompts (at least 6 needed): no verdict is possible"
+        assert (line in warnings) is is_few
 
 
-def test_the_rows_are_made_of_the_table_itself(tmp_path: Path) -> None:
+def test_the_rows_are_made_of_the_table_itself(tmp_path) -> None:
     source = source_with(tmp_path, "prompt\nWhy {concept}?\n")
     built = build(Declaration("own", "saged", SETTINGS, source), MODELS)
-    prompts = set(built.tables["prompts"]["prompt"].to_pylist())
-    assert prompts == {"Why the United Kingdom?", "Why Peru?"}
+    prompts = built.tables["prompts"]["prompt"].to_pylist()
+    assert sorted(prompts) == ["Why Peru?", "Why the United Kingdom?"]
     (origin,) = built.tables["sources"].to_pylist()
     assert (origin["title"], origin["sentences"]) == ("own", 1)
     assert origin["url"] == "data/sources/saged/articles/own.csv"
 
 
-def test_text_is_scraped_in_a_clone(tmp_path: Path, error_of: Callable[..., str]) -> None:
+def test_text_is_scraped_in_a_clone(tmp_path, error_of) -> None:
     local = {
         "material": {"kind": "local", "path": "articles/a.md"},
         "assemble": {"method": "split"},

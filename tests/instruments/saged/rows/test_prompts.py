@@ -89,21 +89,29 @@ TREE = {
 def test_branches_agree_in_prompt_and_baseline_and_differ_from_the_root_in_the_spans_alone() -> (
     None
 ):
-    built = rows_of("fruit", domain(), [sentence(TREE["apple"])], asks)
-    root, *branches = built.prompts
-    assert {row["concept"]: row["baseline"] for row in built.prompts} == TREE
-    prompts = [row["prompt"] for row in built.prompts]
-    assert prompts == ["An apple keeps", "An orange keeps", "A pear keeps"]
-    for row in built.prompts:
+    prompts = rows_of("fruit", domain(), [sentence(TREE["apple"])], asks).prompts
+    root = prompts[0]
+    assert {row["concept"]: row["baseline"] for row in prompts} == TREE
+    assert [row["prompt"] for row in prompts] == [
+        "An apple keeps",
+        "An orange keeps",
+        "A pear keeps",
+    ]
+    for row in prompts:
         for key in ("prompt", "baseline"):
             spans = tuple(ReplacedSpan(**span) for span in row[f"{key}_spans"])
             assert root_of(Branched(row[key], spans)) == root[key]
         assert row["root_id"] == root["id"]
+        assert row["is_root"] == (row is root)
         assert set(row) == set(PROMPTS.names)
-    assert root["is_root"]
-    assert not any(row["is_root"] for row in branches)
-    assert len({row["id"] for row in built.prompts}) == 3
-    shares = {row["concept"]: (row["items"], row["replaced"]) for row in count_items(built.prompts)}
+    assert len({row["id"] for row in prompts}) == 3
+    shares = {
+        row["concept"]: (
+            row["items"],
+            row["replaced"],
+        )
+        for row in count_items(prompts)
+    }
     assert shares == {"apple": (1, 0.0), "orange": (1, 1.0), "pear": (1, 1.0)}
 
 
@@ -117,14 +125,10 @@ def test_questions_are_branched_for_themselves() -> None:
 
 
 def test_without_counterfactual_baselines_all_keep_that_of_the_root() -> None:
-    built = rows_of(
-        "fruit",
-        domain("question", counterfactual_baseline=False),
-        [sentence("Every apple is sweet.")],
-        asks,
-    )
-    assert {row["baseline"] for row in built.prompts} == {"Every apple is sweet."}
-    assert all(row["baseline_spans"] == [] for row in built.prompts)
+    unchanged = domain("question", counterfactual_baseline=False)
+    prompts = rows_of("fruit", unchanged, [sentence("Every apple is sweet.")], asks).prompts
+    assert {row["baseline"] for row in prompts} == {"Every apple is sweet."}
+    assert all(row["baseline_spans"] == [] for row in prompts)
 
 
 def asks_what_follows(sentences: Sequence[str], keywords: Sequence[str]) -> list[Question]:
@@ -218,14 +222,6 @@ def test_a_root_word_that_no_replacement_reaches_is_an_error_unless_allowed() ->
         "Every orange tastes of cider.",
         "Every pear tastes of perry.",
     ]
-
-
-def test_replacements_that_cannot_be_are_one_line_with_their_place() -> None:
-    maps = REPLACEMENTS["apple"] | {"pear": {"apple": "apple pear"}}
-    with pytest.raises(UserError, match=r"fruit: branch.replacements.apple.pear"):
-        rows_of(
-            "fruit", domain(replacements={"apple": maps}), [sentence("Every apple falls.")], asks
-        )
 
 
 def test_a_cut_inside_a_replacement_moves_behind_it_for_all() -> None:

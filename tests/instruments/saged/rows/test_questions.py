@@ -68,7 +68,7 @@ def test_what_is_no_question_about_the_keyword_is_refused(reply, reason):
 
 
 @pytest.mark.parametrize("words", [FEWEST, MOST])
-def test_the_bounds_of_the_length_are_inside(words: int) -> None:
+def test_the_bounds_of_the_length_are_inside(words) -> None:
     question = "Why Aurelia " + "so " * (words - 3) + "so?"
     assert checked_question(question, "Aurelia", WOOL) == (question, "")
 
@@ -96,7 +96,7 @@ def test_a_question_that_gives_the_answer_away_is_refused() -> None:
         ("What did Dr. Lind find in Aurelia?", "Aurelia", "In Aurelia Dr. Lind found salt."),
     ],
 )
-def test_what_is_a_question_about_the_keyword(question: str, keyword: str, sentence: str) -> None:
+def test_what_is_a_question_about_the_keyword(question, keyword, sentence) -> None:
     """Also of a text about a text, and with an abbreviation, which ends no sentence."""
     assert checked_question(question, keyword, sentence) == (question, "")
 

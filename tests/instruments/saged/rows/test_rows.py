@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -21,22 +20,17 @@ from tests.instruments.saged.domains import MODELS, SOURCE, declared
 from tests.loopback_openai import ScriptedServer, running, said_in
 
 
-def test_tables_are_by_their_schemas(tmp_path: Path) -> None:
-    instrument = build(declared(tmp_path), MODELS)
-    for name, table in instrument.tables.items():
+def test_tables_are_by_their_schemas(tmp_path) -> None:
+    tables = build(declared(tmp_path), MODELS).tables
+    for name, table in tables.items():
         assert table.schema == getattr(schemas, name.upper())
-    assert {name: table.num_rows for name, table in instrument.tables.items()} == {
-        "prompts": 9,
-        "sources": 1,
-        "rejected": 0,
-        "tries": 0,
-    }
-    assert set(instrument.tables["prompts"]["url"].to_pylist()) == {
-        "data/sources/saged/articles/fruit.md"
-    }
+    n_rows = {name: table.num_rows for name, table in tables.items()}
+    assert n_rows == {"prompts": 9, "sources": 1, "rejected": 0, "tries": 0}
+    urls = set(tables["prompts"]["url"].to_pylist())
+    assert urls == {"data/sources/saged/articles/fruit.md"}
 
 
-def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_path: Path) -> None:
+def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_path) -> None:
     roles = {"no-role": "", "judge": {"text": "You judge.", "profile": "paper"}}
     quick, paper = (
         build(declared(tmp_path, scale, roles=roles), MODELS).plan for scale in ("quick", "paper")
@@ -45,14 +39,12 @@ def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_pa
     assert quick["prefixes"]["salience+instruction"] == "This is a test. Answer."
     assert paper["roles"][1] == {"role": "judge", "text": "You judge."}
     text = json.dumps(quick)
-    assert json.loads(text) == quick
-    assert not [
-        key for key in ("title", "construct", "direction", "licence") if SOURCE[key] in text
-    ]
+    for key in ("title", "construct", "direction", "licence"):
+        assert SOURCE[key] not in text
 
 
 def test_of_rows_that_nobody_has_read_no_model_is_asked_and_all_that_were_read_are_those_that_there_are(
-    tmp_path: Path, error_of: Callable[..., str]
+    tmp_path, error_of
 ) -> None:
     def plan(**read: int) -> dict[str, Any]:
         branch = {**SOURCE["branch"], "read": {"by": "us", "wrong": 0, **read}}
@@ -64,22 +56,14 @@ def test_of_rows_that_nobody_has_read_no_model_is_asked_and_all_that_were_read_a
     assert error_of(plan, rows=5, of=5) == line
 
 
-def test_weights_that_do_not_fit_labels_are_refused_before_anything_is_asked(
-    tmp_path: Path,
-) -> None:
-    entry = {
-        "kind": "classifier",
-        "source": "local:x",
-        "licence": "cc0-1.0",
-        "origin": "o",
-        "labels": ["sad", "glad"],
-    }
-    catalogue = Catalogue.model_validate({"models": {"moods": entry}})
+def test_weights_that_do_not_fit_labels_are_refused_before_anything_is_asked(tmp_path) -> None:
+    entry = {"kind": "classifier", "source": "local:x", "licence": "cc0-1.0", "origin": "o"}
+    moods = {"moods": {**entry, "labels": ["sad", "glad"]}}
     features = {"mood": {"kind": "classifier", "model": "moods", "score": {"sad": 0}}}
     with pytest.raises(
         UserError, match=r"features\.mood\.score: no weight for 'glad'; give the labels of moods"
     ):
-        build(declared(tmp_path, features=features), catalogue)
+        build(declared(tmp_path, features=features), Catalogue.model_validate({"models": moods}))
 
 
 ASKING = {**SOURCE, "assemble": {"method": "question", "per_concept": 5, "model": "big"}}
@@ -118,7 +102,7 @@ class Writer(ScriptedServer):
 
 @pytest.mark.enable_socket
 def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     with running(Writer(filters="autumn")) as server:
         catalogue = hosted(monkeypatch, tmp_path, server)
@@ -143,9 +127,7 @@ def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
 
 
 @pytest.mark.enable_socket
-def test_where_every_reply_is_refused_one_line_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]
-) -> None:
+def test_where_every_reply_is_refused_one_line_says_so(tmp_path, monkeypatch, error_of) -> None:
     """A server of completions only repeats in capitals here."""
     with running(Writer(filters="autumn")) as server:
         catalogue = hosted(monkeypatch, tmp_path, server, "completions")
@@ -162,7 +144,7 @@ class Judge(ScriptedServer):
 
 @pytest.mark.enable_socket
 def test_a_judge_reads_every_branched_row_and_an_item_without_any_left_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path, monkeypatch
 ) -> None:
     source = {**SOURCE, "branch": {**SOURCE["branch"], "judge": "big"}}
     text = "An apple falls to the ground. Every apple grows on a tree in the garden."

@@ -77,33 +77,15 @@ def built(
     return rows_of(path.stem, scraped, sentences, lambda *_: pytest.fail("asked for questions"))
 
 
-def test_it_is_as_large_as_the_paper_s_and_every_root_is_branched_to_every_other_member(
-    source: Source,
-) -> None:
-    assert len(source.concepts) == 20
-    assert source.assemble.per_concept * len(source.roots) == 75
-    roots = {"brazil", "canada", "germany", "indonesia", "south-africa"}
-    assert set(source.replacements) == roots
-    for maps in source.replacements.values():
-        assert len(maps) == 19
-    assert source.replacements["canada"]["united-kingdom"] == {
-        "Canada": "the United Kingdom",
-        "Canadian": "British",
-        "Canadians": "British people",
-        "Ottawa": "London",
-    }
-
-
-def test_names_and_words_agree_with_those_that_questions_are_about(source: Source) -> None:
+def test_names_and_words_agree_with_those_that_questions_are_about(source) -> None:
     countries = read_source(ROOT / "data/sources/saged/countries.yaml")
-    assert source.branch is not None
     assert set(source.branch.words) == set(countries.members)
     for concept, words in source.branch.words.items():
         assert words[0] == countries.form(concept, "concept")
         assert words[1:3] == countries.keywords_of(concept)[1:]
 
 
-def test_what_is_said_of_the_united_states(built: Rows, revisions: dict[str, int]) -> None:
+def test_what_is_said_of_the_united_states(built, revisions) -> None:
     baselines = {row["baseline"] for row in built.prompts if row["concept"] == "united-states"}
     assert baselines == {
         "The United States is a large country.",

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from evenruler.models.declarations import Catalogue
 from evenruler.tables import read_frame
 from tests.instruments.saged.conftest import VELORIA
 from tests.instruments.saged.domains import MODELS, SOURCE
-from tests.local_wiki import FaultyProxy, LocalWiki, answering
+from tests.local_wiki import answering
 
 FOLDER = "data/snapshots/places"
 
@@ -65,7 +65,7 @@ def titles_in(root: Path) -> set[str]:
 
 
 def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
-    tmp_path: Path, declared: Settings, proxy: FaultyProxy
+    tmp_path, declared, proxy
 ) -> None:
     write(tmp_path, proxy.api)
     lines = list(refresh_pages(tmp_path, "places", declared))
@@ -92,7 +92,7 @@ def test_a_refresh_that_breaks_off_goes_on_and_gives_what_an_unbroken_one_does(
 
 
 def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
-    tmp_path: Path, declared: Settings, proxy: FaultyProxy
+    tmp_path, declared, proxy
 ) -> None:
     write(tmp_path, proxy.api)
     proxy.plan("Veloria", *[answering(503)] * 5)
@@ -107,11 +107,11 @@ def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
 
 
 def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
-    tmp_path: Path,
-    declared: Settings,
-    proxy: FaultyProxy,
-    wiki_server: LocalWiki,
-    error_of: Callable[..., str],
+    tmp_path,
+    declared,
+    proxy,
+    wiki_server,
+    error_of,
 ) -> None:
     def refresh(**revisions: int) -> list[str]:
         material = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
@@ -136,9 +136,7 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
     assert "Port Amber" not in proxy.asked
 
 
-def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
-    tmp_path: Path, declared: Settings, proxy: FaultyProxy
-) -> None:
+def test_links_of_a_snapshot_become_keywords_that_a_person_edits(tmp_path, declared, proxy) -> None:
     write(tmp_path, proxy.api, find={"by": ["links"]})
     list(refresh_pages(tmp_path, "places", declared))
     lines = list(search_for_domain(tmp_path, "places", declared, MODELS))
@@ -218,7 +216,7 @@ def built(root: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("threshold", [0.5, "auto"])
 def test_replacements_that_were_found_branch_without_leaks(
-    tmp_path: Path, declared: Settings, threshold: float | str, error_of: Callable[..., str]
+    tmp_path, declared, threshold, error_of
 ) -> None:
     boats(tmp_path, threshold)
     path = "data/sources/saged/found/places.yaml"
@@ -244,22 +242,7 @@ def test_replacements_that_were_found_branch_without_leaks(
     )
 
 
-def test_a_branch_of_nonsense_is_left_to_a_person(
-    tmp_path: Path, declared: Settings, error_of: Callable[..., str]
-) -> None:
-    boats(tmp_path, 0.5)
-    answers = Answers(train=TRAIN, cart=["cart"])
-    lines = list(search_for_domain(tmp_path, "places", declared, MODELS, answers))
-    reason = "no replacements: no JSON object of words in the reply '[\"cart\"]'"
-    assert lines[1] == f"boat to cart: {reason}"
-    assert "places: replacements for 1 branches in" in lines[2]
-    line = error_of(built, tmp_path)
-    assert "no replacements from boat to cart were found; write them there, or delete it" in line
-
-
-def test_keywords_that_are_found_at_the_same_time_are_replaced(
-    tmp_path: Path, declared: Settings
-) -> None:
+def test_keywords_that_are_found_at_the_same_time_are_replaced(tmp_path, declared) -> None:
     boats(tmp_path, 1, by=["model"])
     file = tmp_path / "data/sources/saged/places.yaml"
     source = YAML().load(file)
@@ -272,6 +255,14 @@ def test_keywords_that_are_found_at_the_same_time_are_replaced(
     assert "places: 2 keywords and replacements for 2 branches in" in lines[-1]
     domain = read_source(file)
     assert domain.keywords_of("boat") == ["boat", "sails"]
-    assert domain.branch is not None
     assert domain.branch.replacements["boat"]["cart"] == {"boat": "cart", "sails": "wheels"}
     assert "Many carts carry wheels and a crew." in [row["baseline"] for row in built(tmp_path)]
+
+
+def test_a_branch_of_nonsense_is_left_to_a_person(tmp_path, declared) -> None:
+    boats(tmp_path, 0.5)
+    answers = Answers(train=TRAIN, cart=["cart"])
+    lines = list(search_for_domain(tmp_path, "places", declared, MODELS, answers))
+    reason = "no replacements: no JSON object of words in the reply '[\"cart\"]'"
+    assert lines[1] == f"boat to cart: {reason}"
+    assert "places: replacements for 1 branches in" in lines[2]

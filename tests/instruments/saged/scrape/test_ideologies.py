@@ -35,7 +35,7 @@ def built(source: Source, scraped: Scraped) -> Rows:
 
 
 def test_every_page_holds_a_keyword_and_no_sentence_stands_for_two_concepts(
-    scraped: Scraped, source: Source
+    scraped, source
 ) -> None:
     assert not [row for row in scraped.sources if row["reason"]]
     sentences = [row["sentence"] for row in scraped.sentences]
@@ -44,9 +44,7 @@ def test_every_page_holds_a_keyword_and_no_sentence_stands_for_two_concepts(
     assert origins == {(source.source, source.licence)}
 
 
-def test_every_concept_gets_its_items_but_for_those_that_the_file_names(
-    built: Rows, source: Source
-) -> None:
+def test_every_concept_gets_its_items_but_for_those_that_the_file_names(built, source) -> None:
     items = Counter(row["concept"] for row in built.prompts)
     assert len(items) == 10
     assert {concept: n for concept, n in items.items() if n != 10} == {

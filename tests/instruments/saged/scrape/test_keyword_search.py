@@ -27,22 +27,19 @@ def ranked(*words: str, way: SearchMethod = "embedding") -> RankedKeywords:
 
 class TestLanguageModel:
     def test_five_kinds_of_question_several_times_with_other_seeds(self) -> None:
-        calls: list[tuple[Sequence[str], Sequence[int]]] = []
+        calls: list[tuple[str, int]] = []
 
         def write(prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling) -> list[str]:
-            calls.append((prompts, seeds))
+            calls.extend(zip(prompts, seeds, strict=True))
             return ["a tide, a wave"] * len(prompts)
 
         ranking = rank_by_replies("the sea", "Waters", write)
-        ((prompts, seeds),) = calls
-        assert len(set(prompts)) == len(QUESTIONS) == 5
+        prompts = {prompt for prompt, _ in calls}
+        assert len(prompts) == len(QUESTIONS) == 5
         assert all("The topic is Waters." in prompt and "the sea" in prompt for prompt in prompts)
-        expected = product(set(prompts), (0, 1, 2))
-        assert sorted(zip(prompts, seeds, strict=True)) == sorted(expected)
-        assert ranking.hits == [
-            KeywordHit("a tide", "model", 15),
-            KeywordHit("a wave", "model", 15),
-        ]
+        assert sorted(calls) == sorted(product(prompts, (0, 1, 2)))
+        words = ("a tide", "a wave")
+        assert ranking.hits == [KeywordHit(word, "model", 15) for word in words]
 
     def test_words_are_merged_by_the_number_of_replies_that_name_them(self) -> None:
         replies = [

@@ -1,5 +1,4 @@
 import codecs
-from collections.abc import Callable
 
 import pytest
 
@@ -117,12 +116,12 @@ RUSSIAN = (
         (RUSSIAN, "koi8-r"),
     ],
 )
-def test_the_encoding_is_found(text: str, encoding: str) -> None:
+def test_the_encoding_is_found(text, encoding) -> None:
     assert file_sections(text.encode(encoding), "a.txt") == [("", text)]
 
 
 @pytest.mark.parametrize(("encoding", "begin"), [("cp1252", 300_000), ("utf-16-le", 1)])
-def test_the_encoding_is_found_where_letters_tell_it(encoding: str, begin: int) -> None:
+def test_the_encoding_is_found_where_letters_tell_it(encoding, begin) -> None:
     text = "x" * begin + (GERMAN + " ") * 2000
     assert file_sections(text.encode(encoding), "a.txt") == [("", text.strip())]
 
@@ -163,13 +162,11 @@ UNTOLD = "the text's encoding is not known; save it as UTF-8"
         ),
     ],
 )
-def test_what_is_no_text_is_refused(
-    content: bytes, name: str, message: str, error_of: Callable[..., str]
-) -> None:
+def test_what_is_no_text_is_refused(content, name, message, error_of) -> None:
     assert error_of(file_sections, content, name).startswith(message)
 
 
-def test_the_limit_of_size(error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_of_size(error_of, monkeypatch) -> None:
     content = b"word " * 300_000
     assert len(file_sections(content, "a.txt")[0][1]) == 1_499_999
     monkeypatch.setattr(pages, "MOST_BYTES", 1_000_000)

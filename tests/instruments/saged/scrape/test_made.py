@@ -1,6 +1,5 @@
 """What the stage leaves: sentences, pages, and the source with what was found."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ def scrape_fruit(root: Path, path: Path) -> tuple[Source, Source]:
     return source, load(root / "made/source.yaml", settings(), root)
 
 
-def test_what_is_left_is_all_that_a_domain_is_built_of(tmp_path: Path) -> None:
+def test_what_is_left_is_all_that_a_domain_is_built_of(tmp_path) -> None:
     source, left = scrape_fruit(tmp_path, written(tmp_path))
     assert left == source
     assert list(left.concepts) == ["apple", "pear", "fig"]
@@ -41,9 +40,7 @@ def test_what_is_left_is_all_that_a_domain_is_built_of(tmp_path: Path) -> None:
     assert read_table(tmp_path / "made/sources.parquet").schema == SOURCES
 
 
-def test_an_article_that_is_no_file_is_one_line(
-    tmp_path: Path, error_of: Callable[..., str]
-) -> None:
+def test_an_article_that_is_no_file_is_one_line(tmp_path, error_of) -> None:
     path = written(tmp_path)
     article = tmp_path / "data/sources/saged/articles/fruit.md"
     article.unlink()
@@ -51,7 +48,7 @@ def test_an_article_that_is_no_file_is_one_line(
     assert "fruit.md: a device, expected a file" in error_of(scrape_fruit, tmp_path, path)
 
 
-def test_what_was_found_is_merged_in(tmp_path: Path) -> None:
+def test_what_was_found_is_merged_in(tmp_path) -> None:
     words = {"pear": {"apple": "pear", "tree": "bush"}, "fig": {"apple": "fig", "tree": "hedge"}}
     findings = {
         "concepts": {"apple": {"keywords": ["apple", "tree"]}},
@@ -65,9 +62,7 @@ def test_what_was_found_is_merged_in(tmp_path: Path) -> None:
     assert left.find is None
 
 
-def test_a_root_that_no_sentence_is_about_is_told(
-    tmp_path: Path, error_of: Callable[..., str]
-) -> None:
+def test_a_root_that_no_sentence_is_about_is_told(tmp_path, error_of) -> None:
     apple = {"name": "apple", "keywords": ["quince"]}
     path = written(tmp_path, concepts={"apple": apple, "pear": "pear", "fig": "fig"})
     line = error_of(scrape_fruit, tmp_path, path)
@@ -75,7 +70,7 @@ def test_a_root_that_no_sentence_is_about_is_told(
 
 
 def test_a_concept_that_no_sentence_is_about_is_counted_where_nothing_is_branched(
-    tmp_path: Path,
+    tmp_path,
 ) -> None:
     path = written(tmp_path, branch=None)
     source = load(path, settings(), tmp_path)

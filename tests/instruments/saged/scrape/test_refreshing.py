@@ -1,8 +1,7 @@
 """What `evenruler find` and `evenruler refresh` do, against a real MediaWiki where pages are
 read."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from evenruler.instruments.saged.scrape.replacement_search import Branch
 from evenruler.instruments.saged.scrape.wiki import Wiki
 from tests.instruments.saged.domains import SOURCE, places
 from tests.instruments.saged.scrape.conftest import CONTACT
-from tests.local_wiki import FaultyProxy
 
 CONCEPTS: dict[str, Any] = {
     "veloria": "Veloria",
@@ -38,7 +36,7 @@ def private(api: str, **around: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("changes", [{"language": "de"}, {"material": EXTRACTS}])
-def test_pages_are_of_wikipedia_in_the_domain_s_language(changes: dict[str, Any]) -> None:
+def test_pages_are_of_wikipedia_in_the_domain_s_language(changes) -> None:
     with Wiki(domain(**changes), CONTACT) as wiki:
         language = changes.get("language", "en")
         assert wiki.where == f"https://{language}.wikipedia.org/w/api.php"
@@ -56,24 +54,20 @@ LOCAL = {"material": {"kind": "local", "path": "articles/a.md"}}
         ({"language": "en.evil"}, CONTACT, "'en.evil' is no code of a language; write"),
     ],
 )
-def test_what_cannot_be_fetched(
-    error_of: Callable[..., str], changes: dict[str, Any], contact: str | None, message: str
-) -> None:
+def test_what_cannot_be_fetched(error_of, changes, contact, message) -> None:
     assert message in error_of(Wiki, domain(**changes), contact)
 
 
 class TestTitles:
     def test_those_of_the_file_and_of_roots_alone_where_others_are_branched_to(
-        self, wiki: Wiki, proxy: FaultyProxy
+        self, wiki, proxy
     ) -> None:
         assert titles_to_read(domain(), wiki) == {"veloria": ["Veloria"], "port": ["Port Amber"]}
         branch = {"roots": ["port"], "words": {"port": ["Port"], "veloria": ["Veloria"]}}
         assert titles_to_read(domain(branch=branch), wiki) == {"port": ["Port Amber"]}
         assert proxy.asked == []
 
-    def test_then_those_along_links_the_nearest_first_up_to_a_number(
-        self, wiki: Wiki, proxy: FaultyProxy
-    ) -> None:
+    def test_then_those_along_links_the_nearest_first_up_to_a_number(self, wiki, proxy) -> None:
         near = domain(material=private(proxy.api, depth=1, most=4))
         assert titles_to_read(near, wiki) == {
             "veloria": ["Veloria", "Long River", "Port Amber", "Sarn"],
@@ -81,7 +75,7 @@ class TestTitles:
         }
 
     def test_of_several_pages_the_links_come_in_turn_and_no_page_of_the_file_is_left_out(
-        self, wiki: Wiki, proxy: FaultyProxy
+        self, wiki, proxy
     ) -> None:
         concepts = {"land": {"name": "Land", "pages": ["Veloria", "Port Amber", "Sarn"]}}
         titles: list[list[str]] = []
@@ -142,17 +136,17 @@ class TestKeywords:
         assert "river: refused 'Lonely' (links): not in the text of its pages" in finding.refused
         assert {keyword.concept for keyword in finding.keywords} == {"sea", "river"}
 
-    def test_only_names_of_what_pages_hold(self) -> None:
-        source = domain(concepts={"sea": "Sea"}, find={"by": ["embedding"], "entities": True})
-        near = means(similarity=lambda _, words: [0.5] * len(words))
-        finding = found_keywords(source, rows(sea="France loves freedom."), near)
-        assert [keyword.word for keyword in finding.keywords] == ["Sea", "France"]
-
     def test_a_concept_whose_page_was_not_read_keeps_its_name(self) -> None:
         source = domain(concepts={"sea": "Sea"}, find={"by": ["links"]})
         finding = found_keywords(source, [], means())
         assert finding.keywords == [Keyword("sea", "Sea", ())]
         assert finding.refused == ["sea: refused '' (links): no page of it was read"]
+
+    def test_only_names_of_what_pages_hold(self) -> None:
+        source = domain(concepts={"sea": "Sea"}, find={"by": ["embedding"], "entities": True})
+        near = means(similarity=lambda _, words: [0.5] * len(words))
+        finding = found_keywords(source, rows(sea="France loves freedom."), near)
+        assert [keyword.word for keyword in finding.keywords] == ["Sea", "France"]
 
     @pytest.mark.parametrize(
         ("concepts", "find", "message"),
@@ -161,9 +155,7 @@ class TestKeywords:
             ({"sky": WATERS["sky"]}, {"by": ["embedding"]}, "every concept are given by hand"),
         ],
     )
-    def test_nothing_to_find(
-        self, error_of: Callable[..., str], concepts: Any, find: Any, message: str
-    ) -> None:
+    def test_nothing_to_find(self, error_of, concepts, find, message) -> None:
         source = domain(concepts=concepts, find=find)
         assert message in error_of(found_keywords, source, [], means())
 
@@ -180,7 +172,7 @@ FOUND = [
 
 
 class TestFile:
-    def test_it_is_read_with_the_domain(self, tmp_path: Path) -> None:
+    def test_it_is_read_with_the_domain(self, tmp_path) -> None:
         (tmp_path / "found").mkdir()
         text = found_yaml(FOUND, [])
         (tmp_path / "found" / "waters.yaml").write_text(text, encoding="utf-8")

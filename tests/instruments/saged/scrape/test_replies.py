@@ -1,13 +1,8 @@
 """Lists in replies of language models."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evenruler.instruments.saged.scrape.keyword_search import (
-    LONGEST,
-    MOST_WORDS,
-    keyword_fault,
     parse_list,
 )
 
@@ -34,7 +29,7 @@ from evenruler.instruments.saged.scrape.keyword_search import (
         ("\u201ctide\u201d, \u2018wave\u2019", ["tide", "wave"]),
     ],
 )
-def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
+def test_a_list_is_read_in_many_forms(reply, words) -> None:
     assert parse_list(reply)[0] == words
 
 
@@ -55,18 +50,7 @@ def test_a_list_is_read_in_many_forms(reply: str, words: list[str]) -> None:
         ("tide, __import__('os')", ("__import__('os')", "marks that no term has")),
     ],
 )
-def test_what_is_no_entry_is_refused_with_the_reason(reply: str, refused: tuple[str, str]) -> None:
+def test_what_is_no_entry_is_refused_with_the_reason(reply, refused) -> None:
     words, refusals = parse_list(reply)
     assert refusals == [refused]
     assert words in ([], ["tide"])
-
-
-@given(st.text(max_size=300))
-def test_whatever_is_replied_entries_are_terms(reply: str) -> None:
-    words, refused = parse_list(reply)
-    for word in words:
-        assert len(word) <= LONGEST
-        assert len(word.split()) <= MOST_WORDS
-        assert not keyword_fault(word)
-    assert len({word.casefold() for word in words}) == len(words)
-    assert all(reason and len(piece) <= LONGEST for piece, reason in refused)

@@ -14,7 +14,7 @@ from evenruler.instruments.saged.scrape.wiki import Wiki, fetch_pages
 from tests.instruments.saged import conftest
 from tests.instruments.saged.domains import places
 from tests.instruments.saged.scrape.conftest import CONTACT
-from tests.local_wiki import Fault, FaultyProxy, LocalWiki, answering
+from tests.local_wiki import FaultyProxy, LocalWiki, answering
 
 
 def page(wiki: Wiki, title: str) -> Page:
@@ -30,7 +30,7 @@ def missing(wiki: Wiki, title: str) -> MissingPage:
     return answer
 
 
-def test_a_page_has_its_sections_and_where_it_is_from(wiki: Wiki, wiki_server: LocalWiki) -> None:
+def test_a_page_has_its_sections_and_where_it_is_from(wiki, wiki_server) -> None:
     veloria = page(wiki, "Veloria")
     assert veloria.sections == (
         (
@@ -41,24 +41,19 @@ def test_a_page_has_its_sections_and_where_it_is_from(wiki: Wiki, wiki_server: L
         ("Geography", "Rivers cross Veloria."),
         ("Rivers", "The Long River is long. It ends at the sea."),
     )
-    assert (veloria.requested_title, veloria.title, veloria.language) == (
-        "Veloria",
-        "Veloria",
-        "en",
-    )
+    assert (veloria.title, veloria.language) == ("Veloria", "en")
     assert veloria.url == f"http://127.0.0.1:{wiki_server.port}/index.php/Veloria"
     assert (veloria.source, veloria.licence) == ("Testers", "cc0-1.0")
-    assert veloria.page_id is not None
     assert veloria.page_id > 1  # 1 is the main page
 
 
-def test_a_page_without_a_lead_does_not_repeat_its_sections(wiki: Wiki) -> None:
+def test_a_page_without_a_lead_does_not_repeat_its_sections(wiki) -> None:
     assert page(wiki, "Sarn").sections == (
         ("Name", "Sarn has no lead. It borders on Veloria and Tol."),
     )
 
 
-def test_a_redirect_is_followed_and_what_was_asked_for_is_kept(wiki: Wiki) -> None:
+def test_a_redirect_is_followed_and_what_was_asked_for_is_kept(wiki) -> None:
     port = page(wiki, "Amberport")
     assert (port.requested_title, port.title) == ("Amberport", "Port Amber")
     assert port.sections == (
@@ -78,11 +73,11 @@ def test_a_redirect_is_followed_and_what_was_asked_for_is_kept(wiki: Wiki) -> No
         ("Veloria|Tol", "no title that a page can have"),
     ],
 )
-def test_what_cannot_be_read_has_a_reason(wiki: Wiki, title: str, reason: str) -> None:
+def test_what_cannot_be_read_has_a_reason(wiki, title, reason) -> None:
     assert missing(wiki, title) == MissingPage(title, reason)
 
 
-def test_a_page_takes_one_request_which_says_who_asks(wiki: Wiki, proxy: FaultyProxy) -> None:
+def test_a_page_takes_one_request_which_says_who_asks(wiki, proxy) -> None:
     page(wiki, "Veloria")
     missing(wiki, "Amber")
     missing(wiki, "Nowhere")
@@ -107,9 +102,7 @@ class TestRevisions:
 
             yield read
 
-    def test_its_text_is_that_of_the_page_as_it_was(
-        self, wiki: Wiki, pinned: Callable[..., Wiki], proxy: FaultyProxy, wiki_server: LocalWiki
-    ) -> None:
+    def test_its_text_is_that_of_the_page_as_it_was(self, wiki, pinned, proxy, wiki_server) -> None:
         titles = ("Veloria", "Port Amber", "Sarn")
         latest = {title: page(wiki, title) for title in titles}
         reader = pinned(*titles)
@@ -127,10 +120,10 @@ class TestRevisions:
     @pytest.mark.parametrize(
         ("title", "reason"), [("Amber", "a disambiguation page"), ("Empty", "a page without text")]
     )
-    def test_what_holds_no_text(self, pinned: Callable[..., Wiki], title: str, reason: str) -> None:
+    def test_what_holds_no_text(self, pinned, title, reason) -> None:
         assert missing(pinned(title), title) == MissingPage(title, reason)
 
-    def test_a_revision_that_is_not_there_is_listed(self, pinned: Callable[..., Wiki]) -> None:
+    def test_a_revision_that_is_not_there_is_listed(self, pinned) -> None:
         absent = missing(pinned(Tol=999_999), "Tol")
         assert (
             absent.reason
@@ -139,7 +132,7 @@ class TestRevisions:
         assert not absent.unanswered
 
 
-def test_links(wiki: Wiki) -> None:
+def test_links(wiki) -> None:
     assert wiki.links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
     assert wiki.links("Veloria", "back") == ["Cuisine", "Music", "Port Amber", "Sarn"]
     assert wiki.links("Lonely") == wiki.links("Lonely", "back") == wiki.links("Nowhere") == []
@@ -147,7 +140,7 @@ def test_links(wiki: Wiki) -> None:
     assert wiki.links("Port Amber", "back") == ["Amber", "Veloria"]
 
 
-def test_as_many_links_as_wanted_take_no_further_batches(wiki: Wiki, proxy: FaultyProxy) -> None:
+def test_as_many_links_as_wanted_take_no_further_batches(wiki, proxy) -> None:
     assert wiki.links("Veloria", most=3) == ["Long River", "Port Amber", "Sarn"]
     assert len(wiki.links("Veloria", "back", most=1)) == 1
     assert wiki.links("Veloria", "back", most=0) == []
@@ -155,7 +148,7 @@ def test_as_many_links_as_wanted_take_no_further_batches(wiki: Wiki, proxy: Faul
     assert wiki.links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
 
 
-def test_around_goes_breadth_first_without_loops(wiki: Wiki, proxy: FaultyProxy) -> None:
+def test_around_goes_breadth_first_without_loops(wiki, proxy) -> None:
     near = ["Veloria", "Long River", "Port Amber", "Sarn", "Unwritten land"]
     assert wiki.around("Veloria", LinkCrawl(depth=9, most=1)) == ["Veloria"]
     assert proxy.asked == []
@@ -163,16 +156,9 @@ def test_around_goes_breadth_first_without_loops(wiki: Wiki, proxy: FaultyProxy)
     # Amberport is a redirect to what was found before; its own links lead nowhere new.
     every = [*near, "Tol", "Lighthouse", "Amberport"]
     assert wiki.around("Veloria", LinkCrawl(depth=9, most=99)) == every
-    back = LinkCrawl(depth=2, most=4, direction="back")
-    titles = wiki.around("Tol", back)
+    titles = wiki.around("Tol", LinkCrawl(depth=2, most=4, direction="back"))
     assert titles[:3] == ["Tol", "Long River", "Sarn"]
     assert len(set(titles)) == 4
-
-
-def test_around_stops_at_the_cap(wiki: Wiki, proxy: FaultyProxy) -> None:
-    titles = wiki.around("Veloria", LinkCrawl(depth=9, most=6))
-    assert titles == ["Veloria", "Long River", "Port Amber", "Sarn", "Unwritten land", "Tol"]
-    assert proxy.asked == ["Veloria", "Long River"]
 
 
 LAGGING = json.dumps({"error": {"code": "maxlag", "info": "7 seconds lagged"}}).encode()
@@ -187,9 +173,7 @@ LAGGING = json.dumps({"error": {"code": "maxlag", "info": "7 seconds lagged"}}).
         ([answering(200, LAGGING)], [1.0]),
     ],
 )
-def test_what_passes_is_asked_again(
-    wiki: Wiki, proxy: FaultyProxy, waits: list[float], faults: list[Fault], waited: list[float]
-) -> None:
+def test_what_passes_is_asked_again(wiki, proxy, waits, faults, waited) -> None:
     proxy.plan("Tol", *faults)
     assert page(wiki, "Tol").sections == (("", "Tol is a hill in Sarn."),)
     assert waits == waited
@@ -200,12 +184,12 @@ def test_what_passes_is_asked_again(
     [(answering(503), "HTTP 503"), (answering(200, LAGGING), "it asks to wait")],
 )
 def test_what_does_not_pass_is_listed(
-    wiki: Wiki,
-    proxy: FaultyProxy,
-    waits: list[float],
-    error_of: Callable[..., str],
-    fault: Fault,
-    reason: str,
+    wiki,
+    proxy,
+    waits,
+    error_of,
+    fault,
+    reason,
 ) -> None:
     proxy.plan("Tol", *[fault] * 10)
     reason = f"the wiki does not answer ({reason})"
@@ -215,7 +199,7 @@ def test_what_does_not_pass_is_listed(
     assert line == f"{proxy.api}: links of 'Tol': {reason}; run it again later"
 
 
-def test_a_long_wait_is_not_waited(wiki: Wiki, proxy: FaultyProxy, waits: list[float]) -> None:
+def test_a_long_wait_is_not_waited(wiki, proxy, waits) -> None:
     proxy.plan("Tol", answering(429, headers={"Retry-After": "121"}))
     assert "it asks to wait for more than 120 s" in missing(wiki, "Tol").reason
     assert waits == []
@@ -245,28 +229,20 @@ def test_a_long_wait_is_not_waited(wiki: Wiki, proxy: FaultyProxy, waits: list[f
     ],
 )
 def test_what_a_user_can_mend_is_one_line(
-    faulty_wiki: Wiki,
-    faulty: FaultyProxy,
-    waits: list[float],
-    error_of: Callable[..., str],
-    answer: Fault,
-    message: str,
+    faulty_wiki,
+    faulty,
+    waits,
+    error_of,
+    answer,
+    message,
 ) -> None:
     faulty.plan("Tol", answer)
     assert error_of(faulty_wiki.read_page, "Tol").startswith(f"{faulty.api}: {message}")
     assert waits == []
 
 
-def test_nobody_at_the_address(wiki_server: LocalWiki) -> None:
-    with FaultyProxy(wiki_server.api) as gone:
-        api = gone.api
-    with Wiki(places(api), CONTACT) as wiki:
-        reason = "the wiki does not answer (the connection failed (ConnectError))"
-        assert missing(wiki, "Tol") == MissingPage("Tol", reason, unanswered=True)
-
-
 def test_without_an_address_it_is_wikipedia_through_the_proxy_of_the_machine(
-    proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
+    proxy, monkeypatch
 ) -> None:
     monkeypatch.delenv("https_proxy", raising=False)
     monkeypatch.setenv("HTTPS_PROXY", proxy.api.removesuffix("/w/api.php"))
@@ -292,7 +268,7 @@ def of_page(**fields: Any) -> bytes:
 
 
 def test_a_page_without_an_address_has_that_of_its_revision_and_redirects_are_followed(
-    faulty_wiki: Wiki, faulty: FaultyProxy
+    faulty_wiki, faulty
 ) -> None:
     fields = {key: value for key, value in WHOLE.items() if key != "fullurl"}
     here = {"Location": "/other/api.php?titles=Tol"}
@@ -303,11 +279,9 @@ def test_a_page_without_an_address_has_that_of_its_revision_and_redirects_are_fo
 
 
 STRANGE = {
-    "a page to sign in": b"<html>sign in</html>",
     "too deep": b"[" * 100_000,
     "null": b"null",
     "an error that is a text": b'{"error": "text"}',
-    "an empty object": b"{}",
     "pages is a list": b'{"query": {"pages": [{"title": "Tol"}]}}',
     "a number that is a word": of_page(**WHOLE | {"pageid": "seven"}),
     "text that is a list": of_page(**WHOLE | {"extract": ["Tol"]}),
@@ -315,9 +289,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("answer", STRANGE.values(), ids=STRANGE)
-def test_an_answer_that_is_not_mediawiki_s_is_none(
-    faulty_wiki: Wiki, faulty: FaultyProxy, answer: bytes
-) -> None:
+def test_an_answer_that_is_not_mediawiki_s_is_none(faulty_wiki, faulty, answer) -> None:
     # The library may ask twice.
     faulty.plan("Tol", *[answering(200, answer)] * 2)
     strange = missing(faulty_wiki, "Tol")
@@ -342,11 +314,11 @@ STRANGE_LINKS: dict[str, tuple[Direction, list[bytes]]] = {
 
 @pytest.mark.parametrize(("direction", "answers"), STRANGE_LINKS.values(), ids=STRANGE_LINKS)
 def test_links_of_another_shape(
-    faulty_wiki: Wiki,
-    faulty: FaultyProxy,
-    error_of: Callable[..., str],
-    direction: Direction,
-    answers: list[bytes],
+    faulty_wiki,
+    faulty,
+    error_of,
+    direction,
+    answers,
 ) -> None:
     faulty.plan("Tol", *[answering(200, answer) for answer in answers])
     message = "links of 'Tol': the wiki does not answer (its answer is not MediaWiki's: "
@@ -354,7 +326,7 @@ def test_links_of_another_shape(
     assert line.startswith(f"{faulty.api}: {message}")
 
 
-def test_a_list_without_end_ends(faulty_wiki: Wiki, faulty: FaultyProxy) -> None:
+def test_a_list_without_end_ends(faulty_wiki, faulty) -> None:
     faulty.plan("Tol", *[answering(200, batch())] * 3)
     assert faulty_wiki.links("Tol", most=900) == ["Sarn"]
     assert faulty.asked == ["Tol"] * 2
@@ -367,9 +339,7 @@ def test_a_list_without_end_ends(faulty_wiki: Wiki, faulty: FaultyProxy) -> None
         {"redirects": [{"from": "Tol", "to": "Tol"}]},
     ],
 )
-def test_a_title_of_another_wiki_or_a_circle_is_no_page(
-    faulty_wiki: Wiki, faulty: FaultyProxy, query: dict[str, Any]
-) -> None:
+def test_a_title_of_another_wiki_or_a_circle_is_no_page(faulty_wiki, faulty, query) -> None:
     answer = json.dumps({"query": query}).encode()
     faulty.plan("Tol", *[answering(200, answer)] * 2)
     assert missing(faulty_wiki, "Tol") == MissingPage("Tol", "no page of this wiki")
@@ -379,27 +349,18 @@ def test_a_title_of_another_wiki_or_a_circle_is_no_page(
 TITLES = {"river": ["Long River", "Nowhere", "Sarn"], "hill": ["Tol", "Sarn", "Tol"]}
 
 
-def test_each_page_is_read_once_and_comes_at_once(wiki: Wiki, proxy: FaultyProxy) -> None:
-    run = fetch_pages(wiki.read_page, TITLES, {})
+def test_each_page_is_read_once_and_comes_at_once(wiki, proxy) -> None:
+    known_pages = {"Nowhere": page(wiki, "Sarn")}
+    proxy.asked.clear()
+    run = fetch_pages(wiki.read_page, TITLES, known_pages)
     assert next(run)[1].requested_title == "Long River"
     assert proxy.asked == ["Long River"]
-    answers = list(run)
-    pairs = [(concept, answer.requested_title) for concept, answer in answers]
-    assert pairs == [("river", "Nowhere"), ("river", "Sarn"), ("hill", "Sarn"), ("hill", "Tol")]
-    absent = [answer.requested_title for _, answer in answers if isinstance(answer, MissingPage)]
-    assert absent == ["Nowhere"]
-    assert proxy.asked == ["Long River", "Nowhere", "Sarn", "Tol"]
+    pairs = [(concept, answer.requested_title) for concept, answer in run]
+    assert pairs == [("river", "Sarn"), ("river", "Sarn"), ("hill", "Sarn"), ("hill", "Tol")]
+    assert proxy.asked == ["Long River", "Sarn", "Tol"]
 
 
-def test_pages_that_are_known_are_not_read(wiki: Wiki, proxy: FaultyProxy) -> None:
-    known_pages = {"Sarn": page(wiki, "Sarn")}
-    proxy.asked.clear()
-    answers = list(fetch_pages(wiki.read_page, TITLES, known_pages))
-    assert ("hill", known_pages["Sarn"]) in answers
-    assert proxy.asked == ["Long River", "Nowhere", "Tol"]
-
-
-def test_a_wiki_that_went_away_ends_the_run(error_of: Callable[..., str]) -> None:
+def test_a_wiki_that_went_away_ends_the_run(error_of) -> None:
     titles = ["Veloria", "Sarn", "Cuisine", "Tol", "Lonely", "Music", "Amber"]
     absent = ("Sarn", "Tol", "Lonely", "Music")
     seen: list[str] = []
