@@ -40,19 +40,6 @@ def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizabil
     assert estimate.variance == pytest.approx(expected, rel=1e-12)
 
 
-def test_one_facet_alone_is_the_mean_of_a_sample_with_its_t() -> None:
-    x = np.random.default_rng(2).normal(size=9)
-
-    def mean(is_kept: np.ndarray) -> float:
-        return float(x[is_kept].mean())
-
-    estimate = jackknife_crossed(mean, [Facet.from_levels(9)])
-    expected = stats.ttest_1samp(x, 0)
-    assert (estimate.df, estimate.p()) == pytest.approx((8, expected.pvalue))
-    ends = expected.confidence_interval(0.95)
-    assert astuple(estimate.interval())[1:] == pytest.approx(ends)
-
-
 def test_words_of_two_lists_are_two_samples() -> None:
     x = np.array([1.0, 4.0, 2.0, 8.0, 5.0, 5.5, 9.0])
     first, second = x[:4], x[4:]
@@ -143,13 +130,6 @@ class TestPublished:
         )
 
 
-class TestOfTwoFacets:
-    def test_a_variance_below_zero_stays(self):
-        x = np.array([[1.0, 2.0], [2.0, 1.0], [1.5, 1.5]])
-        components = variance_components(x, ("person", "item"))
-        assert components.variances[("person",)] == pytest.approx(-0.25)
-
-
 @pytest.mark.parametrize(
     ("x", "facets", "message"),
     [
@@ -173,19 +153,6 @@ def fit_crossed(matrix: np.ndarray) -> tuple[float, float, float]:
     fit = model.fit(reml=True)
     by_name = dict(zip(model.exog_vc.names, fit.vcomp, strict=True))
     return by_name["a"], by_name["b"], fit.scale
-
-
-def test_as_a_crossed_mixed_model_of_statsmodels_has_them():
-    """Balanced and all above 0: restricted maximum likelihood is analysis of variance."""
-    rng = np.random.default_rng(5)
-    x = 2.0 * rng.normal(size=(12, 1))
-    x = x + rng.normal(size=(1, 9))
-    x += 0.7 * rng.normal(size=(12, 9))
-    variances = variance_components(x, ("a", "b")).variances
-    a, b, rest = fit_crossed(x)
-    assert variances[("a",)] == pytest.approx(a, rel=1e-3)
-    assert variances[("b",)] == pytest.approx(b, rel=1e-3)
-    assert variances[("a", "b")] == pytest.approx(rest, rel=1e-3)
 
 
 SPREADS = {
@@ -227,20 +194,6 @@ def drawn(rng, shape, spreads):
     return common + (TRUE / 2 + bias) * groups + noise, groups
 
 
-def true_variances(spreads):
-    """The variances of the difference that `drawn` has: a bias counts for one group and against the
-    other."""
-    return {
-        ("unit",): (2 * spreads["unit"]) ** 2,
-        ("template",): (2 * spreads["template"]) ** 2,
-        ("unit", "template"): (2 * spreads["both"]) ** 2,
-        ("word",): spreads["word"] ** 2,
-        ("unit", "word"): spreads["unit-word"] ** 2,
-        ("template", "word"): spreads["template-word"] ** 2,
-        ("unit", "template", "word"): spreads["rest"] ** 2,
-    }
-
-
 class TestDifference:
     def test_the_mean_of_all_differences(self):
         x, groups = drawn(np.random.default_rng(1), (5, 4, 6), SPREADS)
@@ -261,23 +214,6 @@ class TestDifference:
         assert turned.mean == pytest.approx(-difference.mean)
         assert turned.variances == pytest.approx(difference.variances)
         assert turned.interval().low == pytest.approx(-difference.interval().high)
-
-    @pytest.mark.slow
-    @pytest.mark.long
-    @pytest.mark.parametrize(
-        "without", [(), ("unit", "template", "both"), ("word", "unit-word", "template-word")]
-    )
-    def test_variances_are_the_true_ones_on_average(self, without):
-        rng = np.random.default_rng(4)
-        spreads = SPREADS | dict.fromkeys(without, 0.0)
-        samples = (drawn(rng, (16, 6, 8), spreads) for _ in range(600))
-        draws = [difference_of_groups(*sample).variances for sample in samples]
-        for effect, true in true_variances(spreads).items():
-            drawn_of = np.array([variances[effect] for variances in draws])
-            error = drawn_of.std(ddof=1) / math.sqrt(len(draws))
-            assert drawn_of.mean() == pytest.approx(true, abs=4 * error), effect
-            assert error < 0.02, effect  # so that a factor of 2 would show in those that are not 0
-            assert true == 0 or 4 * error < true / 2, effect
 
     def test_as_a_crossed_mixed_model_of_statsmodels_has_them_less_what_words_give(self):
         rng, spreads = np.random.default_rng(6), SPREADS | {"both": 0.5}
@@ -391,11 +327,6 @@ class TestIntervalOfTheDifference:
             assert math.isnan(interval.high)
         # (0 - 4) / 2 templates; it stays below 0.
         assert difference.variances["unit",] == pytest.approx(-2)
-
-    def test_level_is_a_share(self):
-        x, groups = drawn(np.random.default_rng(1), (5, 4, 6), SPREADS)
-        with pytest.raises(ValueError, match="level"):
-            difference_of_groups(x, groups).interval(1.0)
 
 
 class TestCoefficientOfTheDifference:

@@ -15,7 +15,6 @@ from evenruler.measurement.figures import (
     figure_key,
     figure_name,
     figure_rows,
-    headline_keys,
     model_label,
     rows_by_benchmark,
 )
@@ -68,16 +67,6 @@ def test_labels_of_models(dimensions, label) -> None:
     assert model_label({**ROW, **dimensions}) == label
 
 
-def test_rows_behind_headlines_have_the_keys_of_their_figures() -> None:
-    table = pd.DataFrame([ROW, {**ROW, "task": "choice"}, ROW, {**ROW, "model": None}])
-    assert headline_keys(table) == [
-        "change:cue=salience bert",
-        "change:cue=salience:task=choice bert",
-        "change:cue=salience bert",
-        "change:cue=salience ",
-    ]
-
-
 class TestJackknifed:
     def test_is_the_interval_of_the_jackknife(self):
         common = np.random.default_rng(1).normal(size=(12, 1))
@@ -99,14 +88,6 @@ class TestJackknifed:
     def test_a_value_without_interval(self, x):
         figure = jackknife_figure("alpha", cronbach_alpha, x, BELOW_ONE, 0.95, "attributes")
         assert figure == Figure("alpha", cronbach_alpha(x), len(x), "attributes")
-
-    def test_no_value(self):
-        """The total is the same for each."""
-        x = np.outer([1.0, -1.0], [1.0, -1.0])
-        figure = jackknife_figure(
-            "alpha", cronbach_alpha, np.repeat(x, 4, axis=0), BELOW_ONE, 0.95, "attributes"
-        )
-        assert figure == Figure("alpha", None, 8, "attributes", reason="undefined for these values")
 
     def test_an_end_that_is_no_number_is_none(self):
         """Without the last, all are alike."""

@@ -39,25 +39,6 @@ def test_the_ratio_by_hand() -> None:
     assert result.ratio == pytest.approx(between / (within / 2))
 
 
-def test_the_ratio_is_that_of_two_regressions() -> None:
-    """Sums of squares left by items and models, and by items and models in each unit."""
-    scores = leans(3)[:3, :60]
-    model, item = np.indices(scores.shape)
-    unit = item // EACH
-    of_items = np.eye(60)[item.ravel()]
-    of_models = np.eye(3)[model.ravel()]
-    of_cells = np.eye(15)[(5 * model + unit).ravel()]
-
-    def left(columns: np.ndarray) -> float:
-        design = np.column_stack([of_items, columns])
-        fit = np.linalg.lstsq(design, scores.ravel(), rcond=None)[0]
-        return float(((scores.ravel() - design @ fit) ** 2).sum())
-
-    result = compare_units(scores, NAMES[:60], n=9)
-    between = (left(of_models) - left(of_cells)) / (2 * 4)
-    assert result.ratio == pytest.approx(between / (left(of_cells) / (2 * 55)))
-
-
 def test_guard_without_an_interaction_units_are_rarely_called_apart() -> None:
     results = [compare_units(leans(draw), NAMES, n=199, seed=draw) for draw in range(200)]
     assert np.mean([result.is_apart.any() for result in results]) <= 0.09
@@ -90,13 +71,6 @@ def test_what_all_models_share_and_what_a_model_shares_change_nothing() -> None:
     assert other.ratio == pytest.approx(result.ratio)
     assert other.test.p == result.test.p
     assert other.p_values == pytest.approx(result.p_values)
-
-
-def test_the_order_of_items_changes_no_deviation() -> None:
-    scores = leans(8)
-    order = np.random.default_rng(0).permutation(len(NAMES))
-    result = compare_units(scores[:, order], [NAMES[item] for item in order], n=9)
-    assert result.deviations == pytest.approx(compare_units(scores, NAMES, n=9).deviations)
 
 
 @pytest.mark.parametrize(

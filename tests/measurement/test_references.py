@@ -15,24 +15,10 @@ from evenruler.measurement.references import (
     compute_draws,
     group_themes,
     rate_same_test,
-    theme_means,
     theme_percentile,
 )
 
 ONE_EACH = Cut(fewest_nouns=1)
-CHANGES = """\
-nouns tagged twice: fewest_tags 2
-nouns tagged three times: fewest_tags 3
-nouns tagged five times: fewest_tags 5
-themes split above 15 nouns: largest_theme 15
-all themes split: largest_theme 0
-no theme split: largest_theme None
-themes of three nouns, too: fewest_nouns 3
-themes of six nouns: fewest_nouns 6
-gendered glosses, too: with_gendered True
-without nouns in man, boy, lord: with_gendered_form False
-first half of the nouns: half 0
-second half of the nouns: half 1"""
 
 
 def fill_theme(
@@ -96,24 +82,12 @@ def test_a_theme_is_split_once_above_25_nouns_and_counts_from_four() -> None:
     assert sizes_in(small, Cut(largest_theme=0)) == {"t/first": 17, "t/second": 4}
 
 
-def test_the_size_of_a_theme_is_of_the_nouns_that_stay() -> None:
-    stay = fill_theme("a", 25, subtheme="first")
-    leave = fill_theme("b", 9, subtheme="second", gendered=1)
-    assert sizes_in(pd.concat([stay, leave])) == {"t": 25}
-
-
 def test_halves_are_every_other_noun_of_a_theme() -> None:
     large, small = fill_theme("a", 5), fill_theme("b", 3, "u")
     nouns = pd.concat([large[::-1], small])
     first, second = (names_in(nouns, replace(ONE_EACH, half=half)) for half in (0, 1))
     assert first == ["a00", "a02", "a04", "b00", "b02"]
     assert second == ["a01", "a03", "b01"]
-
-
-def test_means_of_themes() -> None:
-    table = [("c", "u", 1.0), ("a", "v", 5.0), ("b", "u", 2.0)]
-    rows = pd.DataFrame(table, columns=["noun", "theme", "slope"])
-    assert list(theme_means(rows).items()) == [("v", 5.0), ("u", 1.5)]
 
 
 def test_percentile_by_hand() -> None:
@@ -126,11 +100,6 @@ def test_percentile_by_hand() -> None:
     four = theme_percentile(3.5, rows)
     assert math.isnan(four.low)  # of fewer than five themes
     assert math.isnan(theme_percentile(1, themes_with([2])).value)
-
-
-def test_a_pair_that_is_as_far_is_not_below() -> None:
-    rows = themes_with([0, 1, 3], n_nouns=1).assign(slope=[0.0, 1.0, 3.0])
-    assert theme_percentile(2, rows).value == pytest.approx(100 / 3)
 
 
 def test_interval_is_of_themes_and_leaves_a_theme_out_beside_itself() -> None:
@@ -172,13 +141,6 @@ def test_names_of_themes_and_order_of_rows_change_nothing() -> None:
     assert compute_draws(0.8, swapped).equals(compute_draws(0.8, rows))
 
 
-def test_value_and_slopes_in_another_unit_give_the_same() -> None:
-    rows = themes_with(np.random.default_rng(0).normal(size=9).tolist())
-    assert theme_percentile(1.6, rows.assign(slope=2 * rows["slope"])) == theme_percentile(
-        0.8, rows
-    )
-
-
 def test_numbers_that_are_none_are_refused() -> None:
     rows = themes_with([0, 1])
     with pytest.raises(ValueError, match="must be finite"):
@@ -188,15 +150,9 @@ def test_numbers_that_are_none_are_refused() -> None:
 
 
 def test_other_cuts_differ_from_the_declared_one_in_one_thing() -> None:
-    declared = asdict(DECLARED)
-    assert declared.pop("name") == "as declared"
-    changes = []
+    declared = asdict(replace(DECLARED, name=""))
     for cut in OTHER_CUTS:
-        fields = asdict(cut)
-        name = fields.pop("name")
-        ((field, setting),) = fields.items() - declared.items()
-        changes.append(f"{name}: {field} {setting}")
-    assert "\n".join(changes) == CHANGES
+        assert len(asdict(replace(cut, name="")).items() - declared.items()) == 1
 
 
 def test_percentile_themes_and_nouns_of_other_cuts() -> None:
@@ -246,27 +202,36 @@ def test_same_test_counts_pairs_of_themes() -> None:
 def test_same_test_pairs_words_at_random_and_no_more_than_it_may() -> None:
     themes = themes_with([0.0] * 20, n_nouns=6)
     rows = pd.concat([themes, fill_theme("z", 1)])
-    calls: list[tuple[Sequence[str], Sequence[str]]] = []
 
-    def note(first: Sequence[str], second: Sequence[str]) -> bool:
-        calls.append((first, second))
-        return True
+    def note_pairs(**limits: int) -> list[tuple[Sequence[str], Sequence[str]]]:
+        calls: list[tuple[Sequence[str], Sequence[str]]] = []
 
-    assert rate_same_test(note, rows, most_pairs=30, most_words=4, seed=1) == SameTest(1.0, 30)
-    drawn = list(calls)
+        def note(first: Sequence[str], second: Sequence[str]) -> bool:
+            calls.append((first, second))
+            return True
+
+        rate = rate_same_test(note, rows, **limits)
+        assert rate == SameTest(1.0, len(calls))
+        return calls
+
+    drawn = note_pairs(most_pairs=30, most_words=4, seed=1)
     assert {len(words) for pair in drawn for words in pair} <= {1, 4}
-    first_words = [(first[0], second[0]) for first, second in drawn]
-    pairs = {(first[:2], second[:2]) for first, second in first_words}
-    assert len(pairs) == 30
+    assert len({(first[0][:2], second[0][:2]) for first, second in drawn}) == 30
     assert any(first != sorted(first) for first, _ in drawn)
-    calls.clear()
-    rate_same_test(note, rows, most_pairs=30, most_words=4, seed=1)
-    assert calls == drawn
-    calls.clear()
-    rate_same_test(note, rows, most_pairs=30, most_words=4, seed=2)
-    assert calls != drawn
-    calls.clear()
-    assert rate_same_test(note, rows, most_pairs=1000).pairs == 210
-    with_one = [pair for pair in calls if ["z00"] in pair]
-    assert len(with_one) == 20
-    assert all(len(first) == len(second) == 1 for first, second in with_one)
+    assert note_pairs(most_pairs=30, most_words=4, seed=1) == drawn
+    assert note_pairs(most_pairs=30, most_words=4, seed=2) != drawn
+    every_pair = note_pairs(most_pairs=1000)
+    assert len(every_pair) == 210
+    with_one = [pair for pair in every_pair if ["z00"] in pair]
+    assert [len(words) for pair in with_one for words in pair] == [1] * 40
+
+
+def test_a_pair_that_is_as_far_is_not_below() -> None:
+    rows = themes_with([0, 1, 3], n_nouns=1).assign(slope=[0.0, 1.0, 3.0])
+    assert theme_percentile(2, rows).value == pytest.approx(100 / 3)
+
+
+def test_the_size_of_a_theme_is_of_the_nouns_that_stay() -> None:
+    stay = fill_theme("a", 25, subtheme="first")
+    leave = fill_theme("b", 9, subtheme="second", gendered=1)
+    assert sizes_in(pd.concat([stay, leave])) == {"t": 25}

@@ -17,13 +17,7 @@ from evenruler.measurement.slopes import (
     slope_weights,
     spectral_gain,
     weigh_keys,
-    widen_to,
 )
-
-
-def test_ten_and_ninety_percent_are_one_apart() -> None:
-    positions = logit_positions([10, 50, 90])
-    assert positions.tolist() == pytest.approx([-0.5, 0, 0.5])
 
 
 def test_shares_of_nobody_and_all_are_cut() -> None:
@@ -62,11 +56,6 @@ def test_half_widths_add_as_squares() -> None:
     assert add_half_width(Interval(1.0, -2.0, 5.0), 4.0) == Interval(
         1.0, 1 - 5.0, 1 + math.hypot(4, 4)
     )
-
-
-def test_an_interval_is_widened_to_another() -> None:
-    first, second = Interval(1.0, 0.0, 3.0), Interval(0.9, -1.0, 2.0)
-    assert widen_to(first, second) == Interval(1.0, -1.0, 3.0)
 
 
 def test_half_an_interval_over_facets() -> None:

@@ -49,10 +49,6 @@ class TestPearson:
         )
         assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-6)
 
-    def test_a_line_is_one(self):
-        result = pearson([1, 2, 3, 4], [2, 4, 6, 8])
-        assert (result.value, result.low, result.high) == pytest.approx((1, 1, 1))
-
     def test_refuses_what_is_constant_but_for_rounding(self):
         with pytest.raises(ValueError, match="constant"):
             pearson([0.3, 0.1 + 0.2, 0.3, 0.3], [1, 2, 3, 4])
@@ -70,12 +66,6 @@ class TestSpearman:
         assert result.n == 7
         assert (result.low, result.high) == pytest.approx((0.402716, 0.985059), abs=1e-5)
 
-    def test_level_by_hand(self):
-        # As above with 1.644854: margin .846742, tanh(.589098) = .529241, tanh(2.282582) = .979391.
-        y = [2, 1, 3, 5, 4, 7, 6]
-        result = spearman(range(1, 8), y, level=0.9)
-        assert (result.low, result.high) == pytest.approx((0.529241, 0.979391), abs=1e-5)
-
     @settings(max_examples=25, deadline=None)
     @given(seed=seeds)
     def test_agrees_with_scipy_with_ties(self, seed):
@@ -84,10 +74,6 @@ class TestSpearman:
         ours, theirs = spearman(x, y), stats.spearmanr(x, y)
         assert ours.value == pytest.approx(theirs.statistic, abs=1e-12)
         assert ours.p == pytest.approx(theirs.pvalue, abs=1e-12)
-
-    def test_large_figures_close_together_have_an_order(self):
-        result = spearman(1e15 + np.arange(4), [1, 2, 4, 3])
-        assert result.value == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize(
@@ -104,11 +90,6 @@ class TestSpearman:
 def test_refuses(x, y, options, message):
     with pytest.raises(ValueError, match=message):
         pearson(x, y, **options)
-
-
-def test_ranks_are_refused_alike():
-    with pytest.raises(ValueError, match="constant"):
-        spearman([2, 2, 2, 2], [1, 2, 4, 3])
 
 
 def test_the_jackknife_keeps_r_at_its_level():

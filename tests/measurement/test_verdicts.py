@@ -207,12 +207,6 @@ def test_a_verdict_rests_on_its_own_figure() -> None:
     assert judged[0].verdict == "detected"
 
 
-def test_comparison_is_never_part_of_a_verdict() -> None:
-    for percentile in (0.0, 50.0, 100.0):
-        compared = ReferenceComparison("nouns", 351, Interval(percentile, 0.0, 100.0), 0.9)
-        assert judge(replace(BASE, compared=compared)).verdict == "detected"
-
-
 def test_descriptive_figures_pass_through() -> None:
     spread = Figure("spread", 1.0, 3, "attributes")
     assert judge_all([(spread, FAILED)]) == [spread]
@@ -226,27 +220,6 @@ def test_rows_are_marked_alike() -> None:
     marked = mark_rows_invalid(rows, "all refused")
     assert marked["verdict"].tolist() == ["invalid", "invalid"]
     assert marked["why"].tolist() == ["Its validity check fails: all refused."] * 2
-
-
-def test_words_of_verdicts() -> None:
-    assert [verdict.words for verdict in Verdict] == [
-        ["detected"],
-        ["detected", "below"],
-        ["below"],
-        ["inconclusive"],
-        ["descriptive"],
-        ["invalid"],
-    ]
-    assert [verdict for verdict in Verdict if verdict.is_detected] == [
-        "detected",
-        "detected, below",
-    ]
-    assert [verdict for verdict in Verdict if verdict.is_below] == ["detected, below", "below"]
-    assert [verdict for verdict in Verdict if verdict.asserts] == [
-        "detected",
-        "detected, below",
-        "below",
-    ]
 
 
 def test_scores_times_two_change_only_what_is_below() -> None:
