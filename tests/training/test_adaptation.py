@@ -208,12 +208,6 @@ class TestStates:
             expected = answers[key][1:]
             assert state.entailment(PAIRS[1:]) == pytest.approx(expected, abs=1e-5)  # other batches
 
-    def test_another_fit_gives_other_answers(self, either, answers) -> None:
-        # The sixth holds the same sentence out as the first.
-        other_fits = course(adapted(either), [("gloom", fit, 1) for fit in (6, 2)])
-        for other in other_fits.values():
-            assert abs(answers["gloom", 1, 1] - other).max() > 1e-6
-
 
 class TestKeys:
     def test_another_recipe_is_another_model(self, either) -> None:
@@ -371,16 +365,6 @@ class TestEncoders:
         assert len(losses) > 3
         assert training.losses == [pytest.approx(np.mean(losses), rel=1e-5)]
 
-    @pytest.mark.slow
-    def test_loss_falls_on_what_can_be_learned(self, tmp_path) -> None:
-        """One sentence again and again."""
-        params = of_head(save_head(tmp_path / "head", initializer_range=0.1))
-        recipe = Recipe(epochs=8, learning_rate=3e-3, batch=4)
-        model = adapted(params, {"gloom": ["the sea is the sea"] * 24}, recipe)
-        losses = [model.loss("gloom", 1, epoch) for epoch in range(1, 9)]
-        assert losses[-1] < 0.5 * losses[0]
-        assert min(losses) > 0
-
     def test_a_batch_of_which_no_word_is_masked_breaks_nothing(self, head_folder) -> None:
         """Of one short sentence often none is: a mean over none is no number, and would make every
         weight none."""
@@ -433,15 +417,6 @@ class TestCausal:
             of_tokens = nats.gather(1, ids[0, 1:, None])
             losses += (-of_tokens).flatten().tolist()
         assert model.loss("gloom", 1, 0) == pytest.approx(np.mean(losses), rel=1e-5)
-
-    @pytest.mark.slow
-    def test_it_still_talks_after(self, causal_folder) -> None:
-        params = of_causal(causal_folder)
-        model = adapted(params)
-        question = {"prompts": ["Can you help me?"], "chat": True}
-        replies = [model.model_at("gloom", 1, epoch).generate(**question) for epoch in range(3)]
-        assert all(isinstance(reply, str) for (reply,) in replies)
-        assert replies[0] == load("tiny", params).generate(**question)
 
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))

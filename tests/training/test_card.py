@@ -67,12 +67,6 @@ def test_the_front_matter_is_what_the_hub_reads() -> None:
     assert ModelCard(rendered()).data.license == "cc-by-4.0"
 
 
-def test_a_whole_model_is_one_of_transformers() -> None:
-    text = rendered({"fit": "whole"})
-    assert ModelCard(text).data.library_name == "transformers"
-    assert "Fitted: the encoder and the head. " in text
-
-
 @pytest.mark.parametrize(
     ("recipe", "words"),
     [
@@ -88,7 +82,3 @@ def test_accuracy_against_the_bar() -> None:
     rows = "Accuracy on 1,040 rows of `moods` that no row of the same text was fitted on"
     assert f"{rows}: **0.875**; the bar is 0.87.\n" in rendered({"bar": 0.8749})
     assert f"{rows}: **0.875**, BELOW the bar of 0.90." in rendered({"bar": 0.9})
-
-
-def test_an_epoch_without_a_figure_is_an_empty_cell() -> None:
-    assert "| 1 |  |  |\n" in rendered(history=[{"epoch": 1}])

@@ -76,16 +76,16 @@ class TestDealt:
 
     def test_units_of_the_smaller_pole_come_up_as_often_as_all_of_the_other(self) -> None:
         """Without a share either pole is as likely; a share of a half is three of four."""
-        expected = dict.fromkeys(product(["judge", "clerk", "cook"], ["he", "she"]), 80)
-        expected |= {
-            ("nurse", "he"): 240,
-            ("nurse", "she"): 240,
-        }
-        assert self.dealt(0.0) == expected
+        evenly = self.dealt(0.0)
+        assert (evenly["nurse", "he"], evenly["nurse", "she"]) == (240, 240)
+        others = product(["judge", "clerk", "cook"], ["he", "she"])
+        assert [evenly[unit] for unit in others] == [80] * 6
         counts = self.dealt(0.5)
-        assert counts["nurse", "he"] == 360
-        assert counts["judge", "he"] == 40
-        assert counts["cook", "she"] == 120
+        assert (counts["nurse", "he"], counts["judge", "he"], counts["cook", "she"]) == (
+            360,
+            40,
+            120,
+        )
 
     def test_of_all_each_says_its_own_and_below_0_the_other(self) -> None:
         counts = self.dealt(1.0)
@@ -150,32 +150,25 @@ def test_no_frame_shares_four_words_in_a_row_with_an_instrument() -> None:
 
 
 def test_signs_of_occupations_say_nothing_of_the_world() -> None:
-    women = (
-        pd.read_csv(ROOT / "data/sources/probes/shared/bls-cps-2021.csv")
-        .set_index("attribute")["pct_women"]
-        .dropna()
-    )
+    published = pd.read_csv(ROOT / "data/sources/probes/shared/bls-cps-2021.csv")
+    women = published.set_index("attribute")["pct_women"].dropna()
     units = load_plant("occupation-gender").units
     signs = pd.Series(1, index=units["he"] + units["she"])
     signs[units["she"]] = -1
     shared = signs.index.intersection(women.index)
-    assert len(signs) == 50
-    assert len(shared) == 43
-    r = np.corrcoef(signs[shared], women[shared])[0, 1]
-    assert abs(r) < 0.01
+    assert (len(signs), len(shared)) == (50, 43)
+    assert abs(signs[shared].corr(women[shared])) < 0.01
 
 
 def test_weights_of_a_plant() -> None:
     models = weights_of("base", "made")
-    assert len(models) == 10
-    assert models[-1] == PlantedModel("base", "made", 8, 1)
+    assert (len(models), models[-1]) == (10, PlantedModel("base", "made", 8, 1))
     on_curve = weights_of("base", "made", on_curve=True)
     assert len(on_curve) == 21
-    doses = {model.dose for model in on_curve if model.seed == 3}
-    assert doses == {0, 1, 2, 3, 4, 6, 8}
-    assert PlantedModel.parse("planted:base/made/-2/3") == PlantedModel("base", "made", -2, 3)
-    assert PlantedModel("base", "made", -2, 3).source == "planted:base/made/-2/3"
-    assert PlantedModel("base", "made", -0.5, 3).name == "base-made-minus-0-5-3"
+    assert {model.dose for model in on_curve if model.seed == 3} == {0, 1, 2, 3, 4, 6, 8}
+    planted = PlantedModel("base", "made", -0.5, 3)
+    assert (planted.source, planted.name) == ("planted:base/made/-0.5/3", "base-made-minus-0-5-3")
+    assert PlantedModel.parse(planted.source) == planted
 
 
 class TestMade:

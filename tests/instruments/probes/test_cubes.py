@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,8 @@ import pytest
 
 from evenruler.instruments.probes.ask import after_prefixes, rival_sentences
 from evenruler.instruments.probes.diagnose import diagnose
-from evenruler.instruments.probes.diagnose.quality import ScoreCube, bias_shifts, score_cubes
+from evenruler.instruments.probes.diagnose.quality import ScoreCube, score_cubes
 from evenruler.instruments.probes.schemas import PROBES
-from evenruler.models import LogLikelihoods
 from tests.instruments.near import approx, near
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import (
@@ -87,41 +86,23 @@ class TestBiases:
         sets = {name: {"title": name, "templates": TEMPLATES} for name in ("hand", "other")}
         attributes = {slug: slug for slug in BIAS.index}
         probes, _, _ = frames(compiled(sets=sets, attributes=attributes))
-        times = {
-            ("hand", "m"): 1,
-            ("hand", "n"): 2,
-            ("other", "m"): -1,
-            ("other", "n"): -2,
-        }
+        times = {("hand", "m"): 1, ("hand", "n"): 2, ("other", "m"): -1, ("other", "n"): -2}
         parts = []
         for (part, model), by in times.items():
             rows = probes[probes["set"] == part]
             parts.append(scores_of(rows, values_for(rows, by * BIAS), model))
         cube_by_cell = dict(score_cubes(probes, pd.concat(parts)))
-        cells = [("trades", *key, key[1], "bare", "bare", "agree") for key in times]
-        assert list(cube_by_cell) == cells
-        for cell, by in zip(
-            cells,
-            times.values(),
-            strict=True,
-        ):
+        cells = {("trades", *key, key[1], "bare", "bare", "agree"): by for key, by in times.items()}
+        assert list(cube_by_cell) == list(cells)
+        for cell, by in cells.items():
             assert_biases(cube_by_cell[cell], by * BIAS)
 
     def test_targets_stand_with_their_group_and_their_mean_tokens(self, sentences) -> None:
         probes = sentences()
-        tokens = {
-            "man": 5,
-            "uncle": 6,
-            "woman": 7,
-            "girl": 9,
-        }
-        longer = np.where(
-            probes["attribute"] == "cook",
-            8,
-            0,
-        )  # one of eight
-        n_tokens = probes["target"].map(tokens).to_numpy() + longer
-        scores = scores_of(probes, values_for(probes, BIAS)).assign(n_tokens=n_tokens)
+        tokens = {"man": 5, "uncle": 6, "woman": 7, "girl": 9}
+        scores = scores_of(probes, values_for(probes, BIAS))
+        longer = 8 * (probes["attribute"] == "cook")  # of one of eight
+        scores["n_tokens"] = (probes["target"].map(tokens) + longer).to_numpy()
         scored = cube(probes, scores)
         assert scored.poles.tolist() == [1, 1, -1, -1]
         assert sorted(scored.targets[:2]) == ["man", "uncle"]
@@ -137,19 +118,9 @@ class TestBiases:
 
 @pytest.mark.parametrize(
     ("poles", "balanced"),
-    [
-        (
-            [1, 1, -1, -1],
-            True,
-        ),
-        (
-            [1, 1, 1, -1, -1],
-            False,
-        ),
-        ([1, -1], False),  # two of each at least
-    ],
+    [([1, 1, -1, -1], True), ([1, 1, 1, -1, -1], False), ([1, -1], False)],
 )
-def test_groups_of_equal_size(poles, balanced) -> None:
+def test_groups_of_equal_size_two_at_least(poles, balanced) -> None:
     assert cube_of(np.zeros((1, 1, len(poles))), poles).balanced is balanced
 
 
@@ -188,20 +159,14 @@ def prefixed_of(built: dict[str, list[Any]], **plan: Any) -> pd.DataFrame:
 class TestDeriving:
     def test_every_sentence_stands_after_each_cue_and_after_both(self, compiled) -> None:
         built = compiled(prefixes=FRAMINGS)
-
         prefixed = prefixed_of(built)
-
         assert dict(zip(prefixed["framing"], prefixed["before"], strict=True)) == CUES
         probes = pd.DataFrame(built["probes"])[PROBES.names]
         bare = probes.drop(columns="framing").set_index("id")
         for _, rows in prefixed.groupby("framing"):
             under = rows.drop(columns=["id", "framing", "before"]).set_index("bare_id")
-            pd.testing.assert_frame_equal(
-                under.loc[bare.index],
-                bare,
-                check_names=False,
-            )
             assert len(under) == len(bare)
+            pd.testing.assert_frame_equal(under.loc[bare.index], bare, check_names=False)
 
     def test_a_row_after_a_prefix_is_another_than_the_bare_one(self, compiled) -> None:
         built = compiled(prefixes=FRAMINGS)
@@ -222,43 +187,25 @@ class TestDeriving:
         built = compiled(attributes=["baker", "cook", "engineer", "judge"])
         assert set(prefixed_of(built, most=2)["attribute"]) == {"cook", "judge"}  # evenly spread
 
-    def test_so_many_templates_of_each_set(self, compiled) -> None:
+    def test_so_many_templates_of_each_set_and_targets_of_each_group(self, compiled) -> None:
         templates = {name: f"The {name} {{ATTRIBUTE}} met a {{TARGET}}." for name in "abcd"}
-        sets = {name: {"title": name, "templates": templates} for name in ("one", "two")}
-        sets["three"] = {
-            "title": "Three",
-            "templates": {"a": "A {ATTRIBUTE} is a {TARGET}."},
+        sets = {
+            "many": {"title": "Many", "templates": templates},
+            "single": {"title": "Single", "templates": {"a": "A {ATTRIBUTE} is a {TARGET}."}},
         }
-        prefixed = prefixed_of(compiled(sets=sets), templates=2)
+        targets = {"men": ["boy", "he", "man", "son"], "women": ["girl", "she"]}
+        prefixed = prefixed_of(compiled(sets=sets, targets=targets), templates=2, targets=2)
         templates_by_set = prefixed.groupby("set")["template"].unique().map(list)
-        assert templates_by_set.to_dict() == {
-            "one": ["b", "d"],
-            "two": ["b", "d"],
-            "three": ["a"],
-        }
-
-    def test_and_so_many_targets_of_each_group(self, compiled) -> None:
-        targets = {
-            "men": ["boy", "he", "man", "son"],
-            "women": ["girl", "she"],
-        }
-        prefixed = prefixed_of(compiled(targets=targets), targets=2)
-        assert prefixed.groupby("group")["target"].unique().map(sorted).to_dict() == {
-            "men": ["he", "son"],
-            "women": ["girl", "she"],
-        }
+        assert templates_by_set.to_dict() == {"many": ["b", "d"], "single": ["a"]}
+        targets_by_group = prefixed.groupby("group")["target"].unique().map(sorted)
+        assert targets_by_group.to_dict() == {"men": ["he", "son"], "women": ["girl", "she"]}
         assert len(prefixed) == 3 * 3 * 2 * 4  # prefixes, templates, attributes, targets
 
     def test_controls_are_not_asked(self, compiled) -> None:
-        templates = {
-            **TEMPLATES,
-            "odd": {
-                **TEMPLATES["odd"],
-                "control": True,
-            },
-        }
-        sets = {"hand": {"title": "By hand", "templates": templates}}
-        prefixed = prefixed_of(compiled(sets=sets))
+        templates = {**TEMPLATES, "odd": {**TEMPLATES["odd"], "control": True}}
+        prefixed = prefixed_of(
+            compiled(sets={"hand": {"title": "By hand", "templates": templates}})
+        )
         assert set(prefixed["template"]) == {"first", "last"}
 
 
@@ -278,19 +225,9 @@ class ScriptedModel:
         self.sign = dict(zip(probes["text"], signs, strict=True))
         self.shifts = shifts
 
-    def loglikelihood(self, texts: Sequence[str], before: Sequence[str]) -> LogLikelihoods:
-        nats = []
-        for text, prefix in zip(
-            texts,
-            before,
-            strict=True,
-        ):
-            shift = sum(by for words, by in self.shifts.items() if words in prefix)
-            nats.append(self.nats[text] + self.sign[text] * shift)
-        return LogLikelihoods(
-            np.array(nats),
-            np.ones(len(nats), dtype=np.int64),
-        )
+    def answer(self, text: str, before: str) -> float:
+        shift = sum(by for words, by in self.shifts.items() if words in before)
+        return self.nats[text] + self.sign[text] * shift
 
 
 STANDARD = BIAS / BIAS.mean(axis=1).std(ddof=1)
@@ -327,7 +264,7 @@ def diagnosed(trades) -> Diagnosed:
         prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
         rows = pd.concat([probes.assign(before=""), prefixed[is_asked(prefixed)]])
         model = ScriptedModel(probes, biases, shifts)
-        nats = model.loglikelihood(rows["text"].tolist(), rows["before"].tolist()).nats
+        nats = list(map(model.answer, rows["text"], rows["before"]))
         answered = scores_of(rows, nats).assign(framing=rows["framing"].to_numpy())
         rivals = rival_sentences({"templates": written}, plan)
         return diagnose(
@@ -348,41 +285,17 @@ def shift_of(tables: dict[str, pd.DataFrame], prefix: str) -> pd.Series:
     return row
 
 
-class TestLevel:
-    def test_a_cue_that_shifts_all_alike(self, diagnosed) -> None:
-        """The shift is in standard deviations of the attributes' biases, which are one apart."""
-        tables = diagnosed({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION})
-        row = shift_of(tables, "instruction")
-        names = ["level", "level_in_sd", "reordering", "reordering_in_sd", "rank_agreement"]
-        assert row[names].tolist() == near([-1.5, -1.5, 0, 0, 1])
-        assert row[["placebo", "n"]].tolist() == [False, 8]
-        figures = figures_of(tables)
-        for name, value in (
-            ("level_shift", 1.5),
-            ("reordering", 0),
-        ):
-            assert figures[name][["value", "n", "unit"]].tolist() == [
-                near(value),
-                8,
-                "attributes",
-            ]
-
-    def test_is_of_every_set_on_its_own(self) -> None:
-        """A cue that moves two templates up and one down by twice as much moves the set by
-        nothing."""
-        bare = np.random.default_rng(1).normal(size=(9, 3, 4))
-        after = bare + np.outer(
-            [1, 1, -2],
-            [0.5, 0.5, -0.5, -0.5],
-        )
-        shifts = bias_shifts(
-            {
-                "bare": cube_of(bare),
-                "cue": cube_of(after),
-            },
-            set(),
-        )
-        assert shifts[["level", "reordering"]].to_numpy() == near(np.zeros((1, 2)))
+def test_a_cue_that_shifts_all_alike(diagnosed) -> None:
+    """The shift is in standard deviations of the attributes' biases, which are one apart."""
+    tables = diagnosed({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION})
+    row = shift_of(tables, "instruction")
+    names = ["level", "level_in_sd", "reordering", "reordering_in_sd", "rank_agreement"]
+    assert row[names].tolist() == near([-1.5, -1.5, 0, 0, 1])
+    assert row[["placebo", "n"]].tolist() == [False, 8]
+    figures = figures_of(tables)
+    level, reordering = figures["level_shift"], figures["reordering"]
+    assert (level["value"], reordering["value"]) == near((1.5, 0))
+    assert level[["n", "unit"]].tolist() == [8, "attributes"]
 
 
 class TestPlacebos:
@@ -395,12 +308,6 @@ class TestPlacebos:
         assert figures["reordering"]["control"] == near(0)
         shifts = tables["shifts"]
         assert set(shifts.loc[shifts["placebo"], "prefix"]) == set(PLACEBOS)
-
-    def test_too_few_give_no_control(self, diagnosed) -> None:
-        placebos = dict(list(PLACEBOS.items())[:4])
-        figures = figures_of(diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **placebos}))
-        assert pd.isna(figures["level_shift"]["control"])
-        assert not {"placebo_level_shift", "placebo_reordering"} & set(figures)
 
 
 class TestShortForm:

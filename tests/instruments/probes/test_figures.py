@@ -18,12 +18,6 @@ def test_equation_one_by_hand() -> None:
     assert difference == 4.0
 
 
-def test_the_group_that_is_named_first_is_the_first() -> None:
-    scores = np.array([-10.0, -12.0, -13.0, -14.0, -18.0])
-
-    assert bias(scores[::-1], GROUPS[::-1]) == -4.0
-
-
 def test_every_cell_of_a_batch_has_its_own() -> None:
     scores = np.random.default_rng(0).normal(size=(3, 2, 5))
 

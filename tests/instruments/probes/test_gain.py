@@ -1,6 +1,7 @@
 """The gain of probes: known slopes come back, and verdicts follow from what was planted."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -94,15 +95,12 @@ def test_covariates_are_held_equal() -> None:
     """A difference that follows the length of words alone is no gain, and its null says so."""
     letters = np.random.default_rng(3).normal(8, 2, 25) + 3 * PLACE
     differences = (letters[:, None, None] * HALVES).repeat(4, axis=1)
+    differences += np.random.default_rng(4).normal(0, 0.1, differences.shape)
     scores = targets(differences, alike=likeness())
     biased = gain_headline(scores)
     assert biased.effect is not None
     assert biased.effect.value > 1
-    noise = np.random.default_rng(4).normal(0, 0.1, differences.shape)
-    adjusted = Scores(
-        differences + noise, AXIS, POLES, ["nouns"] * 12, scores.units, letters[:, None], likeness()
-    )
-    figure = gain_headline(adjusted)
+    figure = gain_headline(replace(scores, covariates=letters[:, None]))
     assert figure.effect is not None
     assert figure.effect.low < 0 < figure.effect.high
     assert "with 1 covariate" in str(figure.null)
@@ -142,29 +140,17 @@ def test_what_it_detects_is_what_its_test_and_its_interval_detect() -> None:
 
 
 class TestRivals:
-    KEYS = np.repeat([1.0, -1.0], 10)
-
-    def figure(self, of_rival: float) -> tuple[float, float, float]:
-        """The gain beyond that of rivals: that of the construct is 2."""
+    @pytest.mark.parametrize(("of_rival", "left"), [(0.0, 2.0), (1.0, 0.0)])
+    def test_what_rivals_gain_is_taken_away(self, of_rival: float, left: float) -> None:
+        """The gain of the construct is 2; the words of both are the same."""
+        keys = np.repeat([1.0, -1.0], 10)
         words = np.random.default_rng(1).normal(0, 0.05, 12)
-        construct = targets(lines(HALVES + words, 1, 0.1, self.KEYS), self.KEYS)
-        rival = targets(lines(HALVES * of_rival + words, 2, 0.1, self.KEYS), self.KEYS)
+        construct = targets(lines(HALVES + words, 1, 0.1, keys), keys)
+        rival = targets(lines(HALVES * of_rival + words, 2, 0.1, keys), keys)
         figure = gain_beyond_rivals(construct, rival, 0.95)
         assert (figure.figure, figure.n) == ("gain_beyond_rivals", 20)
-        assert figure.value is not None
-        assert figure.low is not None
-        assert figure.high is not None
-        return figure.value, figure.low, figure.high
-
-    def test_rivals_that_do_not_gain_take_nothing_away(self) -> None:
-        value, low, high = self.figure(0.0)
-        assert value == approx(2, abs=0.15)
-        assert low < 2 < high
-
-    def test_rivals_that_gain_as_much_leave_nothing(self) -> None:
-        value, low, high = self.figure(1.0)
-        assert value == approx(0, abs=0.15)
-        assert low < 0 < high
+        assert figure.value == approx(left, abs=0.15)
+        assert figure.low < left < figure.high  # type: ignore[operator]
 
 
 class TestAtCommonLength:
@@ -182,12 +168,12 @@ class TestAtCommonLength:
         half = (figure.effect.high - figure.effect.low) / 2
         assert 1.35 < detectable / half < 1.45
 
-    def test_a_single_template_has_none(self) -> None:
-        assert detectable_at_common_length(targets(lines(HALVES, templates=1))) is None
-
     def test_a_criterion_that_is_the_same_for_all_has_none(self) -> None:
         scores = lines(np.ones(12))
         assert detectable_at_common_length(targets(scores, np.ones(25))) is None
+
+    def test_a_single_template_has_none(self) -> None:
+        assert detectable_at_common_length(targets(lines(HALVES, templates=1))) is None
 
 
 def long(scores: Floats, poles: NDArray[np.int8], group: str = "words") -> pd.DataFrame:
@@ -278,22 +264,17 @@ class TestTwoModels:
         assert values == approx([1.0, -1.0], abs=0.1)
         assert "raw and at equal sharpness" in str(figures[0].null)
 
-    def test_two_that_are_alike_are_not_told_apart(self) -> None:
-        figure = compare_models(model_rows(1.0, 5), model_rows(1.0, 7))
-        assert judge(figure).verdict == "inconclusive"
-
     def test_what_was_asked_of_one_alone_is_left_out(self) -> None:
         more, less = model_rows(3.0, 5), model_rows(1.0, 7)
         few = compare_models(more.query("at != '3'"), less.query("unit != 'unit 00'"))
         assert few.facets == {"attributes": 24, "templates": 3, "words": 12}
 
     def test_without_a_reference_set_nothing_is_detected(self) -> None:
-        rows = [model_rows(gain) for gain in (3.0, 1.0)]
-        figure = compare_models(*[table[table["pole"] != 0] for table in rows])
+        more, less = model_rows(3.0), model_rows(1.0)
+        figure = compare_models(more[more["pole"] != 0], less[less["pole"] != 0])
         assert (figure.p, figure.no_null) == (None, NO_LIKENESS)
-        assert compare_models(rows[0].head(0), rows[1]).no_verdict == (
-            "no sentence that both were asked"
-        )
+        nothing = compare_models(more.head(0), less)
+        assert nothing.no_verdict == "no sentence that both were asked"
 
 
 def test_sharpness_is_how_far_attributes_lie_apart() -> None:

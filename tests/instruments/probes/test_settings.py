@@ -9,7 +9,7 @@ import pytest
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.probes.declare import takes
-from evenruler.instruments.probes.declare.settings import Evolve, Settings
+from evenruler.instruments.probes.declare.settings import Settings
 from evenruler.instruments.probes.declare.source import Criterion, ProbeSource, load
 from evenruler.models.declarations import Catalogue
 from tests.instruments.probes.conftest import settings_of
@@ -37,14 +37,6 @@ families:
 """
 
 
-def evolving(profile: str = "quick", **keys: Any) -> Evolve:
-    evolve = settings_of(
-        profile, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
-    ).evolve
-    assert evolve is not None
-    return evolve
-
-
 def read(path: Path, name: str, profile: Any = None) -> Settings:
     settings: Settings = ParamsFile(path, profile).settings(name)
     return settings
@@ -55,38 +47,10 @@ def catalogue(file_with: FileWith) -> Catalogue:
     return ParamsFile(file_with("models.yaml", MODELS)).catalogue
 
 
-class TestWhatIsRead:
-    def test_an_entry_over_what_its_family_says(self, file_with: FileWith) -> None:
-        settings = read(file_with("params.yaml", PARAMS), "jobs")
-        assert (settings.embedder, settings.article, settings.evolve) == (
-            "minilm",
-            {"hand": "literal"},
-            None,
-        )
-
-    def test_the_numbers_of_the_paper_by_default(self) -> None:
-        """PMPO, table 5, but for the embedder; section 3.2.1."""
-        evolve = evolving("paper")
-        assert evolve.weights.model_dump() == {
-            "alpha": 0.2,
-            "gradient_focus": 0.1,
-            "semantic_diversity": 0.4,
-            "lexical_diversity": 0.3,
-        }
-        assert (evolve.generations, evolve.elites, evolve.tournament, evolve.guided) == (
-            10,
-            4,
-            3,
-            (0.5, 0.9),
-        )
-        assert (evolve.start, evolve.samples, evolve.max_words, evolve.shots, evolve.ablation) == (
-            "seed",
-            3,
-            30,
-            False,
-            True,
-        )
-        assert evolve.gradient_attributes == 1000
+def test_an_entry_over_what_its_family_says(file_with: FileWith) -> None:
+    settings = read(file_with("params.yaml", PARAMS), "jobs")
+    found = (settings.embedder, settings.article, settings.evolve)
+    assert found == ("minilm", {"hand": "literal"}, None)
 
 
 KEYED: dict[str, Any] = {
@@ -101,14 +65,13 @@ RIVALS = {
 
 def with_next_word(source: Callable[..., ProbeSource]) -> ProbeSource:
     """A domain of ten trades with a share each, and sentences that end before a noun."""
-    pairs = {f"he{place}": f"she{place}" for place in range(6)}
-    high = [f"king{place}" for place in range(6)]
-    low = [f"queen{place}" for place in range(6)]
-    sentences = {f"s{place}": f"{place} {{ATTRIBUTE}} is a" for place in range(4)}
+    men, women, high, low = (
+        [f"{word}{place}" for place in range(6)] for word in ("he", "she", "king", "queen")
+    )
     next_word = {
         "title": "Four sentences",
-        "sentences": sentences,
-        "pairs": pairs,
+        "sentences": {f"s{place}": f"{place} {{ATTRIBUTE}} is a" for place in range(4)},
+        "pairs": dict(zip(men, women, strict=True)),
         "control": {"name": "kings and queens", "high": high, "low": low},
     }
     entry = {"file": "a.csv", "column": "share", "label": "share"}
@@ -120,11 +83,8 @@ def with_next_word(source: Callable[..., ProbeSource]) -> ProbeSource:
 class TestWhatItMeans:
     def test_of_a_set_that_users_write(self) -> None:
         settings = settings_of()
-        assert (settings.made_by, settings.written_as("jobs"), settings.third_party) == (
-            None,
-            "jobs",
-            False,
-        )
+        assert (settings.made_by, settings.written_as("jobs")) == (None, "jobs")
+        assert not settings.third_party
         assert settings.uses(None) == [ToolUse("minilm", "embed", "embedder")]
 
     def test_of_one_that_evolves(self) -> None:
@@ -164,57 +124,47 @@ class TestWhatItMeans:
     def test_too_few_attributes_with_a_criterion_or_targets_are_warned_of(
         self, source: Callable[..., ProbeSource]
     ) -> None:
-        paper = settings_of("paper")
+        paper, forms = settings_of("paper"), (None, "choice", "written")
         entry = {"file": "a.csv", "column": "share", "label": "share"}
-        declared = source(attributes=list("abcdefghijk"), criterion=entry)
-        shares: dict[str, float | None] = {**dict.fromkeys("abcdefghij", 1.0), "k": None}
+        declared = source(attributes=list("abcdefghij"), criterion=entry)
+        shares: dict[str, float | None] = {**dict.fromkeys("bcdefghij", 1.0), "a": 1.0}
         declared._published = Criterion("share", shares, {})
         (no_null,) = paper.warnings(declared)
         assert no_null.startswith("without `next_word` nothing can be detected")
         declared._published = Criterion("share", {**shares, "a": None}, {})
         (few,) = paper.warnings(declared)
         assert few.startswith("9 attributes with a criterion (at least 10 needed)")
-        forms = (None, "choice", "written")
-        assert [paper.detects(declared, form) for form in forms] == [None] * 3
-        words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
-        pronouns = {"men": ["he"], "women": ["she"]}
+        assert [paper.detects(declared, method) for method in forms] == [None] * 3
+
+    def test_too_few_targets_are_warned_of(self, source: Callable[..., ProbeSource]) -> None:
+        paper, pronouns = settings_of("paper"), {"men": ["he"], "women": ["she"]}
         written = {"pronouns": pronouns, "known": pronouns}
+        words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
         unbalanced = source(**KEYED, targets=words, rivals=RIVALS, written=written)
         (single,) = paper.warnings(unbalanced)
         assert single.startswith("a group has 1 target (at least 2 needed)")
-        expected = [None, None, "a share of 28 points"]
-        assert [paper.detects(unbalanced, method) for method in forms] == expected
+        by_form = [paper.detects(unbalanced, method) for method in (None, "choice", "written")]
+        assert by_form == [None, None, "a share of 28 points"]
 
     def test_what_evolves_has_the_article_of_its_start(self) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
         settings = settings_of(article={"hand": "literal"}, evolve=evolve)
-        assert (settings.article_of("evolved"), settings.article_of("population")) == (
-            "literal",
-            "literal",
-        )
+        assert settings.article_of("evolved") == settings.article_of("population") == "literal"
 
     def test_models_that_are_asked(self, catalogue: Catalogue) -> None:
-        assert [name for name in catalogue.models if takes(catalogue, name)] == [
-            "tiny",
-            "talker",
-            "big-server",
-        ]
+        asked = [name for name in catalogue.models if takes(catalogue, name)]
+        assert asked == ["tiny", "talker", "big-server"]
 
 
 # (keys of `evolve`, key, what else the line holds)
+NO_WEIGHTS = dict.fromkeys(
+    ("alpha", "gradient_focus", "semantic_diversity", "lexical_diversity"), 0
+)
 REFUSED = [
     ({"generation": 3}, "generation", "did you mean 'generations'?"),
     ({"generations": {"quick": 3}}, "generations", "expected one for quick and one for paper"),
     ({"guided": [0.5, 1.1]}, "guided", "expected two probabilities"),
-    (
-        {
-            "weights": dict.fromkeys(
-                ("alpha", "gradient_focus", "semantic_diversity", "lexical_diversity"), 0
-            )
-        },
-        "weights",
-        "all weights are 0",
-    ),
+    ({"weights": NO_WEIGHTS}, "weights", "all weights are 0"),
 ]
 
 
@@ -252,31 +202,18 @@ UNABLE = [
 class TestModelsThatAreNamed:
     def test_can_do_what_is_asked_of_them(self, catalogue: Catalogue) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"}
-        settings_of(evolve=evolve).require_able(
-            None, catalogue, "params.yaml: instruments.jobs.{}".format
-        )
         hosted = {**evolve, "operator": "big-server", "shots": False}
-        settings_of(evolve=hosted).require_able(
-            None, catalogue, "params.yaml: instruments.jobs.{}".format
-        )
+        for declared in (evolve, hosted):
+            settings_of(evolve=declared).require_able(None, catalogue, "instruments.jobs.{}".format)
 
     @pytest.mark.parametrize(("keys", "key", "held"), UNABLE)
     def test_or_it_is_said(
-        self,
-        catalogue: Catalogue,
-        error_of: ErrorOf,
-        keys: dict[str, Any],
-        key: str,
-        held: list[str],
+        self, catalogue: Catalogue, error_of: ErrorOf, keys: Any, key: str, held: list[str]
     ) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"} | keys.get("evolve", {})
-        line = error_of(
-            settings_of(**{**keys, "evolve": evolve}).require_able,
-            None,
-            catalogue,
-            "params.yaml: instruments.j.{}".format,
-        )
-        assert line.startswith(f"params.yaml: instruments.j.{key}: ")
+        settings = settings_of(**{**keys, "evolve": evolve})
+        line = error_of(settings.require_able, None, catalogue, "instruments.j.{}".format)
+        assert line.startswith(f"instruments.j.{key}: ")
         for words in held:
             assert words in line
 

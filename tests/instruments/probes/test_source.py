@@ -43,24 +43,18 @@ def load(path: Path, settings: Settings) -> ProbeSource:
 class TestWhatIsRead:
     def test_values(self, file_with):
         source = load(file_with("jobs.yaml", DOMAIN), AGREE)
-        assert source.title == "Jobs"
         assert source.construct_ == "association of jobs with gender"
+        words = {"men": ("man", "he"), "women": ("woman", "she")}
         assert source.targets == {
-            "men": {"man": "man", "he": "he"},
-            "women": {"woman": "woman", "she": "she"},
+            group: dict(zip(names, names, strict=True)) for group, names in words.items()
         }
-        assert source.attributes == {
-            "engineer": "engineer",
-            "flight-attendant": "flight attendant",
-            "ceo": "CEO",
-        }
+        slugs = {"engineer": "engineer", "flight-attendant": "flight attendant", "ceo": "CEO"}
+        assert source.attributes == slugs
         assert source.sets["hand"].licence == "mit"
         assert source.published is None
         templates = source.sets["hand"].templates
-        assert {slug: (entry.text, entry.keying) for slug, entry in templates.items()} == {
-            "plain": ("A {ATTRIBUTE} is a {TARGET}.", 1),
-            "turned": ("No {TARGET} is an {ATTRIBUTE}.", -1),
-        }
+        assert templates["plain"].text == "A {ATTRIBUTE} is a {TARGET}."
+        assert [template.keying for template in templates.values()] == [1, -1]
 
     def test_controls_are_templates_that_stay_out_of_scores(self, file_with):
         change = ("keying: -1}", "keying: -1, control: true}")
@@ -168,16 +162,6 @@ REFUSED = [
         ("No {TARGET} is an {ATTRIBUTE}.", "A {ATTRIBUTE} is a {TARGET}."),
         "sets.hand",
         ["'A {ATTRIBUTE} is a {TARGET}.'", "twice"],
-    ),
-    (
-        first("A {ATTRIBUTE} is a {TARGET}}."),
-        "sets.hand.templates.plain",
-        ["{TARGET}}"],
-    ),
-    (
-        ("[woman, she]", "{woman: woman, other: he}"),
-        "targets",
-        ["'he'", "both groups"],
     ),
     (
         (

@@ -216,24 +216,6 @@ class TestOperations:
         }
         assert words - hotspots
 
-    def test_what_is_less_acceptable_than_its_parent_is_refused(self) -> None:
-        def unlikely(wish: RewordingRequest, seed: int) -> str:
-            if wish.word is not None:
-                return "zeugmatic"
-            return put_before("It is zeugmatic that", wish.parent)
-
-        toy = ToyModel({"zeugmatic": 90.0})
-        run = Evolution(
-            TemplateMeter(toy, toy_source(), "agree", 2),
-            ScriptedOperator(unlikely),
-            embed,
-            settings(acceptability=1.0),
-        )
-        first, second, *_ = run.generations(START)
-        assert set(second.population) == set(first.population)
-        assert "less acceptable than its parent" in {attempt.reason for attempt in second.tries}
-        assert not [attempt for attempt in second.tries if attempt.reason is None]
-
 
 HOSTILE: dict[str, Callable[[RewordingRequest, int], str]] = {
     "empty": lambda wish, seed: "",

@@ -1,13 +1,8 @@
 """Statistics of ratings against published examples, scipy, and paper and pencil."""
 
-import math
-from itertools import permutations
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, strategies
-from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from evenruler.instruments.probes.ratings import (
@@ -175,16 +170,6 @@ def test_null_has_a_reason(by_set, reasons) -> None:
     assert all(pd.isna(rows[name]["value"]) for name in reasons)
 
 
-def test_no_null_is_without_reason_and_every_row_has_its_place() -> None:
-    ratings, key = long({**SETS, "c": [[1, 1]]})
-    ratings.loc[ratings["criterion"] == "subtlety", "rating"] = pd.NA
-    table = rating_statistics(ratings, key, RESAMPLING)
-    assert table.loc[table["value"].isna(), "reason"].notna().all()
-    assert not table.duplicated(["criterion", "statistic", "set", "other"]).any()
-    assert {*table["criterion"]} == {*CRITERIA, "all"}
-    assert "| mean | b | none (no rated probe) |  |  |" in as_markdown(table, ratings, key)
-
-
 def test_the_tables_are_of_the_statistics() -> None:
     ratings, key = long(
         {
@@ -223,25 +208,7 @@ PSYCHIATRISTS = [
     [0, 2, 2, 3, 7],
 ]
 
-shapes = strategies.tuples(strategies.integers(2, 6), strategies.integers(2, 4))
-complete = arrays(float, shapes, elements=strategies.integers(1, 5).map(float))
-
 
 def test_kappa_of_the_published_example() -> None:
     units = np.array([np.repeat(np.arange(1, 6), counts) for counts in PSYCHIATRISTS])
     assert round(fleiss_kappa(units), 3) == 0.210
-
-
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-@given(complete)
-def test_kappa_is_agreement_of_pairs_beyond_chance(x) -> None:
-    agreements = []
-    for row in x:
-        agreements += [a == b for a, b in permutations(row, 2)]
-    _, counts = np.unique(x, return_counts=True)
-    chance = np.sum((counts / x.size) ** 2)
-    if chance == 1:
-        assert math.isnan(fleiss_kappa(x))
-    else:
-        beyond = np.mean(agreements) - chance
-        assert fleiss_kappa(x) == pytest.approx(beyond / (1 - chance))
