@@ -28,12 +28,9 @@ def test_a_row_says_what_its_figure_is_of() -> None:
     calibrated = Figure("range", 0.5, 9, "roots", dimensions={"calibration": "raw"})
     first, second = as_rows([calibrated, HEADLINE], "trades", "m", role=None, feature="tone")
     place = {"benchmark": "trades", "model": "m", "role": None, "feature": "tone"}
-    assert place.items() <= first.items()
-    assert place.items() <= second.items()
-    assert (first["figure"], first["calibration"], first["value"]) == ("range", "raw", 0.5)
-    assert (second["figure"], second["same_test"]) == ("gain", 0.03)
-    assert "calibration" not in second
-    assert "dimensions" not in first
+    assert first | place | {"figure": "range", "calibration": "raw", "value": 0.5} == first
+    assert second | place | {"figure": "gain", "same_test": 0.03} == second
+    assert not {"calibration", "dimensions"} & set(second)
 
 
 ROW = {"figure": "change", "model": "bert", "cue": "salience", "task": None, "value": 0.5, "n": 9}
@@ -151,15 +148,14 @@ class TestRowsForJson:
 
     def test_by_benchmark_sorted_with_those_of_no_model_first(self):
         alpha = Figure("alpha", 0.9, 50, "attributes")
-        places = [
+        rows = []
+        for benchmark, model, name in (
             ("jobs", "m", "hand"),
             ("jobs", None, "hand"),
             ("jobs", "m", None),
             ("age", "m", None),
-        ]
-        rows = []
-        for benchmark, model, template_set in places:
-            rows += as_rows([alpha, HEADLINE], benchmark, model, set=template_set)
+        ):
+            rows += as_rows([alpha, HEADLINE], benchmark, model, set=name)
         by_benchmark = rows_by_benchmark(pd.DataFrame(rows))
         assert list(by_benchmark) == ["age", "jobs"]
         keys = [(row["figure"], row.get("set"), row["model"]) for row in by_benchmark["jobs"]]

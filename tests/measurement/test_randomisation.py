@@ -27,17 +27,17 @@ def random_numbers(seed: int, *shape: int) -> Floats:
 
 
 def test_a_basis_is_orthonormal_orthogonal_to_the_constant_and_ordered() -> None:
-    sizes = np.arange(1, 8)[:, None]
-    scores = random_numbers(1, 7, 30) * sizes + 5
+    scores = random_numbers(1, 7, 30) * np.arange(1, 8)[:, None] + 5
     basis = likeness_basis(scores)
     assert basis.shape == (7, 6)
     assert basis.T @ basis == pytest.approx(np.eye(6), abs=1e-12)
     assert basis.sum(axis=0) == pytest.approx(np.zeros(6), abs=1e-12)
-    by_word = scores.mean(axis=0)
-    by_unit = scores.mean(axis=1, keepdims=True)
-    centred = scores - by_word - by_unit + scores.mean()
-    variances = ((basis.T @ centred) ** 2).sum(axis=1)
-    assert variances.sum() == pytest.approx((centred**2).sum())
+    # Components of what is left when units and words have given theirs.
+    centred = scores - scores.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    covariances = basis.T @ centred @ centred.T @ basis
+    variances = np.diag(covariances)
+    assert covariances == pytest.approx(np.diag(variances), abs=1e-9)
     assert (np.diff(variances) < 0).all()
 
 
