@@ -18,7 +18,7 @@ from evenruler.measurement.figures import (
     model_label,
     rows_by_benchmark,
 )
-from evenruler.measurement.resampling import BELOW_ONE, jackknife
+from evenruler.measurement.resampling import BELOW_ONE
 from tests.measurement.conftest import JUDGED, POSITIVE
 
 HEADLINE = replace(JUDGED, dimensions={})
@@ -65,16 +65,6 @@ def test_labels_of_models(dimensions, label) -> None:
 
 
 class TestJackknifed:
-    def test_is_the_interval_of_the_jackknife(self):
-        common = np.random.default_rng(1).normal(size=(12, 1))
-        x = common + np.random.default_rng(2).normal(size=(12, 3))
-        figure = jackknife_figure("alpha", cronbach_alpha, x, BELOW_ONE, 0.9, "attributes")
-        expected = jackknife(cronbach_alpha, x, scale=BELOW_ONE, level=0.9)
-        assert figure == Figure(
-            "alpha", cronbach_alpha(x), 12, "attributes", expected.low, expected.high
-        )
-        assert figure.low < figure.value < figure.high
-
     @pytest.mark.parametrize(
         "x",
         [
@@ -97,17 +87,6 @@ class TestJackknifed:
 class TestCorrelated:
     X = np.array([1.0, 2.0, 3.0, 4.0])
     Y = np.array([2.0, 1.0, 4.0, 3.0])
-
-    def test_four_pairs_are_enough_and_three_too_few(self):
-        enough = correlation_figure("r", pearson, self.X, self.Y, 0.8, "items")
-        expected = pearson(self.X, self.Y, 0.8)
-        assert enough == Figure(
-            "r", expected.value, 4, "items", expected.low, expected.high, expected.p
-        )
-        few = self.X[:3], self.Y[:3]
-        too_few = correlation_figure("r", pearson, *few, 0.95, "items")
-        reason = "fewer than 4 items to correlate"
-        assert too_few == Figure("r", None, 3, "items", reason=reason)
 
     @pytest.mark.parametrize("turned", [False, True])
     def test_of_values_that_are_all_equal_there_is_none(self, turned):

@@ -119,13 +119,6 @@ def test_interval_is_of_themes_and_leaves_a_theme_out_beside_itself() -> None:
     assert interval.value == pytest.approx(40)
 
 
-def test_more_nouns_of_the_same_themes_narrow_no_interval() -> None:
-    means = np.random.default_rng(1).normal(size=12).tolist()
-    few, many = (theme_percentile(1, themes_with(means, n_nouns)) for n_nouns in (4, 40))
-    assert astuple(few) == pytest.approx(astuple(many))
-    assert few.low < few.value - 10
-
-
 def test_names_of_themes_and_order_of_rows_change_nothing() -> None:
     rows = themes_with(np.random.default_rng(0).normal(size=9).tolist())
     swapped = rows.assign(theme=rows["theme"].replace({"theme 1": "theme 7", "theme 7": "theme 1"}))
@@ -169,15 +162,6 @@ def test_percentile_themes_and_nouns_of_other_cuts() -> None:
     for name, draw in expected.items():
         shown = draws.loc[name, ["percentile", "themes", "nouns"]].tolist()
         assert shown == pytest.approx(draw, nan_ok=True)
-
-
-def test_a_draw_is_the_percentile_of_its_rows() -> None:
-    nouns = themes_with(np.random.default_rng(2).normal(size=9).tolist(), n_nouns=9)
-    draws = compute_draws(0.8, nouns)
-    for cut, percentile in zip(OTHER_CUTS, draws["percentile"], strict=True):
-        rows = group_themes(nouns, cut)[["noun", "theme", "slope"]]
-        assert theme_percentile(0.8, rows).value == pytest.approx(percentile, nan_ok=True)
-    assert draws["percentile"].notna().sum() == 9
 
 
 def test_same_test_counts_pairs_of_themes() -> None:

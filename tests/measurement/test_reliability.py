@@ -219,13 +219,6 @@ class TestIntraclass:
         ends = np.round([agreement.low, agreement.high], 2)
         assert ends.tolist() == list(expected["CI95"])
 
-    def test_raters_that_agree_wholly_have_no_interval(self) -> None:
-        same = np.repeat(JUDGES[:, :1], 3, axis=1)
-        agreement = icc_agreement(same)
-        assert agreement.value == pytest.approx(1, abs=1e-12)
-        assert math.isnan(agreement.low)
-        assert math.isnan(agreement.high)
-
     def test_nan_where_nothing_differs(self) -> None:
         assert np.isnan(astuple(icc_agreement(np.ones((6, 3))))).all()
 

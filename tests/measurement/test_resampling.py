@@ -1,5 +1,4 @@
 import math
-from collections import Counter
 from dataclasses import astuple
 
 import numpy as np
@@ -57,16 +56,6 @@ class TestClusters:
         by_cluster = bootstrap(np.mean, x.ravel(), clusters=clusters, n=300, seed=2)
         by_mean = bootstrap(np.mean, x.mean(axis=1), n=300, seed=2)
         assert astuple(by_cluster) == pytest.approx(astuple(by_mean), rel=1e-12)
-
-    def test_come_whole_and_as_many_as_there_are(self):
-        labels = np.array(list("abacab"))
-
-        def is_broken(drawn):
-            counts = Counter(drawn.tolist())
-            times = np.array([counts["a"] / 3, counts["b"] / 2, counts["c"]])
-            return (times % 1).any() or times.sum() != 3
-
-        assert bootstrap(is_broken, labels, clusters=labels, n=200, seed=0) == Interval(0, 0, 0)
 
 
 def correlate(x, y):
@@ -177,12 +166,6 @@ class TestWithoutInterval:
 
 
 class TestPairs:
-    def test_a_difference_of_paired_means_is_that_of_differences(self):
-        x, y = np.random.default_rng(4).normal(size=(2, 10))
-        both = jackknife(lambda a, b: a.mean() - b.mean(), x, y)
-        apart = jackknife(np.mean, x - y)
-        assert astuple(both) == pytest.approx(astuple(apart))
-
     def test_of_different_length_or_at_no_level(self):
         with pytest.raises(ValueError, match="level"):
             jackknife(np.mean, np.arange(6.0), level=1.0)

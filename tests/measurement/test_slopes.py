@@ -17,7 +17,6 @@ from evenruler.measurement.slopes import (
     logit_positions,
     slope_weights,
     spectral_gain,
-    weigh_keys,
 )
 
 
@@ -43,14 +42,6 @@ def test_keys_are_a_difference_of_means() -> None:
     keys = np.array([1.0, 1, -1, -1, -1])
     scores = np.array([3.0, 5, 1, 2, 3])
     assert key_weights(keys) @ scores == pytest.approx(4 - 2)
-
-
-def test_a_gain_of_keys_without_noise_has_no_error() -> None:
-    keys = np.array([1.0, 1, 1, -1, -1, -1])
-    by_unit = keys[:, None, None]
-    differences = np.broadcast_to(by_unit, (6, 3, 4)).copy()
-    estimate = estimate_gain(differences, weigh_keys(keys), Facet([int(key) for key in keys]))
-    assert (estimate.value, estimate.variance) == pytest.approx((2, 0))
 
 
 def test_half_widths_add_as_squares() -> None:

@@ -198,16 +198,6 @@ class TestStates:
         ((last, alone),) = course(adapted(either), WHOLE[-1:]).items()
         assert np.array_equal(alone, answers[last])
 
-    def test_states_can_be_asked_in_any_order_and_again(self, either, answers) -> None:
-        """The first epoch is asked more after the last, and the model as it was after both."""
-        model = adapted(either)
-        states = {key: model.model_at(*key) for key in (*WHOLE[1:3], WHOLE[5], WHOLE[0])}
-        for state in states.values():
-            state.entailment(PAIRS[:1])
-        for key, state in states.items():
-            expected = answers[key][1:]
-            assert state.entailment(PAIRS[1:]) == pytest.approx(expected, abs=1e-5)  # other batches
-
 
 class TestKeys:
     def test_another_recipe_is_another_model(self, either) -> None:
@@ -221,17 +211,12 @@ class TestKeys:
 
     def test_so_are_other_sentences_another_epoch_and_another_fit(self, either) -> None:
         here = adapted(either)
-        engines = [
-            here.model_at(*state).engine
-            for state in (
-                *DIFFERENT,
-                ("gloom", 2, 1),
-            )
-        ]
+        states = [*DIFFERENT, ("gloom", 2, 1)]
+        engines = {here.model_at(*state).engine for state in states}
         for other in (GLOOM[:4], GLOOM[::-1]):
             model = adapted(either, {**CORPORA, "gloom": other})
-            engines.append(model.model_at("gloom", 1, 1).engine)
-        assert len(set(engines)) == len(engines) == 8
+            engines.add(model.model_at("gloom", 1, 1).engine)
+        assert len(engines) == len(states) + 2 == 8
 
     def test_a_corpus_more_is_more_words_to_choose_among_but_nothing_to_a_causal_model(
         self, head_folder, causal_folder
@@ -295,43 +280,19 @@ def drop_half(cache: Path) -> None:
 class TestEncoders:
     @pytest.mark.parametrize(
         ("kind", "config"),
-        [
-            ("bert", {}),
-            ("roberta", {"max_position_embeddings": 210, "type_vocab_size": 2}),
-            pytest.param(
-                "distilbert",
-                {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4},
-                marks=pytest.mark.slow,
-            ),
-        ],
+        [("bert", {}), ("roberta", {"max_position_embeddings": 210, "type_vocab_size": 2})],
     )
     def test_only_the_encoder_learns(self, kind, config, tmp_path) -> None:
         """The head is as it was fitted once; every layer of the encoder moves, pooler aside, which
         words do not use."""
         params = of_head(save_head(tmp_path / kind, kind, **config))
         before = weights(load("tiny", params))
-
         state = adapted(params).model_at("gloom", 1, 2)
         state.entailment(PAIRS)
         after = weights(state)
-
         moved = {name for name in before if not np.array_equal(before[name], after[name])}
-        learns = re.compile(rf"{kind}\.(?!pooler\.)")
-        encoder = set(filter(learns.match, before))
+        encoder = set(filter(re.compile(rf"{kind}\.(?!pooler\.)").match, before))
         assert moved == encoder < set(after) == set(before)
-
-    def test_the_head_learns_first(self, head_folder, monkeypatch) -> None:
-        """Before the first epoch it knows more of words that it has not seen than how frequent they
-        are."""
-        sentences = ["the sea is the sea", "the man is the man"] * 10
-        losses = {}
-        for steps in (0, 60):
-            monkeypatch.setattr(adaptation, "HEAD_STEPS", steps)
-            encoder = of_head(head_folder)
-            losses[steps] = adapted(
-                encoder, {"gloom": sentences}, replace(RECIPE, batch=steps + 1)
-            ).loss("gloom", 1, 0)
-        assert losses[60] < losses[0]
 
     def test_the_loss_is_that_of_every_word_of_what_is_held_out_each_masked_once(
         self, head_folder

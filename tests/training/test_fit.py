@@ -21,7 +21,6 @@ from safetensors.torch import load_file, save_file
 from transformers.trainer_callback import TrainerState
 
 from evenruler.models import LABELS, load
-from evenruler.models.backends.encoders import load_with_head
 from evenruler.models.loading import AdapterRecord, read_adapter
 from evenruler.models.store import RowStore
 from evenruler.training import fit
@@ -297,18 +296,6 @@ class TestWhatIsFitted:
             torch.float32
         }
         assert record.accuracy > 0.95
-
-    @pytest.mark.slow
-    @pytest.mark.long
-    def test_the_head_of_another_task_gives_way(self, here, store) -> None:
-        model, _ = load_with_head("tiny", Path("encoder"), list("abcde"), torch.float32)
-        model.save_pretrained("encoder")
-        assert load_file("encoder/model.safetensors")["classifier.weight"].shape[0] == 5
-
-        record = finetune("tiny", params(MOODS), store=store)
-
-        assert record.accuracy > 0.95
-        assert mood_accuracy(store, params(MOODS)) > 0.95
 
     def test_an_encoder_that_lacks_more_than_a_head_is_refused_before_it_is_fitted(
         self, here, store, error_of, monkeypatch

@@ -16,7 +16,7 @@ from evenruler.instruments.probes.diagnose.quality import (
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import ValidityCheck
-from tests.instruments.near import approx, near
+from tests.instruments.near import near
 from tests.instruments.probes.known import cube_of
 from tests.later import Later
 
@@ -128,14 +128,6 @@ class TestByHand:
         assert figures["r"].value == near(R)
         spread = np.std([2, -2, 0, 0, 4.5], ddof=1)
         assert figures["spread"].value == near(spread)
-
-    def test_a_leaning_that_is_common_to_all_attributes_is_no_part(self) -> None:
-        cube, criterion = drawn(1, n=12, targets=4)
-        leaning = cube_of(cube.scores + np.repeat([5.0, -5.0], 2), cube.poles)
-        for name, figure in found_in(cube, criterion).items():
-            other = found_in(leaning, criterion)[name]
-            expected = (figure.value, figure.low, figure.control)
-            assert (other.value, other.low, other.control) == approx(expected)
 
 
 class TestInterval:

@@ -10,7 +10,7 @@ import pytest
 
 from evenruler.instruments.controls import load_control_pairs
 from evenruler.instruments.instrument import ReportInput
-from evenruler.instruments.probes.ask import after_prefixes, requests, scores
+from evenruler.instruments.probes.ask import requests
 from evenruler.instruments.probes.card import card
 from evenruler.instruments.probes.declare import load
 from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plots
@@ -19,7 +19,6 @@ from evenruler.instruments.probes.report import sections
 from evenruler.measurement.figures import row_key
 from evenruler.report.page import Table
 from evenruler.tables import table_of
-from tests.instruments.near import approx
 from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.whole import (
     EVOLVE,
@@ -28,7 +27,6 @@ from tests.instruments.probes.whole import (
     TRADES,
     Everything,
     Whole,
-    answered,
     declared_in,
     diagnosis,
     records,
@@ -151,11 +149,6 @@ class TestAsking:
         assert (embeddings.by, len(embeddings.rows)) == ("minilm", 7)
         assert "The someone is a someone." in embeddings.inputs["text"]
 
-    def test_of_what_evolved_all_that_ever_lived_is_embedded(self, project: Whole) -> None:
-        tables, plan = project.frames(EVOLVED)
-        embeddings = requests(tables, plan, {}, subject())[-1]
-        assert len(embeddings.rows) == tables["history"]["text"].nunique() > 5
-
     def test_nothing_is_asked_twice(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
         answers = {request.table: request.rows for request in requests(tables, plan, {}, subject())}
@@ -178,15 +171,6 @@ class TestAsking:
         none = {name: rows.head(0) for name, rows in tables.items()}
         assert requests(none, plan, {}, subject()) == []
 
-    def test_scores_are_of_the_subject(self, project: Whole) -> None:
-        tables, plan = project.frames(TRADES)
-        answers = answered({TRADES: (tables, plan)}, subject("m"))
-        score_rows = scores(tables, plan, answers, subject("m"))["scores"].set_index("id")
-        probes = tables["probes"]
-        assert set(score_rows.index) == {*probes["id"], *after_prefixes(probes, plan)["id"]}
-        nats = Everything("m").loglikelihood(probes["text"][:1].tolist()).nats[0]
-        assert score_rows.loc[probes["id"][0], "value"] == nats
-
 
 class TestDiagnosing:
     def test_every_table_is_by_its_schema(
@@ -196,16 +180,6 @@ class TestDiagnosing:
             table = table_of(diagnosed_tables[name][schema.names], schema)
             # Trades have no sentences that end before a noun; test_planted.py has the table.
             assert (table.num_rows > 0) == (name != "reference"), name
-
-    def test_what_depends_on_no_model_stands_once(
-        self, diagnosed_tables: Mapping[str, pd.DataFrame]
-    ) -> None:
-        rows = diagnosed_tables["figures"][diagnosed_tables["figures"]["model"].isna()]
-        lexical = rows[rows["figure"] == "lexical_diversity"].set_index(["benchmark", "set"])
-        evolved = [(EVOLVED, name) for name in ("elites", "evolved", "population")]
-        assert sorted(lexical.index) == [(TRADES, "other"), (TRADES, "seed"), *evolved]
-        # {the is a}, {so a is an}
-        assert lexical.loc[(TRADES, "other"), "value"] == approx(1 - 2 / 5)
 
     @pytest.mark.slow
     def test_figures_are_the_same_from_what_is_published_alone(

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from evenruler.instruments.probes.diagnose.evolution import (
     diversities_compared,
     matrix_of,
 )
-from evenruler.instruments.probes.diagnose.gain import Scores, detectable_at_common_length
 from evenruler.instruments.probes.diagnose.quality import alpha_at_common_length
 from evenruler.instruments.probes.evolve import validation
 from evenruler.instruments.probes.schemas import (
@@ -43,22 +41,26 @@ from tests.instruments.probes.known import FigureKey, rows_by_key
 from tests.instruments.probes.whole import EVOLVED as GROWN
 from tests.instruments.probes.whole import TRADES, Whole, records, subject, whole
 from tests.later import Later
+from tests.text_tables import read_columns
 
 pingouin = Later("pingouin")
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 
-NAMES = ["clerk", "cook", "dancer", "driver", "judge", "nurse", "poet", "smith"]
 
 # Bias in nats, all of them sums of powers of two, so that sums are exact.
-FIRST = pd.DataFrame(
-    {
-        "a": [-0.75, 0.5, -1.75, -1.0, -0.25, -1.25, -0.25, 2.0],
-        "b": [-1.25, 0.5, -3.0, 3.25, 1.25, -0.75, -0.25, 1.0],
-        "c": [0.25, 0.5, -1.25, 2.75, 0.0, -1.75, 0.0, 1.5],
-    },
-    index=NAMES,
-)
+FIRST = read_columns("""
+    name      a      b      c
+    clerk   -0.75  -1.25   0.25
+    cook     0.5    0.5    0.5
+    dancer  -1.75  -3.0   -1.25
+    driver  -1.0    3.25   2.75
+    judge   -0.25   1.25   0.0
+    nurse   -1.25  -0.75  -1.75
+    poet    -0.25  -0.25   0.0
+    smith    2.0    1.0    1.5
+""").set_index("name")
+NAMES = list(FIRST.index)
 LATER = FIRST[["a", "b"]].assign(d=[0.5, 0.25, -2.0, 1.5, -0.75, -1.0, 0.25, 0.5])
 
 # Words without slots: {the is a}, {it is odd when a}, {they say that each here is a}, {it is a}.
@@ -75,16 +77,7 @@ LEXICAL = {
 }
 
 # The first three at right angles, the last at an angle of 60 degrees (cosine 1/2) to the first.
-VECTORS = {
-    "a": [1, 0, 0],
-    "b": [0, 1, 0],
-    "c": [0, 0, 1],
-    "d": [
-        0.5,
-        0,
-        math.sqrt(0.75),
-    ],
-}
+VECTORS = {"a": [1, 0, 0], "b": [0, 1, 0], "c": [0, 0, 1], "d": [0.5, 0, math.sqrt(0.75)]}
 EMBEDDINGS = {
     without_slots(TEXTS[slug]): np.array(vector, dtype=np.float32)
     for slug, vector in VECTORS.items()
@@ -121,15 +114,8 @@ def at_eight(matrix: pd.DataFrame) -> float:
 
 def population(run: str, generation: int, slugs: str) -> pd.DataFrame:
     """As `HISTORY` has it, in no order of slugs."""
-    ordered = list(reversed(slugs))
-    return pd.DataFrame(
-        {
-            "run": run,
-            "generation": generation,
-            "template": ordered,
-            "text": [TEXTS[slug] for slug in ordered],
-        }
-    )
+    rows = pd.DataFrame({"template": list(reversed(slugs))})
+    return rows.assign(run=run, generation=generation, text=rows["template"].map(TEXTS))
 
 
 HISTORY = pd.concat(
@@ -150,13 +136,8 @@ def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
 def evolved(tables: Mapping[str, pd.DataFrame]) -> Record:
     """What evolved on the model m."""
     diversities = {"diversity": diversity_of(tables["history"])}
-    return Record(
-        "trades-evolved",
-        subject("m"),
-        tables,
-        {"evolved": {"model": "m"}},
-        diversities,
-    )
+    plan = {"evolved": {"model": "m"}}
+    return Record("trades-evolved", subject("m"), tables, plan, diversities)
 
 
 def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
@@ -222,59 +203,31 @@ def compare(
     return {row["figure"]: pd.Series({"low": None, "high": None, **row}) for row in rows}
 
 
-CRITERION = pd.Series(
-    [
-        27,
-        60,
-        20.5,
-        80.5,
-        42,
-        12,
-        math.nan,
-        97,
-    ],
-    index=NAMES,
-)
+CRITERION = pd.Series([27, 60, 20.5, 80.5, 42, 12, math.nan, 97], index=NAMES)
 
 
 class TestComparisons:
     def test_both_sets_and_their_difference(self) -> None:
         row = compare()["alpha"]
-
-        assert row["value"] == approx(at_eight(LATER), abs=1e-9)
-        assert row["other"] == approx(at_eight(FIRST), abs=1e-9)
+        assert (row["value"], row["other"]) == near((at_eight(LATER), at_eight(FIRST)))
         assert row["difference"] == row["value"] - row["other"] != 0
-        assert (row["n"], row["unit"]) == (8, "attributes")
-        assert row["reason"] is None
-        assert row["templates"] == "8"
+        assert row[["n", "unit", "reason", "templates"]].tolist() == [8, "attributes", None, "8"]
         assert "templates" not in compare()["lexical_diversity"]
 
     def test_an_interval_leaves_the_same_attribute_out_of_both(self) -> None:
-        row = compare()["alpha"]
+        def difference(later: np.ndarray, first: np.ndarray) -> float:
+            return alpha_at_common_length(later) - alpha_at_common_length(first)
 
-        def difference(both: np.ndarray) -> float:
-            later = alpha_at_common_length(both[:, :3])
-            return later - alpha_at_common_length(both[:, 3:])
-
-        expected = jackknife(
-            difference,
-            pd.concat([LATER, FIRST], axis=1),
-            level=0.9,
-        )
-        ends = (expected.low, expected.high)
-        assert (row["low"], row["high"]) == near(ends)
+        row, expected = compare()["alpha"], jackknife(difference, LATER, FIRST, level=0.9)
+        assert (row["low"], row["high"]) == near((expected.low, expected.high))
         assert row["low"] < row["high"]
 
-    @pytest.mark.parametrize("n", [4, 5])
-    def test_five_attributes_have_an_interval(self, n) -> None:
+    @pytest.mark.parametrize(
+        ("n", "reason"), [(4, "no interval: fewer than 5 attributes"), (5, None)]
+    )
+    def test_five_attributes_have_an_interval(self, n, reason) -> None:
         row = compare(LATER.iloc[:n])["alpha"]
-
-        assert (row["n"], row["low"] is None) == (
-            n,
-            n < 5,
-        )
-        reason = "no interval: fewer than 5 attributes" if n < 5 else None
-        assert row["reason"] == reason
+        assert (row["n"], row["low"] is None, row["reason"]) == (n, n < 5, reason)
 
     def test_a_set_that_can_have_no_eight_such_templates_is_null_with_the_reason(self) -> None:
         at_odds = FIRST[["a", "b"]].assign(d=-FIRST["a"] - FIRST["b"])
@@ -287,15 +240,13 @@ class TestComparisons:
         assert row["reason"] == "population: undefined for these values"
 
     def test_only_attributes_that_both_have_count(self) -> None:
-        by_figure = compare(
-            LATER.drop(index="cook"), FIRST.drop(index=["smith", "poet"]), criterion=CRITERION
-        )
-
+        later, first = LATER.drop(index="cook"), FIRST.drop(index=["smith", "poet"])
+        by_figure = compare(later, first, criterion=CRITERION)
         shared = ["clerk", "dancer", "driver", "judge", "nurse"]
         row = by_figure["alpha"]
         assert row["n"] == by_figure["r"]["n"] == 5
-        alphas = [at_eight(matrix.loc[shared]) for matrix in (LATER, FIRST)]
-        assert [row["value"], row["other"]] == near(alphas)
+        expected = (at_eight(LATER.loc[shared]), at_eight(FIRST.loc[shared]))
+        assert (row["value"], row["other"]) == near(expected)
 
     def test_an_attribute_that_lacks_one_bias_is_left_out(self) -> None:
         holed = long(LATER).query("not (attribute == 'cook' and template == 'd')")
@@ -377,19 +328,15 @@ random  reword     anecdote    a_copy    1  1.0
 """
 
 
-def read_rows(text: str) -> pd.DataFrame:
-    return pd.read_csv(StringIO(text), sep=r"\s+")
-
-
 def test_outcomes_of_replies_of_each_kind_on_paper() -> None:
-    replies = read_rows(TRIES).assign(operator="writer")
+    replies = read_columns(TRIES).assign(operator="writer")
     replies = replies.replace("-", None)
     replies["accepted"] = replies["reason"].isna()
     outcomes = count_rewording_outcomes(replies, "trades-evolved")
 
     assert list(outcomes) == REWORDINGS.names
     assert set(outcomes["benchmark"]) == {"trades-evolved"}
-    expected = read_rows(OUTCOMES)
+    expected = read_columns(OUTCOMES)
     shown = outcomes[list(expected)].fillna("-")
     assert shown.to_numpy().tolist() == expected.to_numpy().tolist()
 
@@ -496,82 +443,34 @@ class TestPairs:
         assert row["other"] == near(left.corr(criterion))
 
 
-def planted(**changes: Any) -> list[Record]:
+def planted(**changes: str) -> list[Record]:
     """Records of one model, of which only the tables that halves are judged by are told."""
     draw = np.random.default_rng(4)
     scores = draw.normal(size=(12, 4)) + draw.normal(size=(12, 1)) * 1.5
     biases = long(pd.DataFrame(scores, index=ATTRIBUTES, columns=list("abcd")), run="guided")
-    choices = pd.DataFrame(
-        {
-            "template": list("abcd"),
-            "root": list("accd"),
-            "chosen": True,
-            "best_start": False,
-        }
-    )
+    choices = pd.DataFrame({"template": list("abcd"), "root": list("accd")})
+    choices = choices.assign(chosen=True, best_start=False)
     for name, slugs in (CHOSEN_BY | changes).items():
         choices[name] = choices["template"].isin(list(slugs))
     history = pd.DataFrame({"run": "guided", "generation": 0, "template": ["a", "c", "d"]})
-    attributes = pd.DataFrame(
-        {
-            "attribute": ATTRIBUTES,
-            "criterion": 50 + 15 * draw.normal(size=12),
-            "key": np.nan,
-        }
-    )
-    tables = {
-        "biases": biases,
-        "choices": choices,
-        "history": history,
-        "attributes": attributes,
-    }
-    diversity = pd.DataFrame(
-        columns=["set", "run", "template", "semantic_diversity", "lexical_diversity"]
-    )
-    plan = {
-        "evolved": {
-            "of": "trades",
-            "model": "m",
-            "start": "seed",
-        },
-        "headline": ["seed"],
-    }
-    return [
-        Record(
-            name,
-            subject("m"),
-            tables,
-            plan,
-            {"diversity": diversity},
-        )
-        for name in ("mine", "trades")
-    ]
+    criterion = 50 + 15 * draw.normal(size=12)
+    attributes = pd.DataFrame({"attribute": ATTRIBUTES, "criterion": criterion, "key": np.nan})
+    tables = {"biases": biases, "choices": choices, "history": history, "attributes": attributes}
+    figures = ["set", "run", "template", "semantic_diversity", "lexical_diversity"]
+    diagnosis = {"diversity": pd.DataFrame(columns=figures)}
+    evolved = {"of": "trades", "model": "m", "start": "seed"}
+    plan = {"evolved": evolved, "headline": ["seed"]}
+    return [Record(name, subject("m"), tables, plan, diagnosis) for name in ("mine", "trades")]
 
 
 Halves = tuple[pd.DataFrame, pd.DataFrame, Mapping[str, pd.DataFrame]]
 
 
 def halves_of(all_records: list[Record]) -> Halves:
-    rows = compare_with_baselines(
-        *all_records,
-        all_records,
-        OF_BASELINES,
-    )
-    biases = (
-        all_records[0]
-        .tables["biases"]
-        .pivot(
-            index="attribute",
-            columns="template",
-            values="bias",
-        )
-    )
-    return rows, biases, all_records[0].tables
-
-
-@pytest.fixture(scope="module")
-def halves() -> Halves:
-    return halves_of(planted())
+    rows = compare_with_baselines(*all_records, all_records, OF_BASELINES)
+    tables = all_records[0].tables
+    biases = tables["biases"].pivot(index="attribute", columns="template", values="bias")
+    return rows, biases, tables
 
 
 @pytest.fixture(scope="module")
@@ -602,38 +501,6 @@ class TestHeldOut:
         interval = jackknife(difference, np.arange(12), level=0.9)
         assert (row["low"], row["high"]) == near((interval.low, interval.high))
         assert row["n"] == 12
-
-    def test_r_rests_on_attributes_with_a_published_number_which_stay_in_their_half(self) -> None:
-        all_records = planted(chosen_by_first="abd")
-        attributes = all_records[0].tables["attributes"]
-        attributes.loc[[0, 1, 5], "criterion"] = np.nan
-        rows, biases, _ = halves_of(all_records)
-        numbers = attributes.set_index("attribute")["criterion"].dropna()
-        first, second = split_attributes(ATTRIBUTES)
-        r = []
-        for slugs, half in (
-            ("abd", second),
-            ("ac", first),
-        ):
-            means = biases[list(slugs)].mean(axis=1)
-            r.append(means[means.index.isin(half)].corr(numbers))
-        row = cell(rows, against="seed", figure="r")
-        assert row["value"] == near(np.mean(r))
-        assert row["n"] == 9
-
-    def test_the_smallest_gain_is_that_of_the_half_that_judges(self, halves: Halves) -> None:
-        rows, biases, tables = halves
-        criterion = tables["attributes"].set_index("attribute")["criterion"]
-        poles = np.array([1, -1], dtype=np.int8)
-        gains = []
-        for slugs, half in zip(("ac", "ab"), split_attributes(ATTRIBUTES), strict=True):
-            judged = biases.loc[list(half), list(slugs)]
-            cube = np.stack([judged, 0 * judged], axis=2)
-            numbers = criterion[list(half)].to_numpy()
-            gains.append(detectable_at_common_length(Scores(cube, numbers, poles, ["words"] * 2)))
-        row = cell(rows, against="seed", figure="detects")
-        assert row["value"] == near(np.mean(gains))
-        assert row["low"] < row["difference"] < row["high"]
 
     def test_where_the_best_of_the_start_is_all_of_it_nothing_is_held_against_it(self) -> None:
         rows, _, _ = halves_of(planted(best_start_by_first="acd", best_start_by_second="acd"))

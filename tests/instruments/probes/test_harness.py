@@ -232,4 +232,4 @@ class TestValidity:
 
     @pytest.mark.parametrize("words", ["poet dancer chief", "baker nurse judge"])
     def test_without_a_number_or_a_spread_it_is_not_a_number(self, build_task, words) -> None:
-        assert math.isnan(build_task().validity(means(**dict.fromkeys(words.split(), [1.0]))))
+        assert math.isnan(build_task().validity(means(**{word: [1.0] for word in words.split()})))

@@ -74,11 +74,6 @@ class TestFurtherValidity:
         assert measured.low < measured.value < measured.high
         assert (measured.reason, measured.verdict) == (None, None)
 
-    def test_with_the_jackknifes_interval_of_r(self) -> None:
-        numbers = pd.Series(CRITERION.values)[EXACT].astype(float)
-        figure = validity()["r", "exact"]
-        assert (figure.low, figure.high) == approx(interval(MEAN[EXACT], numbers), abs=1e-9)
-
     def test_too_few_criteria_are_null_with_the_reason(self) -> None:
         few = ATTRIBUTES.assign(match=["exact"] * 3 + ["group"] * 5)
         by_name = validity(attributes=few)
