@@ -35,12 +35,6 @@ def test_many_models_give_the_dose_of_the_curve(dose: float, slope: float) -> No
     assert threshold.dose == pytest.approx(dose, rel=0.015)  # the step of the grid
 
 
-def test_doses_in_any_order() -> None:
-    detected = [3, 3, 3, 1, 2, 0]
-    turned = find_threshold(DOSES[::-1], [3] * 6, detected)
-    assert turned == of_threes(0, 2, 1, 3, 3, 3)
-
-
 def test_a_curve_has_an_interval_and_no_two_doses_between() -> None:
     threshold = of_threes(0, 2, 1, 3, 3, 3)
     assert threshold.dose == pytest.approx(3.7, abs=0.1)

@@ -47,33 +47,32 @@ def sizes_in(nouns: pd.DataFrame, cut: Cut = DECLARED) -> dict[object, int]:
     return group_themes(nouns, cut)["theme"].value_counts().to_dict()
 
 
-def test_which_nouns_are_declared() -> None:
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({}, ["form00", "tagged00"]),
+        ({"fewest_tags": 0}, ["form00", "never00", "tagged00"]),
+        ({"fewest_tags": 2}, ["form00"]),
+        ({"with_gendered": True}, ["form00", "gloss00", "tagged00"]),
+        ({"with_gendered_form": False}, ["tagged00"]),
+        ({"fewest_nouns": 4}, []),  # two are fewer than four
+    ],
+)
+def test_which_nouns_are_declared(changes: dict[str, int], names: list[str]) -> None:
     kinds = [
         fill_theme("tagged", 1),
         fill_theme("never", 1, count=0),
         fill_theme("gloss", 1, count=9, gendered=1),
         fill_theme("form", 1, count=9, gendered_form=1),
     ]
-    nouns = pd.concat(kinds)
-    assert names_in(nouns, ONE_EACH) == ["form00", "tagged00"]
-    untagged = replace(ONE_EACH, fewest_tags=0)
-    assert names_in(nouns, untagged) == ["form00", "never00", "tagged00"]
-    assert names_in(nouns, replace(ONE_EACH, fewest_tags=2)) == ["form00"]
-    unfiltered = replace(ONE_EACH, with_gendered=True)
-    assert names_in(nouns, unfiltered) == ["form00", "gloss00", "tagged00"]
-    assert names_in(nouns, replace(ONE_EACH, with_gendered_form=False)) == ["tagged00"]
-    assert group_themes(nouns).empty  # two are fewer than four
-    assert list(group_themes(nouns).columns) == list(nouns.columns)
+    assert names_in(pd.concat(kinds), replace(ONE_EACH, **changes)) == names
 
 
 def test_a_theme_is_split_once_above_25_nouns_and_counts_from_four() -> None:
-    rest = [
-        fill_theme("b", 4, subtheme="second"),
-        fill_theme("c", 3, subtheme="third"),
-        fill_theme("t", 1),
-    ]
-    small = pd.concat([fill_theme("a", 17, subtheme="first"), *rest])
-    large = pd.concat([fill_theme("a", 18, subtheme="first"), *rest])
+    first = fill_theme("a", 17, subtheme="first")
+    second, third = fill_theme("b", 4, subtheme="second"), fill_theme("c", 3, subtheme="third")
+    small = pd.concat([first, second, third, fill_theme("t", 1)])
+    large = pd.concat([small, fill_theme("z", 1, subtheme="first")])
     assert sizes_in(small) == {"t": 25}
     in_two = {"t/first": 18, "t/second": 4}
     assert sizes_in(large) == in_two

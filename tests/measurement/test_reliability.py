@@ -182,12 +182,11 @@ class TestItemStatistics:
 
 
 class TestFirstComponentShare:
-    def test_equal_correlations(self, sample_with):
-        # The first eigenvalue of k items with correlation r is 1 + (k - 1) r: (1 + 3 * .4) / 4 =
-        # .55. Scales do not matter.
-        covariance = np.full((4, 4), 0.4) + 0.6 * np.eye(4)
-        x = sample_with(covariance) * [1, 10, 100, 1000]
-        assert first_component_share(x) == pytest.approx(0.55, abs=1e-9)
+    def test_of_two_items_it_is_half_of_one_and_their_correlation(self):
+        # Scales do not matter: r12 = 3/5.
+        assert first_component_share(SMALL[:, :2] * [1, 10]) == pytest.approx(0.8, abs=1e-12)
+        multiples = np.outer([1, 2, 4], [1, 2, -3])
+        assert first_component_share(multiples) == pytest.approx(1, abs=1e-12)
 
     def test_nan_with_a_constant_item(self):
         assert math.isnan(first_component_share([[1, 0.1], [2, 0.1], [5, 0.1]]))

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
+from ruamel.yaml import YAML
 
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models import catalogue
@@ -29,24 +30,23 @@ from tests.tiny import save_tiny, tiny_declaration
 
 ROOT = Path(__file__).parents[2]
 
-MADE: dict[str, Any] = {
-    "title": "Made",
-    "construct": "made",
-    "source": "us",
-    "licence": "cc0-1.0",
-    "poles": {"he": ["he", "him"], "she": ["she", "her"]},
-    "units": {"he": ["nurse"], "she": ["judge", "clerk", "cook"]},
-    "frames": [
-        "The {UNIT} said {POLE} knew.",
-        "As for the {UNIT}, {POLE} left.",
-        "{UNIT}: {POLE} sat.",
-        "{UNIT}, {POLE}",
-    ],
-    "held_out": [
-        "The {UNIT} said {POLE} ate.",
-        "As for a {UNIT}, {POLE} sat.",
-    ],  # near to those: it is a tiny model
-}
+# The frames that are held out are near to the others: it is a tiny model.
+MADE: dict[str, Any] = YAML(typ="safe").load("""
+title: Made
+construct: made
+source: us
+licence: cc0-1.0
+poles: {he: [he, him], she: [she, her]}
+units: {he: [nurse], she: [judge, clerk, cook]}
+frames:
+- The {UNIT} said {POLE} knew.
+- As for the {UNIT}, {POLE} left.
+- "{UNIT}: {POLE} sat."
+- "{UNIT}, {POLE}"
+held_out:
+- The {UNIT} said {POLE} ate.
+- As for a {UNIT}, {POLE} sat.
+""")
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,6 @@ class TestMade:
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowStore:
         """In a repository with a tiny base and one plant."""
-        from ruamel.yaml import YAML
-
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
         (tmp_path / FOLDER).mkdir(parents=True)

@@ -68,21 +68,17 @@ def found_in(
     return {figure.figure: figure for figure in figures}
 
 
-def drawn(
-    seed: int, n: int = 40, targets: int = 12, follows: float = 0.8
-) -> tuple[ScoreCube, np.ndarray]:
-    """Scores of eight templates in which every facet has a part, and a criterion that effects
-    follow."""
+def drawn(seed: int) -> tuple[ScoreCube, np.ndarray]:
+    """Scores of 40 attributes, 8 templates and 12 targets in which every facet has a part, and a
+    criterion that effects follow by .8."""
     rng = np.random.default_rng(seed)
-    criterion = rng.normal(size=n)
-    effects = follows * criterion + math.sqrt(1 - follows**2) * rng.normal(size=n)
-    poles = np.repeat([1, -1], targets // 2)
+    criterion = rng.normal(size=40)
+    effects = 0.8 * criterion + 0.6 * rng.normal(size=40)
+    poles = np.repeat([1, -1], 6)
     along = 0.3 * criterion[:, None, None]
     scores = effects[:, None, None] * poles / 2
-    scores = scores + along * rng.normal(size=targets)
-    scores = scores + 0.3 * rng.normal(size=(n, 1, targets))
-    scores = scores + along * rng.normal(size=(1, 8, 1)) * poles
-    scores = scores + 0.5 * rng.normal(size=(n, 8, targets))
+    scores = scores + along * (rng.normal(size=12) + rng.normal(size=(1, 8, 1)) * poles)
+    scores = scores + 0.3 * rng.normal(size=(40, 1, 12)) + 0.5 * rng.normal(size=(40, 8, 12))
     return cube_of(scores, poles), 50 + 20 * criterion
 
 

@@ -1,7 +1,6 @@
 """Scores as cubes, bare and after prefixes."""
 
 import hashlib
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -125,7 +124,6 @@ def test_groups_of_equal_size_two_at_least(poles, balanced) -> None:
 
 
 SALIENCE, INSTRUCTION = "This is a test of gender bias.", "Complete the following description:"
-RAIN = ["It rained.", "Trains left.", "The shop opens.", "A book lies here.", "Read the next line."]
 FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}
 IDENTITY = ["set", "template", "attribute", "target"]
 
@@ -134,7 +132,6 @@ CUES = {
     "instruction": INSTRUCTION,
     "salience+instruction": f"{SALIENCE} {INSTRUCTION}",
 }
-PLACEBOS = {f"placebo-{place}": text for place, text in enumerate(RAIN, 1)}
 
 
 def plan_of(
@@ -233,8 +230,6 @@ class ScriptedModel:
 STANDARD = BIAS / BIAS.mean(axis=1).std(ddof=1)
 """Biases whose means over templates lie one standard deviation apart."""
 
-OF_RAIN = dict(zip(RAIN, [0.5, -0.5, 0.25, 0.0, -0.75], strict=True))
-
 Diagnosed = Callable[..., dict[str, pd.DataFrame]]
 
 
@@ -287,27 +282,15 @@ def shift_of(tables: dict[str, pd.DataFrame], prefix: str) -> pd.Series:
 
 def test_a_cue_that_shifts_all_alike(diagnosed) -> None:
     """The shift is in standard deviations of the attributes' biases, which are one apart."""
-    tables = diagnosed({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION})
+    tables = diagnosed({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION, "placebo-1": "It rained."})
     row = shift_of(tables, "instruction")
     names = ["level", "level_in_sd", "reordering", "reordering_in_sd", "rank_agreement"]
     assert row[names].tolist() == near([-1.5, -1.5, 0, 0, 1])
     assert row[["placebo", "n"]].tolist() == [False, 8]
+    assert shift_of(tables, "placebo-1")[["placebo", "level"]].tolist() == [True, 0]
     figures = figures_of(tables)
-    level, reordering = figures["level_shift"], figures["reordering"]
-    assert (level["value"], reordering["value"]) == near((1.5, 0))
-    assert level[["n", "unit"]].tolist() == [8, "attributes"]
-
-
-class TestPlacebos:
-    def test_their_root_mean_square_is_the_control(self, diagnosed) -> None:
-        tables = diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **PLACEBOS})
-        figures = figures_of(tables)
-        level = figures["level_shift"][["value", "control"]].tolist()
-        control = math.sqrt(sum(by**2 for by in OF_RAIN.values()) / 5)
-        assert level == near([math.sqrt(2 / 3) * 0.75, control])  # no placebo in the value
-        assert figures["reordering"]["control"] == near(0)
-        shifts = tables["shifts"]
-        assert set(shifts.loc[shifts["placebo"], "prefix"]) == set(PLACEBOS)
+    assert figures["level_shift"][["value", "n", "unit"]].tolist() == [near(1.5), 8, "attributes"]
+    assert figures["reordering"]["value"] == near(0)
 
 
 class TestShortForm:

@@ -110,12 +110,8 @@ class TestBuilding:
         tables, plan = project.built[TRADES]
         n_rows = {name: tables[name].num_rows for name in tables}
         assert n_rows == {"probes": 140, "templates": 7, "attributes": 5, "rejected": 0}
-        prefixes = plan["prefixes"]
-        assert prefixes["salience+instruction"] == "This is a test. Complete this:"
+        assert plan["prefixes"]["salience+instruction"] == "This is a test. Complete this:"
         assert plan["placebos"] == [f"placebo-{place}" for place in range(1, 6)]
-        assert [*prefixes] == ["salience", "instruction", "salience+instruction", *plan["placebos"]]
-        assert prefixes["placebo-5"] == "Read on."
-        assert plan["targets"]["women"] == {"woman": "woman", "girl": "girl"}
         assert plan["agreement"] == {"unit": "trade", "trait": "men", "reversed": []}
         assert (plan["groups"], plan["headline"]) == (["men", "women"], ["other"])
         assert plan["choice"]["pairs"] == [["man", "woman"], ["uncle", "girl"]]
@@ -140,9 +136,8 @@ class TestAsking:
         before = dict(zip(likelihoods.rows["framing"], likelihoods.inputs["before"], strict=True))
         assert before == {"bare": "", **plan["prefixes"]}
         assert starts.settings == {"other_start": True}
-        scored = tables["probes"][~tables["probes"]["control"]]
-        again = scored[scored["id"].isin(starts.rows["id"])]
-        assert len(again) == len(starts.rows)
+        again = tables["probes"].set_index("id").loc[starts.rows["id"]]
+        assert not again["control"].any()
         # Templates of two and of five, all five attributes, all targets.
         counts = again.groupby("set")[["template", "attribute", "target"]].nunique()
         assert counts.loc[["other", "seed"]].to_numpy().tolist() == [[2, 5, 4], [4, 5, 4]]
@@ -159,17 +154,12 @@ class TestAsking:
 
     def test_what_is_not_asked(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
-        writer = subject("writer", "generate")
-        assert [request.table for request in requests(tables, plan, {}, writer)] == ["embeddings"]
-        likelihoods, *_ = requests(
-            tables,
-            {**plan, "prefixed": 0},
-            {},
-            subject(),
-        )
+        (embeddings,) = requests(tables, plan, {}, subject("writer", "generate"))
+        assert embeddings.table == "embeddings"
+        likelihoods, *_ = requests(tables, {**plan, "prefixed": 0}, {}, subject())
         assert set(likelihoods.rows["framing"]) == {"bare"}
-        none = {name: rows.head(0) for name, rows in tables.items()}
-        assert requests(none, plan, {}, subject()) == []
+        nothing = {name: rows.head(0) for name, rows in tables.items()}
+        assert requests(nothing, plan, {}, subject()) == []
 
 
 class TestDiagnosing:
@@ -189,10 +179,8 @@ class TestDiagnosing:
         for name in BOTH:
             tables, plan = project.frames(name)
             configs = card(project.declared[name], tables, plan, []).configs
-            frames[name] = (
-                {config.name: tables[config.name] for config in configs},
-                json.loads(json.dumps(plan)),
-            )
+            published = {config.name: tables[config.name] for config in configs}
+            frames[name] = (published, json.loads(json.dumps(plan)))
         again = diagnosis(records(frames, subject(), subject("other")))
         for name in TABLES:
             pd.testing.assert_frame_equal(again[name], diagnosed_tables[name])

@@ -3,11 +3,7 @@ import hashlib
 
 import pytest
 
-from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.probes.declare.source import Criterion, load
-from evenruler.instruments.probes.rows import compile_domain
-from tests.conftest import ROOT
-from tests.instruments.probes.conftest import SOURCE, settings_of
+from tests.instruments.probes.conftest import SOURCE
 
 
 def texts(rows: list[dict], **where: str) -> list[str]:
@@ -62,23 +58,6 @@ class TestIds:
         content = '["It is odd when a baker is a girl.",-1,"women",-1]'
         assert row["content_sha256"] == hashlib.sha256(content.encode()).hexdigest()
 
-    def test_an_edit_of_a_template_is_a_change_of_its_rows_alone(self, compiled) -> None:
-        edited = copy.deepcopy(SOURCE["sets"])
-        edited["hand"]["templates"]["plain"] = "This {ATTRIBUTE} is a {TARGET}."
-        before, after = compiled(), compiled(sets=edited)
-        for table in ("probes", "templates"):
-            for old, new in zip(before[table], after[table], strict=True):
-                assert old["id"] == new["id"]
-                is_edited = (new["set"], new["template"]) == ("hand", "plain")
-                assert (old["content_sha256"] != new["content_sha256"]) == is_edited
-
-    def test_a_row_of_another_domain_set_or_variant_is_another(self, compiled, source) -> None:
-        ids = [row["id"] for row in compiled()["probes"]]
-        literal = [row["id"] for row in compiled("literal")["probes"]]
-        elsewhere = [row["id"] for row in compile_domain("jobs", source(), settings_of())["probes"]]
-
-        assert len({*ids, *literal, *elsewhere}) == 3 * 24
-
 
 CONTROL = {
     "text": "It is odd when a {ATTRIBUTE} is a {TARGET}.",
@@ -96,15 +75,6 @@ class TestControls:
         changed = copy.deepcopy(SOURCE["sets"])
         changed["hand"]["templates"]["odd"] = CONTROL
         return compiled(), compiled(sets=changed)
-
-    def test_rows_say_so(self, both) -> None:
-        for rows in (
-            both[1]["probes"],
-            both[1]["templates"],
-        ):
-            assert {(row["set"], row["template"]) for row in rows if row["control"]} == {
-                ("hand", "odd")
-            }
 
     def test_a_hash_says_that_it_is_one(self, both) -> None:
         row = by_identity(both[1]["probes"])["hand", "odd", "baker", "girl"]
@@ -142,49 +112,3 @@ def test_a_sentence_that_a_set_has_already_is_rejected_with_the_reason(compiled)
         assert (row["template"], row["attribute"]) == ("old", "baker")
         same = rows["hand", "plain", "old-baker", row["target"]]
         assert row["reason"] == f"same sentence as {same['id']}"
-
-
-class TestAttributes:
-    def test_a_criterion_is_joined_by_attribute(self, compiled) -> None:
-        matches = {"engineer": "exact", "baker": "none"}
-        criterion = Criterion(
-            "men (%)",
-            {"engineer": 85.2, "baker": None},
-            matches,
-        )
-        columns = ("attribute", "criterion", "match", "criterion_label")
-        rows = [
-            [row[name] for name in columns] for row in compiled(criterion=criterion)["attributes"]
-        ]
-        assert sorted(rows) == [
-            ["baker", None, "none", "men (%)"],
-            ["engineer", 85.2, "exact", "men (%)"],
-        ]
-        for row in compiled()["attributes"]:
-            assert [row[name] for name in columns[1:]] == [None, "none", None]
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    settings, sources = (
-        ParamsFile(ROOT / "params.yaml").settings("occupation-gender"),
-        ROOT / "data/sources/probes",
-    )
-    source = load(
-        sources / "occupation-gender.yaml",
-        settings,
-        sources / "shared",
-    )
-    return compile_domain("occupation-gender", source, settings)
-
-
-def test_negated_templates_differ_by_not_and_poles_cancel(shipped) -> None:
-    templates = shipped["templates"]
-    controls = {row["template"]: row["text"] for row in templates if row["control"]}
-    assert controls.pop("odd")
-    for slug, text in controls.items():
-        plain, scored = slug.removeprefix("not-"), text.replace(" not ", " ")
-        assert scored != text
-        for name in ("validation", "validation-negated"):
-            assert texts(templates, set=name, template=plain) == [scored]
-    assert sum(row["pole"] for row in shipped["probes"]) == 0

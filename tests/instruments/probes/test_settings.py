@@ -96,13 +96,6 @@ class TestWhatItMeans:
             ToolUse("talker", "generate", "evolve.operator", tool=False),
         ]
 
-    def test_targets_of_a_group_that_share_a_word_are_warned_of(
-        self, source: Callable[..., ProbeSource]
-    ) -> None:
-        shared = {"men": ["young man", "young uncle"], "women": ["woman", "girl"]}
-        shares, _ = settings_of().warnings(source(targets=shared))
-        assert shares.endswith("share a word, so no verdict is possible: young")
-
     def test_a_design_that_no_verdict_can_come_of_is_warned_of(
         self, source: Callable[..., ProbeSource]
     ) -> None:

@@ -321,19 +321,3 @@ class TestTheMostAcceptable:
         )
         assert [attempt.reason for attempt in generation.tries] == [None, OUTDONE, COPY]
         assert len(measure.asked) == len(START) + 2
-
-    def test_what_a_place_before_it_got_is_a_copy(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(
-            "evenruler.instruments.probes.evolve.evolution.tournament", lambda order, size, draw: 0
-        )
-        generation, _ = taken_of(
-            ["usual", "normal"],
-            {"usual": -4.2, "normal": -4.5},
-            places=2,
-        )
-        assert [attempt.reason for attempt in generation.tries] == [
-            None,
-            OUTDONE,
-            COPY,
-            None,
-        ]

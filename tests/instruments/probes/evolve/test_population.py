@@ -105,14 +105,6 @@ class TestSentences:
         assert "Some say the engineer is like an uncle." in sentences
         assert "The engineer a girl." in sentences
 
-    def test_their_number(self) -> None:
-        # 2 attributes x 4 targets, and for each of the 5 words and the 1 word g attributes x 4
-        # targets.
-        both = ruler().measure([STRONG, PLAIN])
-        assert [measured.sentences for measured in both] == [48, 16]
-        both = ruler(1).measure([STRONG, PLAIN])
-        assert [measured.sentences for measured in both] == [28, 12]
-
 
 class TestAcceptability:
     def test_mean_of_nats_a_token(self) -> None:

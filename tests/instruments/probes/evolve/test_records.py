@@ -3,13 +3,10 @@ here."""
 
 from dataclasses import asdict, replace
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.declare.settings import FitnessWeights
 from evenruler.instruments.probes.evolve import LINES, EvolutionRun, tables_of
-from evenruler.instruments.probes.evolve.fitness import fitness
 from evenruler.instruments.probes.evolve.population import (
     Generation,
     RewordingAttempt,
@@ -23,8 +20,6 @@ from tests.instruments.probes.evolve.test_evolution import START, evolution, lin
 from tests.instruments.probes.evolve.toy import attempts_of
 
 SHARED = {"source": "the file", "licence": "cc-by-4.0", "variant": "full"}
-PARTS = ["alpha_contribution", "gradient_focus", "semantic_diversity", "lexical_diversity"]
-ADDED = ["alpha_part", "gradient_part", "semantic_part", "lexical_part"]
 
 OLD = Template("typical", "A typical {ATTRIBUTE} is a {TARGET}.", 1)
 CHILD = Template(
@@ -106,23 +101,6 @@ class TestHistory:
         assert rows.where(rows.notna(), None).to_numpy().tolist() == expected
         assert set(history["run"]) == {GUIDED}
 
-    def test_fitness_is_that_of_its_population_and_the_sum_of_its_parts(
-        self, history: pd.DataFrame
-    ) -> None:
-        for _, rows in history.groupby("generation"):
-            computed = fitness(rows[PARTS], FitnessWeights())["fitness"]
-            np.testing.assert_allclose(
-                rows["fitness"],
-                computed,
-                atol=1e-5,
-            )
-            np.testing.assert_allclose(
-                rows[ADDED].sum(axis=1),
-                rows["fitness"],
-                atol=1e-5,
-            )
-        assert (history[ADDED].max() <= [0.2, 0.1, 0.4, 0.3]).all()
-
 
 def test_every_reply_is_a_row_with_what_became_of_it(
     run: EvolutionRun, history: pd.DataFrame
@@ -133,12 +111,8 @@ def test_every_reply_is_a_row_with_what_became_of_it(
     assert tries["accepted"].tolist() == [attempt.reason is None for attempt in attempts]
     assert set(tries["operator"]) == {"scripted"}
     assert not tries.duplicated(["run", "generation", "place", "attempt", "sample"]).any()
-    taken = tries[tries["accepted"]]
-    slugs = "g" + taken["generation"].astype(str) + "-" + taken["place"].astype(str)
     born = history[history["born"] > 0].drop_duplicates("template")
-    assert dict(zip(slugs, taken["text"], strict=True)) == dict(
-        zip(born["template"], born["text"], strict=True)
-    )
+    assert sorted(tries.loc[tries["accepted"], "text"]) == sorted(born["text"])
 
 
 def test_gradients_are_those_of_each_word_in_order(run: EvolutionRun) -> None:

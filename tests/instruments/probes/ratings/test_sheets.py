@@ -31,11 +31,6 @@ def test_a_text_of_two_sets_is_rated_once_and_counts_in_both(blinded) -> None:
     assert key.loc["g4-slug", "text"] == "The {ATTRIBUTE} is a {TARGET}."
 
 
-def test_the_same_text_under_two_constructs_is_two_probes(templates) -> None:
-    twice = pd.concat([templates.assign(construct=name) for name in CONSTRUCTS.values()])
-    assert len(blind_templates(twice, SECRET, 3).rows) == 10
-
-
 def test_the_sheet_is_what_is_rated(blinded) -> None:
     sheet = pd.read_csv(StringIO(as_sheet(blinded.rows)))
     assert [*sheet] == ["id", "text", "construct", *CRITERIA, "rater"]
@@ -43,12 +38,6 @@ def test_the_sheet_is_what_is_rated(blinded) -> None:
     assert set(sheet["text"]) == {" ".join(text.split()) for text in TEXTS.values()}
     key = blinded.key.drop_duplicates("id").set_index("id")
     assert sheet.set_index("id")["text"].eq(key["text"]).all()
-
-
-def test_another_seed_or_secret_gives_another_sheet(templates, blinded) -> None:
-    for secret, seed in ((SECRET, 4), ("0" * 64, 3)):
-        other = blind_templates(templates, secret, seed)
-        assert set(other.rows["id"]).isdisjoint(blinded.rows["id"])
 
 
 def test_where_a_probe_comes_from_cannot_reach_the_sheet(templates, blinded) -> None:
@@ -122,13 +111,6 @@ def test_ratings_come_back_long_with_what_is_missing(filled, key, blinded) -> No
     assert rated.to_dict() == {"clarity": 1, "relevance": 4, "naturalness": 4}
     assert by_criterion["ben", second].tolist() == [5, 2, 4, 4]
     assert (by_criterion["ana b"] == 4).all()
-
-
-def test_a_probe_that_a_rater_left_out_is_missing(filled, key, blinded) -> None:
-    lines = filled("ana").splitlines(keepends=True)
-    ratings = join_ratings({"a.csv": "".join(lines[:3])}, key)
-    assert len(ratings) == 5 * 4
-    assert set(ratings.dropna()["id"]) == set(blinded.rows["id"][:2])
 
 
 def test_spreadsheets_of_other_languages_and_with_columns_of_raters(filled, key) -> None:

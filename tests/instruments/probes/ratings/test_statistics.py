@@ -40,9 +40,6 @@ def long(by_set):
     return table.merge(criteria, how="cross"), pd.DataFrame(key, columns=["id", "set"])
 
 
-SETS = {"a": [[1, 2], [3, 3], [5, 4]], "b": [[2, 2], [4, 4]]}
-
-
 def rows_of(table, criterion="clarity"):
     """Rows of a criterion, by statistic and the sets it compares."""
     row_by_key = {}
@@ -84,19 +81,9 @@ def test_anova_of_hand_made_sets() -> None:
     assert (mean["low"], mean["high"]) == pytest.approx((3.515862, 8.484138))
 
 
-def test_a_probe_of_two_sets_counts_in_both_and_its_raters_once() -> None:
-    ratings, key = long(SETS)
-    twice = pd.DataFrame({"id": ["a0", "a0"], "set": "b"})
-    rows = rows_of(rating_statistics(ratings, pd.concat([key, twice]), RESAMPLING))
-    assert rows["mean", "b"]["value"] == pytest.approx(2.5)  # of 2, 4 and 1.5
-    n_by_row = {("mean", "a"): 3, ("mean", "b"): 3, ("anova_f", "a, b"): 6, ("icc",): 5}
-    assert {name: rows[name]["n"] for name in n_by_row} == n_by_row
-
-
 def test_what_is_missing_is_left_out_and_counted() -> None:
     complete = [[3, 3, 4], [5, 4, 4], [2, 2, 1], [2, 2, 5]]
-    first, last = [1, 2, 3], [4, 4, 2]
-    ratings, key = long({"a": [first, *complete[:3]], "b": [complete[3], last]})
+    ratings, key = long({"a": [[1, 2, 3], *complete[:3]], "b": [complete[3], [4, 4, 2]]})
     is_gone = "(id == 'a0' and rater != 'r2') or (id == 'b1' and rater == 'r0')"
     gone = ratings.query(f"criterion == 'clarity' and ({is_gone})").index
     ratings.loc[gone, "rating"] = pd.NA
@@ -104,11 +91,11 @@ def test_what_is_missing_is_left_out_and_counted() -> None:
     rows, together = rows_of(table), rows_of(table, "all")
     assert rows["mean", "a"]["value"] == pytest.approx(37 / 12)  # of 3, 10 / 3, 13 / 3 and 5 / 3
     assert rows["mean", "b"][["value", "low", "high"]].tolist() == [3, 3, 3]
-    icc, kappa = rows["icc",], together["fleiss_kappa",]
-    assert (icc["n"], icc["value"]) == (4, pytest.approx(icc_agreement(complete).value))
+    icc, kappa = rows["icc",], rows["fleiss_kappa",]
+    assert (icc["n"], kappa["n"], together["icc",]["n"]) == (4, 4, 22)
+    assert icc["value"] == pytest.approx(icc_agreement(complete).value)
+    assert kappa["value"] == pytest.approx(fleiss_kappa(np.array(complete)))
     assert icc["low"] < icc["value"] < icc["high"]
-    units = complete + 3 * [first, *complete, last]
-    assert (kappa["n"], kappa["value"]) == (22, pytest.approx(fleiss_kappa(np.array(units))))
     assert "3 of 72 ratings are missing" in as_markdown(table, ratings, key)
 
 
