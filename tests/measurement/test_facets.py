@@ -24,14 +24,17 @@ from tests.text_tables import read_columns
 def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizability_theory() -> (
     None
 ):
-    x = np.random.default_rng(1).normal(size=(7, 5)) + np.arange(7)[:, None] + 2 * np.arange(5)
+    x = np.random.default_rng(1).normal(size=(7, 5))
+    x += np.arange(7)[:, None]
+    x += 2 * np.arange(5)
 
     def mean(rows: np.ndarray, columns: np.ndarray) -> float:
         return float(x[np.ix_(rows, columns)].mean())
 
     estimate = jackknife_crossed(mean, [Facet.from_levels(7), Facet.from_levels(5)])
     squares = variance_components(x, "rc").mean_squares
-    expected = (squares["r",] + squares["c",] - squares["r", "c"]) / x.size
+    apart = squares["r",] + squares["c",]
+    expected = (apart - squares["r", "c"]) / x.size
     assert estimate.value == pytest.approx(x.mean())
     assert estimate.variance == pytest.approx(expected, rel=1e-12)
 
@@ -41,10 +44,12 @@ def test_words_of_two_lists_are_two_samples() -> None:
     lists = np.array(list("aaaabbb"))
 
     def difference(is_kept: np.ndarray) -> float:
-        return float(x[is_kept & (lists == "a")].mean() - x[is_kept & (lists == "b")].mean())
+        first, second = (x[is_kept & (lists == name)] for name in "ab")
+        return float(first.mean() - second.mean())
 
     estimate = jackknife_crossed(difference, [Facet(lists.tolist())])
-    assert estimate.variance == pytest.approx(x[:4].var(ddof=1) / 4 + x[4:].var(ddof=1) / 3)
+    expected = x[:4].var(ddof=1) / 4 + x[4:].var(ddof=1) / 3
+    assert estimate.variance == pytest.approx(expected)
     assert estimate.df == 5
     with pytest.raises(ValueError, match="two levels at least"):
         jackknife_crossed(difference, [Facet(list("aaaaaab"))])
@@ -166,11 +171,19 @@ class TestDifference:
         x, groups = drawn(np.random.default_rng(1), (5, 4, 6), SPREADS)
         difference = difference_of_groups(x, groups)
         interval = difference.interval()
-        expected = x[..., :3].mean() - x[..., 3:].mean()
+        first, second = np.split(x, 2, axis=-1)
+        expected = first.mean() - second.mean()
         assert difference.mean == interval.value == pytest.approx(expected)
         assert (interval.low + interval.high) / 2 == pytest.approx(expected)
 
-    @pytest.mark.parametrize("groups", [[1, 1, 1, -1], [1, -1], [1, 1, 0, -1]])
+    @pytest.mark.parametrize(
+        "groups",
+        [
+            [1, 1, 1, -1],
+            [1, -1],
+            [1, 1, 0, -1],
+        ],
+    )
     def test_what_is_refused(self, groups):
         x = np.random.default_rng(1).normal(size=(3, 2, 4))
         for scores in (x, x[0]):

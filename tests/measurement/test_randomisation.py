@@ -27,7 +27,8 @@ def random_numbers(seed: int, *shape: int) -> Floats:
 
 
 def test_a_basis_is_orthonormal_orthogonal_to_the_constant_and_ordered() -> None:
-    scores = random_numbers(1, 7, 30) * np.arange(1, 8)[:, None] + 5
+    sizes = np.arange(1, 8)[:, None]
+    scores = random_numbers(1, 7, 30) * sizes + 5
     basis = likeness_basis(scores)
     assert basis.shape == (7, 6)
     assert basis.T @ basis == pytest.approx(np.eye(6), abs=1e-12)
@@ -60,7 +61,13 @@ def test_signs_of_loadings_are_randomised_by_hand() -> None:
     assert p == pytest.approx(expected, abs=0.015)
 
 
-@pytest.mark.parametrize(("criterion", "expected"), [([0.0, 1, 5], 1 / 6), ([1.0, 0, 5], 2 / 6)])
+@pytest.mark.parametrize(
+    ("criterion", "expected"),
+    [
+        ([0.0, 1, 5], 1 / 6),
+        ([1.0, 0, 5], 2 / 6),
+    ],
+)
 def test_a_free_randomisation_is_the_permutation_test(
     criterion: list[float], expected: float
 ) -> None:
@@ -95,7 +102,8 @@ def test_units_directions_and_reference_words_of_scores_change_no_p(
     assert p(2 * scores + 7, criterion, 2 * nouns) == expected
     assert p(-scores, 3 - criterion / 9) == expected
     # Reference words doubled, in another order.
-    assert p(scores, criterion, np.hstack([nouns[:, ::-1], nouns])) == expected
+    doubled = np.hstack([nouns[:, ::-1], nouns])
+    assert p(scores, criterion, doubled) == expected
     assert p(scores, criterion, nouns, 1000 - 5 * covariates) == expected
     # What covariates explain is no part of scores or criterion.
     moved = covariates.sum(axis=1)
@@ -138,7 +146,11 @@ def test_what_cannot_be_randomised_is_refused(changed: dict[str, object], messag
         ([[4.0, 6]], [[0.0, 1]], 2 / 6),
         ([[4.0, 0]], [[6.0, 1]], 4 / 6),
         # Of 36 labels of two such items, the two that put both the same way.
-        ([[4.0, 6]] * 2, [[0.0, 1]] * 2, 2 / 36),
+        (
+            [[4.0, 6]] * 2,
+            [[0.0, 1]] * 2,
+            2 / 36,
+        ),
     ],
 )
 def test_labels_within_items_by_hand(

@@ -184,7 +184,8 @@ class TestItemStatistics:
 class TestFirstComponentShare:
     def test_of_two_items_it_is_half_of_one_and_their_correlation(self):
         # Scales do not matter: r12 = 3/5.
-        assert first_component_share(SMALL[:, :2] * [1, 10]) == pytest.approx(0.8, abs=1e-12)
+        scaled = SMALL[:, :2] * [1, 10]
+        assert first_component_share(scaled) == pytest.approx(0.8, abs=1e-12)
         multiples = np.outer([1, 2, 4], [1, 2, -3])
         assert first_component_share(multiples) == pytest.approx(1, abs=1e-12)
 

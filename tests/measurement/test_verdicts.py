@@ -40,7 +40,8 @@ FAILED = ValidityCheck(failure="all replies are the same")
 DOUBTED = ValidityCheck(doubt="no plain fact was asked")
 
 LOW, HIGH = 0.01, 0.2  # p below and above .05
-ABOVE, AROUND, WIDE = (0.6, 1.2), (-0.2, 0.3), (-0.7, 0.3)
+ABOVE, AROUND = (0.6, 1.2), (-0.2, 0.3)
+WIDE = (-0.7, 0.3)
 
 # The bound is .5. Ends that lie on 0 or on the bound assert nothing.
 ROWS = """

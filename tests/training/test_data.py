@@ -58,7 +58,13 @@ class TestWhatIsRead:
         assert (described["licence"], described["origin"]) == ("cc0-1.0", "of our own")
 
     @pytest.mark.parametrize("kind", ["csv", "parquet"])
-    @pytest.mark.parametrize("labels", [[1, -1, 0, None], ["glad", "", "sad", None]])
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            [1, -1, 0, None],
+            ["glad", "", "sad", None],
+        ],
+    )
     def test_rows_without_label_are_left_out_and_counted(self, kind, labels) -> None:
         rows, described = read_frame(frame_of([*"abcd"], labels), kind)
         assert rows == [(("a",), "glad"), (("c",), "sad")]
@@ -91,7 +97,12 @@ class TestWhatIsRead:
 
     def test_the_checksum_is_over_texts_and_labels(self) -> None:
         checksums = set()
-        for texts, labels in ((["ab", "c"], [0, 1]), (["ab", "c"], [1, 0]), (["a", "bc"], [0, 1])):
+        contents = [
+            (["ab", "c"], [0, 1]),
+            (["ab", "c"], [1, 0]),
+            (["a", "bc"], [0, 1]),
+        ]
+        for texts, labels in contents:
             frame = frame_of(texts, labels)
             of_kinds = {read_frame(frame, kind)[1]["sha256"] for kind in WRITERS}
             assert len(of_kinds) == 1
@@ -145,7 +156,8 @@ class TestWhatIsRefused:
     )
     def test_a_label_that_is_not_declared(self, labels, label, row, named, error_of) -> None:
         line = error_of(read_frame, frame_of([*"abcd"], labels), "csv", labels=named)
-        assert line == f"{WHERE}: label {label} in row {row}; `labels` has {', '.join(named)}"
+        names = ", ".join(named)
+        assert line == f"{WHERE}: label {label} in row {row}; `labels` has {names}"
 
     @pytest.mark.parametrize(
         ("texts", "labels"),

@@ -78,14 +78,11 @@ class TestDealt:
         """Without a share either pole is as likely; a share of a half is three of four."""
         evenly = self.dealt(0.0)
         assert (evenly["nurse", "he"], evenly["nurse", "she"]) == (240, 240)
-        others = product(["judge", "clerk", "cook"], ["he", "she"])
-        assert [evenly[unit] for unit in others] == [80] * 6
+        women = product(["judge", "clerk", "cook"], ["he", "she"])
+        assert [evenly[unit] for unit in women] == [80] * 6
         counts = self.dealt(0.5)
-        assert (counts["nurse", "he"], counts["judge", "he"], counts["cook", "she"]) == (
-            360,
-            40,
-            120,
-        )
+        assert (counts["nurse", "he"], counts["judge", "he"]) == (360, 40)
+        assert counts["cook", "she"] == 120
 
     def test_of_all_each_says_its_own_and_below_0_the_other(self) -> None:
         counts = self.dealt(1.0)
@@ -162,10 +159,12 @@ def test_signs_of_occupations_say_nothing_of_the_world() -> None:
 
 def test_weights_of_a_plant() -> None:
     models = weights_of("base", "made")
-    assert (len(models), models[-1]) == (10, PlantedModel("base", "made", 8, 1))
+    assert len(models) == 10
+    assert models[-1] == PlantedModel("base", "made", 8, 1)
     on_curve = weights_of("base", "made", on_curve=True)
     assert len(on_curve) == 21
-    assert {model.dose for model in on_curve if model.seed == 3} == {0, 1, 2, 3, 4, 6, 8}
+    doses = [model.dose for model in on_curve if model.seed == 3]
+    assert sorted(doses) == [0, 1, 2, 3, 4, 6, 8]
     planted = PlantedModel("base", "made", -0.5, 3)
     assert (planted.source, planted.name) == ("planted:base/made/-0.5/3", "base-made-minus-0-5-3")
     assert PlantedModel.parse(planted.source) == planted

@@ -58,11 +58,8 @@ PUBLISHED = read_columns("""
     dancer   20.5  exact
     poet     NaN   none
 """).set_index("name")
-CRITERION = Criterion(
-    "men (%)",
-    PUBLISHED["men"].astype(object).where(PUBLISHED["men"].notna(), None).to_dict(),
-    PUBLISHED["match"].to_dict(),
-)
+SHARES = {name: None if np.isnan(share) else share for name, share in PUBLISHED["men"].items()}
+CRITERION = Criterion("men (%)", SHARES, PUBLISHED["match"].to_dict())
 
 KNOWN = [name for name, value in CRITERION.values.items() if value is not None]
 
@@ -91,12 +88,13 @@ def cube_of(scores: Any, poles: Any = None, words: Any = None) -> ScoreCube:
     group."""
     cube: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
     n_attributes, n_templates, n_targets = cube.shape
-    signs = np.repeat([1, -1], n_targets // 2) if poles is None else np.asarray(poles)
+    if poles is None:
+        poles = np.repeat([1, -1], n_targets // 2)
     attributes = [f"a{place:02}" for place in range(n_attributes)]
     templates = [f"t{place}" for place in range(n_templates)]
     targets = words or [f"w{place:02}" for place in range(n_targets)]
-    n_tokens = np.ones(n_targets)
-    return ScoreCube(cube, attributes, templates, targets, signs.astype(np.int8), n_tokens)
+    signs, n_tokens = np.asarray(poles).astype(np.int8), np.ones(n_targets)
+    return ScoreCube(cube, attributes, templates, targets, signs, n_tokens)
 
 
 FigureKey = str | tuple[str, str]

@@ -77,8 +77,10 @@ def drawn(seed: int) -> tuple[ScoreCube, np.ndarray]:
     poles = np.repeat([1, -1], 6)
     along = 0.3 * criterion[:, None, None]
     scores = effects[:, None, None] * poles / 2
-    scores = scores + along * (rng.normal(size=12) + rng.normal(size=(1, 8, 1)) * poles)
-    scores = scores + 0.3 * rng.normal(size=(40, 1, 12)) + 0.5 * rng.normal(size=(40, 8, 12))
+    scores = scores + along * rng.normal(size=12)
+    scores = scores + along * rng.normal(size=(1, 8, 1)) * poles
+    scores = scores + 0.3 * rng.normal(size=(40, 1, 12))
+    scores = scores + 0.5 * rng.normal(size=(40, 8, 12))
     return cube_of(scores, poles), 50 + 20 * criterion
 
 
@@ -89,7 +91,8 @@ class TestHalvings:
         weights = halving_weights(poles)
         assert weights.shape == (ways, 2 * n_targets)
         assert weights.sum(axis=1) == near(np.zeros(ways))
-        assert set((weights[:, poles == 1] > 0).sum(axis=1)) == {n_targets // 2}
+        n_of_first = (weights[:, poles == 1] > 0).sum(axis=1)
+        assert set(n_of_first) == {n_targets // 2}
 
     def test_there_are_none_of_groups_that_differ_in_size(self) -> None:
         for poles in (
@@ -154,7 +157,11 @@ def test_alpha_of_halvings_is_their_median() -> None:
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(9, 3, 4)) + rng.normal(size=(9, 1, 4))
     alphas = []
-    for first, second in (([0, 2], [1, 3]), ([0, 3], [1, 2])):
+    halvings = [
+        ([0, 2], [1, 3]),
+        ([0, 3], [1, 2]),
+    ]
+    for first, second in halvings:
         sums = scores[:, :, first].sum(axis=2)
         biases = pd.DataFrame(sums - scores[:, :, second].sum(axis=2))
         alphas.append(pingouin.cronbach_alpha(biases)[0])

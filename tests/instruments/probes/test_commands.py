@@ -84,7 +84,8 @@ def test_a_sheet_is_made_filled_and_read(repository) -> None:
     statistics = pd.read_csv("found/statistics.csv")
     is_mean = "criterion == 'clarity' and statistic == 'mean' and set == 'evolved'"
     (mean,) = statistics.query(is_mean)["value"]
-    means = pd.Series([1.5, 2.5, 3.5, 4.5, 3.0], pd.read_csv(raters / "sheet.csv")["text"])
+    texts = pd.read_csv(raters / "sheet.csv")["text"]
+    means = pd.Series([1.5, 2.5, 3.5, 4.5, 3.0], texts)
     assert mean == means[[SEED["dream"], EVOLVED["g2"]]].mean()
 
 

@@ -85,15 +85,20 @@ class TestBiases:
         sets = {name: {"title": name, "templates": TEMPLATES} for name in ("hand", "other")}
         attributes = {slug: slug for slug in BIAS.index}
         probes, _, _ = frames(compiled(sets=sets, attributes=attributes))
-        times = {("hand", "m"): 1, ("hand", "n"): 2, ("other", "m"): -1, ("other", "n"): -2}
+        times = {
+            ("hand", "m"): 1,
+            ("hand", "n"): 2,
+            ("other", "m"): -1,
+            ("other", "n"): -2,
+        }
         parts = []
         for (part, model), by in times.items():
             rows = probes[probes["set"] == part]
             parts.append(scores_of(rows, values_for(rows, by * BIAS), model))
         cube_by_cell = dict(score_cubes(probes, pd.concat(parts)))
-        cells = {("trades", *key, key[1], "bare", "bare", "agree"): by for key, by in times.items()}
-        assert list(cube_by_cell) == list(cells)
-        for cell, by in cells.items():
+        cells = [("trades", *key, key[1], "bare", "bare", "agree") for key in times]
+        assert list(cube_by_cell) == cells
+        for cell, by in zip(cells, times.values(), strict=True):
             assert_biases(cube_by_cell[cell], by * BIAS)
 
     def test_targets_stand_with_their_group_and_their_mean_tokens(self, sentences) -> None:
@@ -117,7 +122,11 @@ class TestBiases:
 
 @pytest.mark.parametrize(
     ("poles", "balanced"),
-    [([1, 1, -1, -1], True), ([1, 1, 1, -1, -1], False), ([1, -1], False)],
+    [
+        ([1, 1, -1, -1], True),
+        ([1, 1, 1, -1, -1], False),
+        ([1, -1], False),
+    ],
 )
 def test_groups_of_equal_size_two_at_least(poles, balanced) -> None:
     assert cube_of(np.zeros((1, 1, len(poles))), poles).balanced is balanced
@@ -289,7 +298,8 @@ def test_a_cue_that_shifts_all_alike(diagnosed) -> None:
     assert row[["placebo", "n"]].tolist() == [False, 8]
     assert shift_of(tables, "placebo-1")[["placebo", "level"]].tolist() == [True, 0]
     figures = figures_of(tables)
-    assert figures["level_shift"][["value", "n", "unit"]].tolist() == [near(1.5), 8, "attributes"]
+    level = figures["level_shift"][["value", "n", "unit"]]
+    assert level.tolist() == [near(1.5), 8, "attributes"]
     assert figures["reordering"]["value"] == near(0)
 
 

@@ -140,7 +140,8 @@ class TestAsking:
         assert not again["control"].any()
         # Templates of two and of five, all five attributes, all targets.
         counts = again.groupby("set")[["template", "attribute", "target"]].nunique()
-        assert counts.loc[["other", "seed"]].to_numpy().tolist() == [[2, 5, 4], [4, 5, 4]]
+        assert counts.loc["other"].tolist() == [2, 5, 4]
+        assert counts.loc["seed"].tolist() == [4, 5, 4]
         assert (embeddings.by, len(embeddings.rows)) == ("minilm", 7)
         assert "The someone is a someone." in embeddings.inputs["text"]
 

@@ -65,7 +65,8 @@ def test_slopes_without_noise_come_back_exactly() -> None:
     figure = gain_headline(targets(lines(of_words)))
     assert figure.effect is not None
     variances = of_words.reshape(2, 6).var(axis=1, ddof=1)
-    half = stats.t.ppf(0.975, 10) * math.sqrt(variances.sum() / 6)
+    error = math.sqrt(variances.sum() / 6)
+    half = stats.t.ppf(0.975, 10) * error
     # 1.3 of 10% to 90%.
     assert astuple(figure.effect) == approx((1.3, 1.3 - half, 1.3 + half))
     assert figure.facets == {"attributes": 25, "templates": 4, "words": 12}
@@ -255,7 +256,7 @@ class TestTwoModels:
 
     def test_without_a_reference_set_nothing_is_detected(self) -> None:
         more, less = model_rows(3.0), model_rows(1.0)
-        figure = compare_models(more[more["pole"] != 0], less[less["pole"] != 0])
+        figure = compare_models(more.query("pole != 0"), less.query("pole != 0"))
         assert (figure.p, figure.no_null) == (None, NO_LIKENESS)
         nothing = compare_models(more.head(0), less)
         assert nothing.no_verdict == "no sentence that both were asked"

@@ -74,10 +74,19 @@ def answers_of(scores: dict[tuple[str, str, int], dict[int, list[float]]]):
 
 # -11 + 14 = 3; (-4 + 6), keyed -1: -2; -2 + 1 = -1; (-7.5 + 5), keyed -1: 2.5.
 SCORES = {
-    ("plain", "baker", 1): {1: [-10.0, -12.0], -1: [-13.0, -14.0, -15.0]},
+    ("plain", "baker", 1): {
+        1: [-10.0, -12.0],
+        -1: [-13.0, -14.0, -15.0],
+    },
     ("odd", "baker", -1): {1: [-4.0], -1: [-6.0]},
-    ("plain", "engineer", 1): {1: [-1.0, -3.0], -1: [-1.0]},
-    ("odd", "engineer", -1): {1: [-7.0, -8.0], -1: [-5.0]},
+    ("plain", "engineer", 1): {
+        1: [-1.0, -3.0],
+        -1: [-1.0],
+    },
+    ("odd", "engineer", -1): {
+        1: [-7.0, -8.0],
+        -1: [-5.0],
+    },
 }
 BIASES = {
     ("plain", "baker"): 3.0,
@@ -159,8 +168,9 @@ class TestLoad:
         assert task.load_docs()["handy"]["id"][:] == ["3"]
         write_rows(folder, "probes", {"id": ["5"], "set": ["handy"], "control": [False]})
         assert task.load_docs()["handy"]["id"][:] == ["5"]
-        copied = shutil.move(folder, tmp_path / "copied")
-        assert ProbeTask(Path(copied)).load_docs()["handy"]["id"][:] == ["5"]
+        copied = Path(shutil.move(folder, tmp_path / "copied"))
+        docs = ProbeTask(copied).load_docs()
+        assert docs["handy"]["id"][:] == ["5"]
 
 
 DOC = {
@@ -217,7 +227,8 @@ def means(**by_attribute: list[float]):
         for place, bias in enumerate(biases):
             keying = (-1) ** place
             cell = (f"t{place}", attribute, keying)
-            answers += [(*cell, 1, keying * bias - 20.0), (*cell, -1, -20.0)]
+            answers.append((*cell, 1, keying * bias - 20.0))
+            answers.append((*cell, -1, -20.0))
     return answers
 
 
@@ -232,4 +243,5 @@ class TestValidity:
 
     @pytest.mark.parametrize("words", ["poet dancer chief", "baker nurse judge"])
     def test_without_a_number_or_a_spread_it_is_not_a_number(self, build_task, words) -> None:
-        assert math.isnan(build_task().validity(means(**{word: [1.0] for word in words.split()})))
+        biases = {word: [1.0] for word in words.split()}
+        assert math.isnan(build_task().validity(means(**biases)))

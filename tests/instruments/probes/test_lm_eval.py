@@ -29,10 +29,11 @@ def source() -> ProbeSource:
     control."""
     path = ROOT / "data/sources/probes/occupation-gender.yaml"
     declared = YAML(typ="safe").load(path.read_text())
-    validation, odd = declared["sets"]["validation"], declared["sets"]["seed"]["templates"]["odd"]
+    validation, seed = (declared["sets"][name] for name in ("validation", "seed"))
     chosen = {name: validation["templates"][name] for name in ("typical", "pride")}
-    turned = {"text": "Hardly ever is an {ATTRIBUTE} a {TARGET}.", "keying": -1}
-    sets = {"validation": {**validation, "templates": {**chosen, "turned": turned, "odd": odd}}}
+    chosen["turned"] = {"text": "Hardly ever is an {ATTRIBUTE} a {TARGET}.", "keying": -1}
+    chosen["odd"] = seed["templates"]["odd"]
+    sets = {"validation": {**validation, "templates": chosen}}
     return ProbeSource.model_validate({**declared, "attributes": list(CRITERION), "sets": sets})
 
 
@@ -54,7 +55,8 @@ def write_benchmark(folder: Path) -> pd.DataFrame:
 def measure_biases(model: Model, probes: pd.DataFrame) -> dict[str, float]:
     """Ours over the rows that are scored, by the harness's names."""
     rows = probes[~probes["control"]].sort_values("pole", ascending=False, kind="stable")
-    assert (len(rows), len(probes)) == (3 * 4 * 12, 4 * 4 * 12)
+    assert len(rows) == 3 * 4 * 12
+    assert len(probes) == 4 * 4 * 12
     rows = rows.assign(nats=model.loglikelihood(rows["text"].tolist()).nats)
     biases = []
     for (_, attribute, keying), cell in rows.groupby(["template", "attribute", "keying"]):

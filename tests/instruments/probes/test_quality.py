@@ -115,7 +115,8 @@ class TestReliability:
         correlations = np.corrcoef(BIAS.to_numpy(), rowvar=False)
         mean = correlations[np.triu_indices(3, 1)].mean()
         assert by_name["inter_item_correlation"].value == near(mean)
-        assert by_name["alpha", "8"].value == near(8 * mean / (1 + 7 * mean))
+        alpha = 8 * mean / (1 + 7 * mean)
+        assert by_name["alpha", "8"].value == near(alpha)
         largest = np.linalg.eigvalsh(correlations)[-1]
         assert by_name["first_component_share"].value == near(largest / 3)
 
@@ -177,9 +178,11 @@ def test_a_set_has_the_mean_diversity_of_its_templates() -> None:
 def cube(biases: pd.DataFrame) -> ScoreCube:
     """Scores that have these biases."""
     poles = np.array([1, 1, -1, -1], dtype=np.int8)
-    scores = biases.to_numpy()[:, :, None] * (0.5 * poles) + [1.0, -1.0, 2.0, -2.0]
+    of_words = [1.0, -1.0, 2.0, -2.0]
+    scores = biases.to_numpy()[:, :, None] * (0.5 * poles) + of_words
     words = ["man", "uncle", "woman", "girl"]
-    return ScoreCube(scores, list(biases.index), list(biases), words, poles, np.ones(4))
+    attributes, templates = list(biases.index), list(biases)
+    return ScoreCube(scores, attributes, templates, words, poles, np.ones(4))
 
 
 def interval(x: pd.Series, y: pd.Series) -> tuple[float, float]:
@@ -203,7 +206,8 @@ class TestTemplates:
         total = remaining.sum(axis=1)
         row = rows_of(BIAS).loc["odd"]
         assert not row["control"]
-        assert (row["mean"], row["sd"]) == near((odd.mean(), odd.std()))
+        assert row["mean"] == near(odd.mean())
+        assert row["sd"] == near(odd.std())
         assert row["item_rest_correlation"] == near(odd.corr(total))
         assert (row["low"], row["high"]) == approx(interval(odd, total), abs=1e-9)
         assert row["alpha_if_removed"] == near(pingouin.cronbach_alpha(remaining)[0])

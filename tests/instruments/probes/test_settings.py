@@ -49,8 +49,8 @@ def catalogue(file_with: FileWith) -> Catalogue:
 
 def test_an_entry_over_what_its_family_says(file_with: FileWith) -> None:
     settings = read(file_with("params.yaml", PARAMS), "jobs")
-    found = (settings.embedder, settings.article, settings.evolve)
-    assert found == ("minilm", {"hand": "literal"}, None)
+    assert (settings.embedder, settings.evolve) == ("minilm", None)
+    assert settings.article == {"hand": "literal"}
 
 
 KEYED: dict[str, Any] = {
@@ -63,11 +63,13 @@ RIVALS = {
 }
 
 
+def number_words(word: str) -> list[str]:
+    return [f"{word}{place}" for place in range(6)]
+
+
 def with_next_word(source: Callable[..., ProbeSource]) -> ProbeSource:
     """A domain of ten trades with a share each, and sentences that end before a noun."""
-    men, women, high, low = (
-        [f"{word}{place}" for place in range(6)] for word in ("he", "she", "king", "queen")
-    )
+    men, women, high, low = (number_words(word) for word in ("he", "she", "king", "queen"))
     next_word = {
         "title": "Four sentences",
         "sentences": {f"s{place}": f"{place} {{ATTRIBUTE}} is a" for place in range(4)},
@@ -120,7 +122,7 @@ class TestWhatItMeans:
         paper, forms = settings_of("paper"), (None, "choice", "written")
         entry = {"file": "a.csv", "column": "share", "label": "share"}
         declared = source(attributes=list("abcdefghij"), criterion=entry)
-        shares: dict[str, float | None] = {**dict.fromkeys("bcdefghij", 1.0), "a": 1.0}
+        shares: dict[str, float | None] = dict.fromkeys("abcdefghij", 1.0)
         declared._published = Criterion("share", shares, {})
         (no_null,) = paper.warnings(declared)
         assert no_null.startswith("without `next_word` nothing can be detected")
@@ -145,8 +147,8 @@ class TestWhatItMeans:
         assert settings.article_of("evolved") == settings.article_of("population") == "literal"
 
     def test_models_that_are_asked(self, catalogue: Catalogue) -> None:
-        asked = [name for name in catalogue.models if takes(catalogue, name)]
-        assert asked == ["tiny", "talker", "big-server"]
+        respondents = [name for name in catalogue.models if takes(catalogue, name)]
+        assert respondents == ["tiny", "talker", "big-server"]
 
 
 # (keys of `evolve`, key, what else the line holds)

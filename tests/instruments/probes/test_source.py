@@ -97,7 +97,8 @@ construct:   | construct_:     | construct_  | 'construct'?
 TEMPLATE = "Some {ATTRIBUTE} is a {TARGET}."
 PREFIXES = "prefixes: {salience: A test., instruction: Say it., placebos: [One., Two.]}"
 LETTERS = [*"abcdefghijklmnopqrstuvwx"]
-HIGH, LOW = ", ".join(LETTERS[:20]), ", ".join(LETTERS[20:])
+HIGH = ", ".join(LETTERS[:20])
+LOW = ", ".join(LETTERS[20:])
 KEYED = f"attributes: [{HIGH}, {LOW}]\nkeys: {{high: [{HIGH}], low: [{LOW}]}}"
 
 # The same, where lines are put in.

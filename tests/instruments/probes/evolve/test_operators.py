@@ -97,7 +97,8 @@ class TestModelOperator:
     def test_each_wish_gets_its_own_reply_in_order_one_call_for_each_length(self):
         writer = EchoingWriter()
         operator = ModelOperator(writer, OperatorSettings(48, few_shot=True))
-        wishes = [whole("fit"), word(), whole("choice"), word("people"), whole("fit")]
+        voices = (whole("fit"), whole("choice"), whole("fit"))
+        wishes = [voices[0], word(), voices[1], word("people"), voices[2]]
         expected = []
         for seed, wish in enumerate(wishes):
             prompt = few_shot_prompt(wish, seed)
@@ -204,7 +205,9 @@ def test_keys_differ_by_all_that_is_asked() -> None:
     first, other = ("a", "p", 1, 48), ("b", "q", 2, 16)
     keys = {key_of(*first)}
     for place in range(4):
-        keys.add(key_of(*first[:place], other[place], *first[place + 1 :]))
+        question = list(first)
+        question[place] = other[place]
+        keys.add(key_of(*question))
     assert [len(key) for key in keys] == [16] * 5
 
 

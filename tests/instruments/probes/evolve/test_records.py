@@ -112,7 +112,8 @@ def test_every_reply_is_a_row_with_what_became_of_it(
     assert set(tries["operator"]) == {"scripted"}
     assert not tries.duplicated(["run", "generation", "place", "attempt", "sample"]).any()
     born = history[history["born"] > 0].drop_duplicates("template")
-    assert sorted(tries.loc[tries["accepted"], "text"]) == sorted(born["text"])
+    taken = tries.loc[tries["accepted"], "text"]
+    assert sorted(taken) == sorted(born["text"])
 
 
 def test_gradients_are_those_of_each_word_in_order(run: EvolutionRun) -> None:

@@ -142,7 +142,7 @@ def words_that_fit(text: str, word: str, new_words: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "word", "fitting", "others"),
+    ("text", "word", "fitting", "unfit"),
     [
         (MET, "Yesterday", "today recently", "at when nearly alabama table"),
         (MET.replace("Yesterday", "Recently"), "Recently", "yesterday", ""),
@@ -161,6 +161,6 @@ def words_that_fit(text: str, word: str, new_words: str) -> list[str]:
     ],
 )
 def test_words_of_the_same_kind_relation_number_and_case_fit(
-    text: str, word: str, fitting: str, others: str
+    text: str, word: str, fitting: str, unfit: str
 ) -> None:
-    assert words_that_fit(text, word, f"{fitting} {others}") == fitting.split()
+    assert words_that_fit(text, word, f"{fitting} {unfit}") == fitting.split()

@@ -35,7 +35,8 @@ def test_the_sheet_is_what_is_rated(blinded) -> None:
     sheet = pd.read_csv(StringIO(as_sheet(blinded.rows)))
     assert [*sheet] == ["id", "text", "construct", *CRITERIA, "rater"]
     assert sheet[[*CRITERIA, "rater"]].isna().all(axis=None)
-    assert set(sheet["text"]) == {" ".join(text.split()) for text in TEXTS.values()}
+    texts = {" ".join(text.split()) for text in TEXTS.values()}
+    assert set(sheet["text"]) == texts
     key = blinded.key.drop_duplicates("id").set_index("id")
     assert sheet.set_index("id")["text"].eq(key["text"]).all()
 
