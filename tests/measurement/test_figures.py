@@ -134,7 +134,12 @@ class TestRowsForJson:
             ("jobs", "m", None),
             ("age", "m", None),
         ):
-            rows += as_rows([alpha, HEADLINE], benchmark, model, set=name)
+            rows += as_rows(
+                [alpha, HEADLINE],
+                benchmark,
+                model,
+                set=name,
+            )
         by_benchmark = rows_by_benchmark(pd.DataFrame(rows))
         assert list(by_benchmark) == ["age", "jobs"]
         keys = [(row["figure"], row.get("set"), row["model"]) for row in by_benchmark["jobs"]]

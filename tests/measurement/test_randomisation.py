@@ -72,7 +72,12 @@ def test_a_free_randomisation_is_the_permutation_test(
     criterion: list[float], expected: float
 ) -> None:
     # Six orders of 0, 1 and 5 have these products with -2, -1 and 3: 14, 13, -11, -7, -7, -2.
-    p = randomise_criterion([0.0, 1, 5], criterion, None, n=20_000).p
+    p = randomise_criterion(
+        [0.0, 1, 5],
+        criterion,
+        None,
+        n=20_000,
+    ).p
     assert p == pytest.approx(expected, abs=0.015)
 
 
@@ -95,7 +100,13 @@ def test_units_directions_and_reference_words_of_scores_change_no_p(
 
     def p(x: Floats, y: Floats, words: Floats = nouns, z: Floats = covariates) -> float:
         basis = likeness_basis(words) if with_basis else None
-        return randomise_criterion(x, y, basis, z if n_covariates else None, n=499).p
+        return randomise_criterion(
+            x,
+            y,
+            basis,
+            z if n_covariates else None,
+            n=499,
+        ).p
 
     expected = p(scores, criterion)
     assert 0.01 < expected < 0.99

@@ -70,7 +70,11 @@ def test_the_interval_of_a_gain_holds_that_of_the_jackknife() -> None:
     expected = 2 * np.array(astuple(interval))
     assert astuple(doubled) == pytest.approx(expected.tolist())
     facet = Facet.from_levels(15)
-    estimate = estimate_gain(differences, lambda left: slope_weights(positions[left]), facet)
+    estimate = estimate_gain(
+        differences,
+        lambda left: slope_weights(positions[left]),
+        facet,
+    )
     jackknifed = estimate.interval()
     assert interval.value == pytest.approx(jackknifed.value)
     assert interval.low <= jackknifed.low < jackknifed.high <= interval.high

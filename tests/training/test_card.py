@@ -46,7 +46,11 @@ ENTRY = ModelEntry.model_validate(
 
 
 def rendered(**recipe: Any) -> str:
-    return card_of("tiny", ENTRY, {**RECORD, "recipe": {**RECIPE, **recipe}})
+    return card_of(
+        "tiny",
+        ENTRY,
+        {**RECORD, "recipe": {**RECIPE, **recipe}},
+    )
 
 
 def test_the_front_matter_is_what_the_hub_reads() -> None:

@@ -74,7 +74,11 @@ class TestWhatIsRead:
     def test_rows_without_text_are_left_out_and_counted(self, kind) -> None:
         texts = {"one": ["a", "", None, "d"], "two": ["e", "f", "g", " "]}
         frame = pd.DataFrame({**texts, "label": [0, 1, 0, 1]})
-        rows, described = read_frame(frame, kind, columns=["one", "two"])
+        rows, described = read_frame(
+            frame,
+            kind,
+            columns=["one", "two"],
+        )
         assert rows == [(("a", "e"), "sad")]
         assert (described["rows"], described["left_out"]) == (1, 3)
 
@@ -82,7 +86,11 @@ class TestWhatIsRead:
     @pytest.mark.parametrize("texts", ["None NA null 007 1.50 true 2026-01-01", "007 08"])
     def test_texts_that_look_like_something_else_stay_as_they_are(self, kind, texts) -> None:
         frame = pd.DataFrame({"date": texts.split()}).assign(label="sad")
-        rows, _ = read_frame(frame, kind, columns=["date"])
+        rows, _ = read_frame(
+            frame,
+            kind,
+            columns=["date"],
+        )
         assert [text for (text,), _ in rows] == texts.split()
 
     def test_columns_in_the_order_that_is_declared(self) -> None:
@@ -155,7 +163,12 @@ class TestWhatIsRefused:
         ],
     )
     def test_a_label_that_is_not_declared(self, labels, label, row, named, error_of) -> None:
-        line = error_of(read_frame, frame_of([*"abcd"], labels), "csv", labels=named)
+        line = error_of(
+            read_frame,
+            frame_of([*"abcd"], labels),
+            "csv",
+            labels=named,
+        )
         names = ", ".join(named)
         assert line == f"{WHERE}: label {label} in row {row}; `labels` has {names}"
 

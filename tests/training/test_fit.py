@@ -563,7 +563,13 @@ def test_the_command_is_killed_and_run_again(tmp_path) -> None:
     process.wait(timeout=120)
     assert not (broken / "data").exists()
 
-    done = subprocess.run(COMMAND, cwd=broken, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        COMMAND,
+        cwd=broken,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
 
     assert "tiny: going on from checkpoint-" in done.stderr
     assert "tiny: epoch 1 of 8" not in done.stderr

@@ -59,7 +59,11 @@ PUBLISHED = read_columns("""
     poet     NaN   none
 """).set_index("name")
 SHARES = {name: None if np.isnan(share) else share for name, share in PUBLISHED["men"].items()}
-CRITERION = Criterion("men (%)", SHARES, PUBLISHED["match"].to_dict())
+CRITERION = Criterion(
+    "men (%)",
+    SHARES,
+    PUBLISHED["match"].to_dict(),
+)
 
 KNOWN = [name for name, value in CRITERION.values.items() if value is not None]
 

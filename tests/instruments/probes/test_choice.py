@@ -74,11 +74,19 @@ def test_who_refuses_one_end_is_described_and_still_judged() -> None:
 
 def pairs(of_attributes: pd.Series) -> pd.DataFrame:
     """Scores of six pairs in four templates, by `HEADLINES`: those of their attribute, points."""
-    places = product(of_attributes.index, range(4), range(6))
+    places = product(
+        of_attributes.index,
+        range(4),
+        range(6),
+    )
     rows = pd.DataFrame(places, columns=["axis_position", "at", "word"])
     rows["unit"] = "unit " + rows["axis_position"].astype(str)
     rows["value"] = rows["axis_position"].map(of_attributes)
-    return rows.astype({"at": str, "word": str}).assign(group="words", pole=1, figure=SHARE_GAIN)
+    return rows.astype({"at": str, "word": str}).assign(
+        group="words",
+        pole=1,
+        figure=SHARE_GAIN,
+    )
 
 
 def test_a_gain_of_shares_by_hand() -> None:

@@ -60,7 +60,14 @@ DOMAINS = ("occupation-gender", "probes-occupation-gender-evolved")
 
 
 def test_a_sheet_is_made_filled_and_read(repository) -> None:
-    output = run("sheet", *DOMAINS, "--human", "human.txt", "--out", "study")
+    output = run(
+        "sheet",
+        *DOMAINS,
+        "--human",
+        "human.txt",
+        "--out",
+        "study",
+    )
     assert output == "5 probes of 3 sets; for raters: study/raters\nnot for raters: study/key.csv\n"
     raters = repository / "study/raters"
     shown = {path.name: path.read_text(encoding="utf-8") for path in raters.iterdir()}
@@ -73,9 +80,27 @@ def test_a_sheet_is_made_filled_and_read(repository) -> None:
     secrets = ["occupation-gender", "evolved", "seed", "human", "line-1", "g2", key["secret"][0]]
     for content in shown.values():
         assert not [secret for secret in secrets if secret in content]
-    fill_sheet("ana", clarity=[1, 2, 3, 4, 5], relevance=3, naturalness=4)
-    fill_sheet("ben", clarity=[2, 3, 4, 5, 1], relevance=3, naturalness=4)
-    output = run("read", "ana.csv", "ben.csv", "--key", "study/key.csv", "--out", "found")
+    fill_sheet(
+        "ana",
+        clarity=[1, 2, 3, 4, 5],
+        relevance=3,
+        naturalness=4,
+    )
+    fill_sheet(
+        "ben",
+        clarity=[2, 3, 4, 5, 1],
+        relevance=3,
+        naturalness=4,
+    )
+    output = run(
+        "read",
+        "ana.csv",
+        "ben.csv",
+        "--key",
+        "study/key.csv",
+        "--out",
+        "found",
+    )
     assert output.startswith("# Ratings of 5 probes by 2 raters\n")
     assert "counted in each: 1 probes.\n" in output
     rated = pd.read_csv("found/ratings.csv")
@@ -101,8 +126,21 @@ def test_no_text_of_a_sheet_is_a_formula_and_it_is_read_with_and_without_its_quo
     assert sorted(texts) == [f"'{formula}" for formula in formulas]
     assert sorted(pd.read_csv("study/key.csv")["text"]) == sorted(texts)
     fill_sheet("ana", clarity=3, relevance=3)
-    fill_sheet("=ben", clarity=3, relevance=3, text=texts.str[1:])
-    output = run("read", "ana.csv", "=ben.csv", "--key", "study/key.csv", "--out", "found")
+    fill_sheet(
+        "=ben",
+        clarity=3,
+        relevance=3,
+        text=texts.str[1:],
+    )
+    output = run(
+        "read",
+        "ana.csv",
+        "=ben.csv",
+        "--key",
+        "study/key.csv",
+        "--out",
+        "found",
+    )
     assert output.startswith("# Ratings of 2 probes by 2 raters\n")
     assert {*pd.read_csv("found/ratings.csv")["rater"]} == {"ana", "'=ben"}
 

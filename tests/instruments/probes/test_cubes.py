@@ -103,7 +103,12 @@ class TestBiases:
 
     def test_targets_stand_with_their_group_and_their_mean_tokens(self, sentences) -> None:
         probes = sentences()
-        tokens = {"man": 5, "uncle": 6, "woman": 7, "girl": 9}
+        tokens = {
+            "man": 5,
+            "uncle": 6,
+            "woman": 7,
+            "girl": 9,
+        }
         scores = scores_of(probes, values_for(probes, BIAS))
         longer = 8 * (probes["attribute"] == "cook")  # of one of eight
         scores["n_tokens"] = (probes["target"].map(tokens) + longer).to_numpy()
@@ -172,7 +177,11 @@ class TestDeriving:
         for _, rows in prefixed.groupby("framing"):
             under = rows.drop(columns=["id", "framing", "before"]).set_index("bare_id")
             assert len(under) == len(bare)
-            pd.testing.assert_frame_equal(under.loc[bare.index], bare, check_names=False)
+            pd.testing.assert_frame_equal(
+                under.loc[bare.index],
+                bare,
+                check_names=False,
+            )
 
     def test_a_row_after_a_prefix_is_another_than_the_bare_one(self, compiled) -> None:
         built = compiled(prefixes=FRAMINGS)
@@ -200,7 +209,11 @@ class TestDeriving:
             "single": {"title": "Single", "templates": {"a": "A {ATTRIBUTE} is a {TARGET}."}},
         }
         targets = {"men": ["boy", "he", "man", "son"], "women": ["girl", "she"]}
-        prefixed = prefixed_of(compiled(sets=sets, targets=targets), templates=2, targets=2)
+        prefixed = prefixed_of(
+            compiled(sets=sets, targets=targets),
+            templates=2,
+            targets=2,
+        )
         templates_by_set = prefixed.groupby("set")["template"].unique().map(list)
         assert templates_by_set.to_dict() == {"many": ["b", "d"], "single": ["a"]}
         targets_by_group = prefixed.groupby("group")["target"].unique().map(sorted)

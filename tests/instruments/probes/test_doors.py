@@ -132,7 +132,12 @@ class TestBuilding:
 class TestAsking:
     def test_all_sentences_and_templates_are_asked_at_once(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
-        likelihoods, starts, embeddings = requests(tables, plan, {}, subject())
+        likelihoods, starts, embeddings = requests(
+            tables,
+            plan,
+            {},
+            subject(),
+        )
         before = dict(zip(likelihoods.rows["framing"], likelihoods.inputs["before"], strict=True))
         assert before == {"bare": "", **plan["prefixes"]}
         assert starts.settings == {"other_start": True}
@@ -150,14 +155,29 @@ class TestAsking:
         answers = {request.table: request.rows for request in requests(tables, plan, {}, subject())}
         assert requests(tables, plan, answers, subject()) == []
         del answers["embeddings"]
-        (left,) = requests(tables, plan, answers, subject())
+        (left,) = requests(
+            tables,
+            plan,
+            answers,
+            subject(),
+        )
         assert left.table == "embeddings"
 
     def test_what_is_not_asked(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
-        (embeddings,) = requests(tables, plan, {}, subject("writer", "generate"))
+        (embeddings,) = requests(
+            tables,
+            plan,
+            {},
+            subject("writer", "generate"),
+        )
         assert embeddings.table == "embeddings"
-        likelihoods, *_ = requests(tables, {**plan, "prefixed": 0}, {}, subject())
+        likelihoods, *_ = requests(
+            tables,
+            {**plan, "prefixed": 0},
+            {},
+            subject(),
+        )
         assert set(likelihoods.rows["framing"]) == {"bare"}
         nothing = {name: rows.head(0) for name, rows in tables.items()}
         assert requests(nothing, plan, {}, subject()) == []
@@ -207,21 +227,34 @@ class TestCards:
     @pytest.mark.parametrize("name", BOTH)
     def test_the_example_is_a_row_of_the_first_table(self, project: Whole, name: str) -> None:
         tables, plan = project.frames(name)
-        shown = card(project.declared[name], tables, plan, [])
+        shown = card(
+            project.declared[name],
+            tables,
+            plan,
+            [],
+        )
         rows = tables[shown.configs[0].name].set_index("id")
         assert shown.example is not None
         assert not rows.loc[shown.example.id, "control"]
         assert list(shown.configs[0].first) == ["text"]
 
     def test_of_what_users_wrote(self, project: Whole) -> None:
-        shown = card(project.declared[TRADES], *project.frames(TRADES), [])
+        shown = card(
+            project.declared[TRADES],
+            *project.frames(TRADES),
+            [],
+        )
         assert [config.name for config in shown.configs] == ["probes", "templates", "attributes"]
         assert "positive means closer to men" in shown.reading
         assert shown.parameters == {"article": "agree"}
         assert shown.harness_task == "probes_trades"
 
     def test_of_what_evolved(self, project: Whole) -> None:
-        shown = card(project.declared[EVOLVED], *project.frames(EVOLVED), [])
+        shown = card(
+            project.declared[EVOLVED],
+            *project.frames(EVOLVED),
+            [],
+        )
         names = [config.name for config in shown.configs]
         assert names[0] == "templates"
         assert set(names) == set(project.built[EVOLVED][0]) - {"rejected"}

@@ -120,7 +120,11 @@ def at_eight(matrix: pd.DataFrame) -> float:
 def population(run: str, generation: int, slugs: str) -> pd.DataFrame:
     """As `HISTORY` has it, in no order of slugs."""
     rows = pd.DataFrame({"template": list(reversed(slugs))})
-    return rows.assign(run=run, generation=generation, text=rows["template"].map(TEXTS))
+    return rows.assign(
+        run=run,
+        generation=generation,
+        text=rows["template"].map(TEXTS),
+    )
 
 
 HISTORY = pd.concat(
@@ -142,7 +146,13 @@ def evolved(tables: Mapping[str, pd.DataFrame]) -> Record:
     """What evolved on the model m."""
     diversities = {"diversity": diversity_of(tables["history"])}
     plan = {"evolved": {"model": "m"}}
-    return Record("trades-evolved", subject("m"), tables, plan, diversities)
+    return Record(
+        "trades-evolved",
+        subject("m"),
+        tables,
+        plan,
+        diversities,
+    )
 
 
 def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
@@ -282,38 +292,32 @@ class TestValidity:
         assert row["reason"] == f"population: {few}; seed: {few}"
 
 
-class TestGuidance:
-    def test_last_populations_are_compared_and_the_chosen_set(self) -> None:
-        slugs_by_generation = enumerate(["abc", "abd", "abc"])
-        of_random_run = [population("random", *slugs) for slugs in slugs_by_generation]
-        random_run = pd.DataFrame(
-            {
-                "a": FIRST["a"],
-                "b": FIRST["c"],
-                "c": LATER["d"],
-                "d": FIRST["b"],
-            }
-        )
-        tables = {
-            "history": pd.concat([HISTORY, *of_random_run]),
-            "biases": pd.concat([BIASES, long(random_run, run="random")]),
-            "choices": pd.DataFrame(
-                {"template": list("abcd"), "chosen": [True, False, False, True]}
-            ),
-            "attributes": pd.DataFrame({"attribute": NAMES, "criterion": CRITERION.to_numpy()}),
-        }
-        rows = compare_runs(evolved(tables), RESAMPLING)
+def test_last_populations_are_compared_and_the_chosen_set() -> None:
+    slugs_by_generation = enumerate(["abc", "abd", "abc"])
+    of_random_run = [population("random", *slugs) for slugs in slugs_by_generation]
+    random_run = FIRST[["a"]].assign(
+        b=FIRST["c"],
+        c=LATER["d"],
+        d=FIRST["b"],
+    )
+    choices = pd.DataFrame({"template": list("abcd"), "chosen": [True, False, False, True]})
+    tables = {
+        "history": pd.concat([HISTORY, *of_random_run]),
+        "biases": pd.concat([BIASES, long(random_run, run="random")]),
+        "choices": choices,
+        "attributes": pd.DataFrame({"attribute": NAMES, "criterion": CRITERION.to_numpy()}),
+    }
+    rows = compare_runs(evolved(tables), RESAMPLING)
 
-        of_random = near(at_eight(random_run[["a", "b", "c"]]))
-        row = cell(rows, set="population", figure="alpha")
-        assert (row["value"], row["other"]) == (near(at_eight(LATER)), of_random)
-        lexical = cell(rows, figure="lexical_diversity")["difference"]
-        assert lexical == near(LEXICAL["abd"] - LEXICAL["abc"])
-        row = cell(rows, set="evolved", figure="alpha")
-        assert row["value"] == near(at_eight(LATER[["a", "d"]]))
-        assert row["other"] == of_random
-        assert set(rows["against"]) == {"random"}
-        assert not rows["transfer"].any()
+    populations = cell(rows, set="population", figure="alpha")
+    chosen = cell(rows, set="evolved", figure="alpha")
+    assert populations["value"] == near(at_eight(LATER))
+    assert chosen["value"] == near(at_eight(LATER[["a", "d"]]))
+    assert populations["other"] == chosen["other"] == near(at_eight(random_run[["a", "b", "c"]]))
+    lexical = cell(rows, figure="lexical_diversity")["difference"]
+    assert lexical == near(LEXICAL["abd"] - LEXICAL["abc"])
+    assert set(rows["against"]) == {"random"}
+    assert not rows["transfer"].any()
 
 
 TRIES = """\
@@ -438,7 +442,13 @@ class TestPairs:
         items = start.diagnosis["items"].assign(high=0.5).set_index(["set", "template"])
         items.loc[[("seed", "met"), ("other", "plain")], "high"] = -0.1
         tables = {**start.diagnosis, "items": items.reset_index()}
-        changed = Record(TRADES, start.subject, start.tables, start.plan, tables)
+        changed = Record(
+            TRADES,
+            start.subject,
+            start.tables,
+            start.plan,
+            tables,
+        )
         rows = found_in([changed if record is start else record for record in all_records])
         row = cell(rows, set="elites", against=UNREVERSED, model="toy", figure="r")
         left = matrix(start, "seed").drop(columns="met").mean(axis=1)
@@ -458,7 +468,12 @@ def planted(**changes: str) -> list[Record]:
     history = pd.DataFrame({"run": "guided", "generation": 0, "template": ["a", "c", "d"]})
     criterion = 50 + 15 * draw.normal(size=12)
     attributes = pd.DataFrame({"attribute": ATTRIBUTES, "criterion": criterion, "key": np.nan})
-    tables = {"biases": biases, "choices": choices, "history": history, "attributes": attributes}
+    tables = {
+        "biases": biases,
+        "choices": choices,
+        "history": history,
+        "attributes": attributes,
+    }
     figures = ["set", "run", "template", "semantic_diversity", "lexical_diversity"]
     diagnosis = {"diversity": pd.DataFrame(columns=figures)}
     evolved = {"of": "trades", "model": "m", "start": "seed"}
@@ -472,7 +487,11 @@ Halves = tuple[pd.DataFrame, pd.DataFrame, Mapping[str, pd.DataFrame]]
 def halves_of(all_records: list[Record]) -> Halves:
     rows = compare_with_baselines(*all_records, all_records, OF_BASELINES)
     tables = all_records[0].tables
-    biases = tables["biases"].pivot(index="attribute", columns="template", values="bias")
+    biases = tables["biases"].pivot(
+        index="attribute",
+        columns="template",
+        values="bias",
+    )
     return rows, biases, tables
 
 
@@ -500,7 +519,11 @@ class TestHeldOut:
 
         values = (both(biases, "ab", "ac"), both(biases, "cd", "cd"))
         assert (row["value"], row["other"]) == near(values)
-        interval = jackknife(difference, np.arange(12), level=0.9)
+        interval = jackknife(
+            difference,
+            np.arange(12),
+            level=0.9,
+        )
         assert (row["low"], row["high"]) == near((interval.low, interval.high))
 
     def test_where_the_best_of_the_start_is_all_of_it_nothing_is_held_against_it(self) -> None:
@@ -511,11 +534,24 @@ class TestHeldOut:
 def test_differences_of_sets_are_rows_of_evidence(of_pairs: Halves) -> None:
     rows, _, _ = of_pairs
     row = cell(rows, against="seed", figure="alpha")
-    figures = as_rows([Figure("alpha", 0.5, 3, "x", dimensions={"set": "seed"})], "other", "m")
+    figures = as_rows(
+        [Figure("alpha", 0.5, 3, "x", dimensions={"set": "seed"})],
+        "other",
+        "m",
+    )
     tables = {name: pd.DataFrame() for name in TABLES} | {"figures": pd.DataFrame(figures)}
     shown = evidence({**tables, "comparisons": rows})["mine"]
-    words = {"set": "evolved", "templates": "8", "compared_with": "seed", "held_out": "yes"}
+    words = {
+        "set": "evolved",
+        "templates": "8",
+        "compared_with": "seed",
+        "held_out": "yes",
+    }
     key = {"figure": "alpha", "model": "m", **words}
     (against_seed,) = (shown_row for shown_row in shown if key.items() <= shown_row.items())
-    numbers = {"value": row["difference"], "low": row["low"], "high": row["high"]}
+    numbers = {
+        "value": row["difference"],
+        "low": row["low"],
+        "high": row["high"],
+    }
     assert against_seed == {**key, **numbers, "n": 12, "unit": "attributes"}

@@ -96,7 +96,11 @@ def test_covariates_are_held_equal() -> None:
     """A difference that follows the length of words alone is no gain, and its null says so."""
     letters = np.random.default_rng(3).normal(8, 2, 25) + 3 * PLACE
     differences = (letters[:, None, None] * HALVES).repeat(4, axis=1)
-    differences += np.random.default_rng(4).normal(0, 0.1, differences.shape)
+    differences += np.random.default_rng(4).normal(
+        0,
+        0.1,
+        differences.shape,
+    )
     scores = targets(differences, alike=likeness())
     biased = gain_headline(scores)
     assert biased.effect is not None
@@ -212,7 +216,12 @@ def test_an_array_is_made_of_rows_whatever_their_order() -> None:
 
 
 def test_rows_of_letters_frequency_and_likeness() -> None:
-    nurse = {"attribute": "nurse", "word": "nurse", "criterion": 12.6, "log_frequency": 4.4}
+    nurse = {
+        "attribute": "nurse",
+        "word": "nurse",
+        "criterion": 12.6,
+        "log_frequency": 4.4,
+    }
     without_criterion = {**nurse, "criterion": None, "likeness": []}
     attributes = pd.DataFrame([{**nurse, "likeness": [0.5, -1.0]}, without_criterion])
     rows = trait_rows(attributes)

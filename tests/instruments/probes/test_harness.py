@@ -49,7 +49,11 @@ def write_rows(folder: Path, config: str, rows: dict[str, list[object]]) -> None
 def write_criterion(folder: Path, criterion: dict[str, float]) -> None:
     """The table of attributes, one of which has no published number."""
     numbers = {**criterion, "poet": None}
-    write_rows(folder, "attributes", {"attribute": [*numbers], "criterion": [*numbers.values()]})
+    write_rows(
+        folder,
+        "attributes",
+        {"attribute": [*numbers], "criterion": [*numbers.values()]},
+    )
 
 
 @pytest.fixture
@@ -166,7 +170,11 @@ class TestLoad:
     def test_nothing_is_cached_and_of_a_copy_it_is_the_copys(self, folder, tmp_path) -> None:
         task = ProbeTask(folder)
         assert task.load_docs()["handy"]["id"][:] == ["3"]
-        write_rows(folder, "probes", {"id": ["5"], "set": ["handy"], "control": [False]})
+        write_rows(
+            folder,
+            "probes",
+            {"id": ["5"], "set": ["handy"], "control": [False]},
+        )
         assert task.load_docs()["handy"]["id"][:] == ["5"]
         copied = Path(shutil.move(folder, tmp_path / "copied"))
         docs = ProbeTask(copied).load_docs()

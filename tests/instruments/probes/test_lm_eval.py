@@ -54,7 +54,11 @@ def write_benchmark(folder: Path) -> pd.DataFrame:
 
 def measure_biases(model: Model, probes: pd.DataFrame) -> dict[str, float]:
     """Ours over the rows that are scored, by the harness's names."""
-    rows = probes[~probes["control"]].sort_values("pole", ascending=False, kind="stable")
+    rows = probes[~probes["control"]].sort_values(
+        "pole",
+        ascending=False,
+        kind="stable",
+    )
     assert len(rows) == 3 * 4 * 12
     assert len(probes) == 4 * 4 * 12
     rows = rows.assign(nats=model.loglikelihood(rows["text"].tolist()).nats)
@@ -81,7 +85,12 @@ def test_its_numbers_are_ours(
     entry = shipped_params.models[smollm2.name]
     model = sources.locate_model(smollm2.name, entry, packaged_store)
     probes = write_benchmark(tmp_path / "jobs")
-    report = lm_eval(model, tmp_path / "jobs", "probes_jobs", tmp_path / "elsewhere")
+    report = lm_eval(
+        model,
+        tmp_path / "jobs",
+        "probes_jobs",
+        tmp_path / "elsewhere",
+    )
     values = report["results"]["probes_jobs__validation"]
     expected = measure_biases(smollm2, probes)
     assert {name: values[name] for name in expected} == approx(expected, abs=1e-4)

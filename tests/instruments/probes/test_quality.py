@@ -137,13 +137,6 @@ class TestReliability:
 
 
 class TestMeanInterval:
-    def test_is_that_of_t(self) -> None:
-        values = np.array([1.0, 2.0, 4.0, -1.0, 0.5])
-        mean = mean_interval(values, 0.9)
-        expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
-        assert mean.value == near(1.3)
-        assert (mean.low, mean.high) == near(tuple(expected))
-
     @pytest.mark.parametrize(
         "values",
         [
@@ -182,7 +175,14 @@ def cube(biases: pd.DataFrame) -> ScoreCube:
     scores = biases.to_numpy()[:, :, None] * (0.5 * poles) + of_words
     words = ["man", "uncle", "woman", "girl"]
     attributes, templates = list(biases.index), list(biases)
-    return ScoreCube(scores, attributes, templates, words, poles, np.ones(4))
+    return ScoreCube(
+        scores,
+        attributes,
+        templates,
+        words,
+        poles,
+        np.ones(4),
+    )
 
 
 def interval(x: pd.Series, y: pd.Series) -> tuple[float, float]:

@@ -181,7 +181,14 @@ def test_templates_correlate_with_one_another(diagnosed) -> None:
 
 
 def test_tokens_are_compared_by_their_means(trades) -> None:
-    tokens = {"man": 5, "uncle": 5, "king": 11, "woman": 4, "girl": 4, "queen": 7}
+    tokens = {
+        "man": 5,
+        "uncle": 5,
+        "king": 11,
+        "woman": 4,
+        "girl": 4,
+        "queen": 7,
+    }
     names = list(tokens)
     probes, _, attributes = trades(targets={"men": names[:3], "women": names[3:]})
     scores = scores_of(probes, np.random.default_rng(1).normal(size=len(probes)))
@@ -222,47 +229,32 @@ class TestVerdicts:
         assert rows["gain"]["why"].endswith(", below 1.")
 
 
-class TestControls:
-    """Templates that are asked and shown, and make no score."""
-
-    @pytest.fixture
-    def both(self, diagnosed) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
-        """The set alone, and with two controls beside, one of them keyed -1."""
-        total = BIAS.sum(axis=1)
-        plain = total / 2 + [0.5, 0, 0, -0.5, 0, 0.25, 0, 0]
-        controls = pd.DataFrame({"plain": plain, "not-so": 1 - total / 4})
-        templates = {
-            **TEMPLATES,
-            "plain": {"text": "Some {ATTRIBUTE} is a {TARGET}.", "control": True},
-            "not-so": {
-                "text": "No {ATTRIBUTE} is a {TARGET}.",
-                "control": True,
-                "keying": -1,
-            },
-        }
-        return diagnosed(), diagnosed(
-            templates=templates,
-            m=BIAS.join(controls),
-        )
-
-    def test_change_no_figure_and_no_other_table(self, both) -> None:
-        alone, with_controls = both
-        for table, rows in alone.items():
-            shown = with_controls[table]
-            if table == "items":
-                shown = shown[~shown["control"]]
-            pd.testing.assert_frame_equal(shown, rows)
-
-    def test_a_reversed_control_makes_no_set_unfit(self, both) -> None:
-        for tables in both:
-            assert "invalid" not in set(tables["figures"]["verdict"])
+def test_controls_are_shown_and_change_no_figure_and_no_other_table(diagnosed) -> None:
+    """Templates that are asked and make no score; one of them is keyed -1, and reversed."""
+    total = BIAS.sum(axis=1)
+    plain = total / 2 + [0.5, 0, 0, -0.5, 0, 0.25, 0, 0]
+    controls = {
+        "plain": {"text": "Some {ATTRIBUTE} is a {TARGET}.", "control": True},
+        "not-so": {"text": "No {ATTRIBUTE} is a {TARGET}.", "control": True, "keying": -1},
+    }
+    biases = BIAS.assign(plain=plain, **{"not-so": 1 - total / 4})
+    shown = diagnosed(templates={**TEMPLATES, **controls}, m=biases)
+    assert set(shown["items"].query("control")["template"]) == set(controls)
+    assert "invalid" not in set(shown["figures"]["verdict"])
+    shown["items"] = shown["items"].query("not control")
+    for table, rows in diagnosed().items():
+        pd.testing.assert_frame_equal(shown[table], rows)
 
 
 def test_groups_of_unequal_size_have_no_variances_and_no_curve(trades) -> None:
     targets = {"men": ["man", "uncle"], "women": ["woman"]}
     probes, _, attributes = trades(criterion=CRITERION, targets=targets)
     nats = np.random.default_rng(1).normal(size=len(probes))
-    tables = diagnosis(probes, attributes, scores_of(probes, nats))
+    tables = diagnosis(
+        probes,
+        attributes,
+        scores_of(probes, nats),
+    )
     assert not {"variances", "curve"} & set(tables)
     rows = figures_of(tables)
     assert pd.isna([rows[name]["control"] for name in ("spread", "alpha")]).all()
@@ -270,9 +262,26 @@ def test_groups_of_unequal_size_have_no_variances_and_no_curve(trades) -> None:
 
 
 def test_templates_are_rows_of_evidence() -> None:
-    shared = {"benchmark": "trades", "set": "hand", "model": "m", "n": 7, "unit": "attributes"}
-    item = {**shared, "mean": 0.12345, "sd": 0.5, "alpha_if_removed": 0.25, "control": False}
-    correlated = {"item_rest_correlation": 0.75, "low": 0.5, "high": 0.875, "control": True}
+    shared = {
+        "benchmark": "trades",
+        "set": "hand",
+        "model": "m",
+        "n": 7,
+        "unit": "attributes",
+    }
+    item = {
+        **shared,
+        "mean": 0.12345,
+        "sd": 0.5,
+        "alpha_if_removed": 0.25,
+        "control": False,
+    }
+    correlated = {
+        "item_rest_correlation": 0.75,
+        "low": 0.5,
+        "high": 0.875,
+        "control": True,
+    }
     diversity = {**shared, "template": "b", "lexical_diversity": 0.5}
     rows_by_table = {
         "figures": [{**shared, "figure": "r", "value": 0.5}],
@@ -296,8 +305,19 @@ def test_templates_are_rows_of_evidence() -> None:
     }
     of_any_model = {row["figure"] for row in shown if row["model"] is None}
     assert of_any_model == {"lexical_diversity", "semantic_diversity"}
-    key = {"figure": "item_rest_correlation", "model": "m", "set": "hand", "template": "a"}
-    ends = {"value": 0.75, "low": 0.5, "high": 0.875, "n": 7, "unit": "attributes"}
+    key = {
+        "figure": "item_rest_correlation",
+        "model": "m",
+        "set": "hand",
+        "template": "a",
+    }
+    ends = {
+        "value": 0.75,
+        "low": 0.5,
+        "high": 0.875,
+        "n": 7,
+        "unit": "attributes",
+    }
     assert by_name["a", "item_rest_correlation"] == {**key, "unscored": "yes", **ends}
     assert "low" not in by_name["a", "item_mean"]
     assert by_name["b", "item_rest_correlation"]["reason"] == "undefined for these values"

@@ -199,7 +199,11 @@ class TestModelsThatAreNamed:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"}
         hosted = {**evolve, "operator": "big-server", "shots": False}
         for declared in (evolve, hosted):
-            settings_of(evolve=declared).require_able(None, catalogue, "instruments.jobs.{}".format)
+            settings_of(evolve=declared).require_able(
+                None,
+                catalogue,
+                "instruments.jobs.{}".format,
+            )
 
     @pytest.mark.parametrize(("keys", "key", "held"), UNABLE)
     def test_or_it_is_said(
@@ -207,7 +211,12 @@ class TestModelsThatAreNamed:
     ) -> None:
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker"} | keys.get("evolve", {})
         settings = settings_of(**{**keys, "evolve": evolve})
-        line = error_of(settings.require_able, None, catalogue, "instruments.j.{}".format)
+        line = error_of(
+            settings.require_able,
+            None,
+            catalogue,
+            "instruments.j.{}".format,
+        )
         assert line.startswith(f"instruments.j.{key}: ")
         for words in held:
             assert words in line

@@ -71,7 +71,13 @@ def of_biases(biases, clip: float = 1.0) -> list[float]:
     """Contributions to alpha alone; the rest of the population is nothing special."""
     n = np.shape(biases)[1]
     embeddings, tokens = np.ones((n, 2)), [frozenset("a")] * n
-    parts = population(biases, [[]] * n, embeddings, tokens, clip)
+    parts = population(
+        biases,
+        [[]] * n,
+        embeddings,
+        tokens,
+        clip,
+    )
     return parts["alpha_contribution"].tolist()
 
 
@@ -123,7 +129,12 @@ class TestFitness:
         # ninths.
         # .2 * 27/31 + .1 * .5 + .4 / 3; .2 * 27/31 + .4; .4 / 3 + .3 * .5; .2 + .1 + .3.
         alpha, semantic = 5.4 / 31, 0.4 / 3
-        expected = [alpha + 0.05 + semantic, alpha + 0.4, semantic + 0.15, 0.6]
+        expected = [
+            alpha + 0.05 + semantic,
+            alpha + 0.4,
+            semantic + 0.15,
+            0.6,
+        ]
         parts = fitness(population(), FitnessWeights())
 
         assert parts["fitness"].tolist() == approx(expected, abs=2e-6)
@@ -221,7 +232,13 @@ def generations() -> list[Generation]:
     template_by_slug = {}
     for slug, text in TEXTS.items():
         born = int(slug[1]) if slug in PARENTS else 0
-        template_by_slug[slug] = Template(slug, text, 1, born, PARENTS.get(slug))
+        template_by_slug[slug] = Template(
+            slug,
+            text,
+            1,
+            born,
+            PARENTS.get(slug),
+        )
     slugs_by_generation = ["born dream met most", "dream met g1-1 g1-2", "dream g1-1 g1-2 g2-1"]
     history = []
     for number, slugs in enumerate(slugs_by_generation):
@@ -303,10 +320,20 @@ class TestChoose:
         candidates, size = simulated(seed), 2 + seed % 3
         sets = sets_of_roots(candidates, size)
         worths = set_worth(candidates, sets, WEIGHTS)
-        best = choose_best_set(candidates, range(9), size, WEIGHTS)
+        best = choose_best_set(
+            candidates,
+            range(9),
+            size,
+            WEIGHTS,
+        )
         assert worths[sets.index(best)] == worths.max()
         monkeypatch.setattr(choosing, "MOST_SETS", 10)
-        chosen = choose_best_set(candidates, range(9), size, WEIGHTS)
+        chosen = choose_best_set(
+            candidates,
+            range(9),
+            size,
+            WEIGHTS,
+        )
         n_shared = np.array([len({*places} & {*chosen}) for places in sets])
         assert worths[n_shared == size - 1].max() <= worths[sets.index(chosen)]
 

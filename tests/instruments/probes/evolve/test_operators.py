@@ -98,7 +98,13 @@ class TestModelOperator:
         writer = EchoingWriter()
         operator = ModelOperator(writer, OperatorSettings(48, few_shot=True))
         voices = (whole("fit"), whole("choice"), whole("fit"))
-        wishes = [voices[0], word(), voices[1], word("people"), voices[2]]
+        wishes = [
+            voices[0],
+            word(),
+            voices[1],
+            word("people"),
+            voices[2],
+        ]
         expected = []
         for seed, wish in enumerate(wishes):
             prompt = few_shot_prompt(wish, seed)

@@ -244,7 +244,15 @@ HOSTILE = {
 }
 
 
-MARKS = [*"{}.?\"'*:\n ", " ", "the", "a", "not", ATTRIBUTE, TARGET]
+MARKS = [
+    *"{}.?\"'*:\n ",
+    " ",
+    "the",
+    "a",
+    "not",
+    ATTRIBUTE,
+    TARGET,
+]
 PIECES = st.sampled_from(MARKS) | st.text(max_size=3)
 
 
