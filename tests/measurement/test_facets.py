@@ -127,48 +127,27 @@ def test_what_is_no_design(x, facets, message):
         variance_components(x, facets)
 
 
-SPREADS = {
-    "unit": 0.2,
-    "template": 0.4,
-    "both": 0.1,
-    "word": 0.5,
-    "unit-word": 0.3,
-    "template-word": 0.4,
-    "rest": 0.3,
-}
+SPREADS = {"u": 0.2, "t": 0.4, "ut": 0.1, "w": 0.5, "uw": 0.3, "tw": 0.4, "utw": 0.3}
+"""SD of every effect of units, templates and words; those of no word are of the bias."""
 TRUE = 0.3
 GROUPS = [1, 1, -1, -1]
 """Of four words."""
 
 
-def drawn(rng, shape, spreads):
+def drawn(rng, shape, spreads=SPREADS):
     """Scores of units x templates x words in two groups whose means differ by `TRUE`."""
-    n, k, m = shape
-    groups = np.repeat([1, -1], m // 2)
-    sizes_of_bias = {
-        "unit": (n, 1, 1),
-        "template": (1, k, 1),
-        "both": (n, k, 1),
-    }
-    sizes_of_noise = {
-        "word": (1, 1, m),
-        "unit-word": (n, 1, m),
-        "template-word": (1, k, m),
-        "rest": (n, k, m),
-    }
-
-    def draw(sizes, spreads):
-        parts = [spreads[name] * rng.normal(size=size) for name, size in sizes.items()]
-        return sum(parts)
-
-    bias, noise = draw(sizes_of_bias, spreads), draw(sizes_of_noise, spreads)
-    common = draw(sizes_of_bias, {"unit": 1, "template": 2, "both": 0.5})
-    return common + (TRUE / 2 + bias) * groups + noise, groups
+    groups = np.repeat([1, -1], shape[2] // 2)
+    x = TRUE / 2 * groups + rng.normal(size=(*shape[:2], 1))
+    for effect, spread in spreads.items():
+        size = [n if name in effect else 1 for name, n in zip("utw", shape, strict=True)]
+        scores = spread * rng.normal(size=size)
+        x = x + (scores if "w" in effect else scores * groups)
+    return x, groups
 
 
 class TestDifference:
     def test_the_mean_of_all_differences(self):
-        x, groups = drawn(np.random.default_rng(1), (5, 4, 6), SPREADS)
+        x, groups = drawn(np.random.default_rng(1), (5, 4, 6))
         difference = difference_of_groups(x, groups)
         interval = difference.interval()
         first, second = np.split(x, 2, axis=-1)
@@ -202,9 +181,7 @@ class TestIntervalOfTheDifference:
             (24, 8, 12),
         ],
     )
-    @pytest.mark.parametrize(
-        "without", [(), ("unit", "template", "both"), ("word", "unit-word", "template-word")]
-    )
+    @pytest.mark.parametrize("without", [(), ("u", "t", "ut"), ("w", "uw", "tw")])
     def test_coverage(self, shape, without):
         """At the n that ship; 300 draws give 95% within 2.5."""
         rng = np.random.default_rng(7)
@@ -231,7 +208,7 @@ class TestIntervalOfTheDifference:
         assert (interval.low, interval.high) == pytest.approx(expected)
 
     def test_the_variance_of_the_mean_is_that_of_every_part_over_what_it_is_a_mean_of(self):
-        x, groups = drawn(np.random.default_rng(12), (7, 5, 6), SPREADS)
+        x, groups = drawn(np.random.default_rng(12), (7, 5, 6))
         difference = difference_of_groups(x, groups)
         # What is of words counts twice, once for each group of three.
         levels = {"unit": 7, "template": 5, "word": 1.5}

@@ -110,8 +110,7 @@ def test_units_directions_and_reference_words_of_scores_change_no_p(
 
     expected = p(scores, criterion)
     assert 0.01 < expected < 0.99
-    assert p(2 * scores + 7, criterion, 2 * nouns) == expected
-    assert p(-scores, 3 - criterion / 9) == expected
+    assert p(7 - 2 * scores, 3 - criterion / 9, 2 * nouns) == expected
     # Reference words doubled, in another order.
     doubled = np.hstack([nouns[:, ::-1], nouns])
     assert p(scores, criterion, doubled) == expected

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.ask import after_prefixes, rival_sentences
-from evenruler.instruments.probes.diagnose import diagnose
+from evenruler.instruments.probes.ask import after_prefixes
 from evenruler.instruments.probes.diagnose.quality import ScoreCube, score_cubes
 from evenruler.instruments.probes.schemas import PROBES
 from tests.instruments.near import approx, near
@@ -17,7 +16,6 @@ from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import (
     BIAS,
     PLAN,
-    RESAMPLING,
     TEMPLATES,
     cube_of,
     figures_of,
@@ -228,71 +226,39 @@ class TestDeriving:
         assert set(prefixed["template"]) == {"first", "last"}
 
 
-class ScriptedModel:
-    """A scripted model: it gives every sentence a known likelihood, and leans by a known amount
-    after some words.
+STANDARD = BIAS / BIAS.mean(axis=1).std(ddof=1)
+"""Biases whose means over templates lie one standard deviation apart."""
+
+
+@pytest.fixture
+def shifted(diagnosed) -> Callable[..., dict[str, pd.DataFrame]]:
+    """Diagnoses a model that was asked after some prefixes.
 
     After words that hold a key of `shifts`, every attribute's bias (signed by keying) is so many
     nats higher in every template; other words before a sentence change nothing.
     """
 
-    def __init__(
-        self, probes: pd.DataFrame, biases: pd.DataFrame, shifts: Mapping[str, float]
-    ) -> None:
-        self.nats = dict(zip(probes["text"], values_for(probes, biases), strict=True))
-        signs = probes["pole"] * probes["keying"] / 2
-        self.sign = dict(zip(probes["text"], signs, strict=True))
-        self.shifts = shifts
-
-    def answer(self, text: str, before: str) -> float:
-        shift = sum(by for words, by in self.shifts.items() if words in before)
-        return self.nats[text] + self.sign[text] * shift
-
-
-STANDARD = BIAS / BIAS.mean(axis=1).std(ddof=1)
-"""Biases whose means over templates lie one standard deviation apart."""
-
-Diagnosed = Callable[..., dict[str, pd.DataFrame]]
-
-
-@pytest.fixture
-def trades(compiled) -> dict[str, list[Any]]:
-    sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
-    return compiled(
-        sets=sets,
-        attributes={slug: slug for slug in BIAS.index},
-        prefixes=FRAMINGS,
-    )
-
-
-@pytest.fixture
-def diagnosed(trades) -> Diagnosed:
-    """Diagnoses the scripted model, which was asked after some prefixes."""
-
     def make(
         shifts: Mapping[str, float] = {INSTRUCTION: 0.75},
         prefixes: Mapping[str, str] = CUES,
-        biases: pd.DataFrame = STANDARD,
-        is_asked: Callable[[pd.DataFrame], Any] = lambda rows: rows["id"] != "",
+        left_out: str | None = None,
         **short: int,
     ) -> dict[str, pd.DataFrame]:
-        probes, written, described = frames(trades)
         plan = plan_of(prefixes, **short)
-        prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
-        rows = pd.concat([probes.assign(before=""), prefixed[is_asked(prefixed)]])
-        model = ScriptedModel(probes, biases, shifts)
-        nats = list(map(model.answer, rows["text"], rows["before"]))
-        answered = scores_of(rows, nats).assign(framing=rows["framing"].to_numpy())
-        rivals = rival_sentences({"templates": written}, plan)
-        return diagnose(
-            probes,
-            described,
-            answered,
-            prefixed,
-            rivals,
-            plan,
-            RESAMPLING,
-        )
+
+        def answer(probes: pd.DataFrame) -> pd.DataFrame:
+            nats = dict(zip(probes["text"], values_for(probes, STANDARD), strict=True))
+            prefixed = after_prefixes(probes, plan)
+            if left_out:
+                prefixed = prefixed.query(f"not ({left_out})")
+            rows = pd.concat([probes.assign(before=""), prefixed])
+            signs = rows["pole"] * rows["keying"] / 2
+            values = rows["text"].map(nats)
+            for words, by in shifts.items():
+                values += by * signs * rows["before"].str.contains(words, regex=False)
+            return scores_of(rows, values).assign(framing=rows["framing"].to_numpy())
+
+        return diagnosed(scores=answer, plan=plan, m=STANDARD)
 
     return make
 
@@ -302,9 +268,9 @@ def shift_of(tables: dict[str, pd.DataFrame], prefix: str) -> pd.Series:
     return row
 
 
-def test_a_cue_that_shifts_all_alike(diagnosed) -> None:
+def test_a_cue_that_shifts_all_alike(shifted) -> None:
     """The shift is in standard deviations of the attributes' biases, which are one apart."""
-    tables = diagnosed({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION, "placebo-1": "It rained."})
+    tables = shifted({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION, "placebo-1": "It rained."})
     row = shift_of(tables, "instruction")
     names = ["level", "level_in_sd", "reordering", "reordering_in_sd", "rank_agreement"]
     assert row[names].tolist() == near([-1.5, -1.5, 0, 0, 1])
@@ -317,39 +283,30 @@ def test_a_cue_that_shifts_all_alike(diagnosed) -> None:
 
 
 class TestShortForm:
-    def test_is_held_against_the_same_sentences_without_a_prefix(self, diagnosed) -> None:
+    def test_is_held_against_the_same_sentences_without_a_prefix(self, shifted) -> None:
         """One template and one target a group: shifts are 0 however different the others are."""
-        tables = diagnosed({}, templates=1, targets=1)
+        tables = shifted({}, templates=1, targets=1)
         assert tables["shifts"][["level", "reordering"]].abs().to_numpy().max() == 0
         assert figures_of(tables)["level_shift"]["value"] == 0
 
 
 class TestWhereThereIsNone:
-    def test_a_domain_without_prefixes_says_why(self, diagnosed) -> None:
-        tables = diagnosed(prefixes={})
+    def test_a_domain_without_prefixes_says_why(self, shifted) -> None:
+        tables = shifted(prefixes={})
         assert "shifts" not in tables
         for name in ("level_shift", "reordering"):
             row = figures_of(tables)[name]
             assert pd.isna(row["value"])
             assert (row["reason"], row["n"]) == ("nothing was asked after prefixes", 0)
 
-    def test_an_attribute_that_was_asked_in_part_is_an_error(self, diagnosed) -> None:
+    def test_an_attribute_that_was_asked_in_part_is_an_error(self, shifted) -> None:
+        lost = "attribute == 'poet' and template == 'odd' and framing == 'salience'"
         with pytest.raises(
             ValueError, match=r"^m: 4 sentences of trades after prefixes have no score$"
         ):
-            diagnosed(
-                is_asked=lambda rows: (
-                    ~rows.eval(
-                        "attribute == 'poet' and template == 'odd' and framing == 'salience'"
-                    )
-                )
-            )
+            shifted(left_out=lost)
 
-    def test_attributes_that_were_not_asked_at_all_are_left_out(self, diagnosed) -> None:
-        some = ["smith", "nurse", "poet"]
-        tables = diagnosed(
-            {INSTRUCTION: 0.75},
-            is_asked=lambda rows: rows["attribute"].isin(some),
-        )
+    def test_attributes_that_were_not_asked_at_all_are_left_out(self, shifted) -> None:
+        tables = shifted(left_out="attribute not in ('smith', 'nurse', 'poet')")
         assert set(tables["shifts"]["n"]) == {3}
         assert shift_of(tables, "instruction")["level"] == approx(0.75)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -442,13 +443,7 @@ class TestPairs:
         items = start.diagnosis["items"].assign(high=0.5).set_index(["set", "template"])
         items.loc[[("seed", "met"), ("other", "plain")], "high"] = -0.1
         tables = {**start.diagnosis, "items": items.reset_index()}
-        changed = Record(
-            TRADES,
-            start.subject,
-            start.tables,
-            start.plan,
-            tables,
-        )
+        changed = replace(start, diagnosis=tables)
         rows = found_in([changed if record is start else record for record in all_records])
         row = cell(rows, set="elites", against=UNREVERSED, model="toy", figure="r")
         left = matrix(start, "seed").drop(columns="met").mean(axis=1)
