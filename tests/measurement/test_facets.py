@@ -127,7 +127,15 @@ def test_what_is_no_design(x, facets, message):
         variance_components(x, facets)
 
 
-SPREADS = {"u": 0.2, "t": 0.4, "ut": 0.1, "w": 0.5, "uw": 0.3, "tw": 0.4, "utw": 0.3}
+SPREADS = {
+    "u": 0.2,
+    "t": 0.4,
+    "ut": 0.1,
+    "w": 0.5,
+    "uw": 0.3,
+    "tw": 0.4,
+    "utw": 0.3,
+}
 """SD of every effect of units, templates and words; those of no word are of the bias."""
 TRUE = 0.3
 GROUPS = [1, 1, -1, -1]

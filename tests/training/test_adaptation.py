@@ -308,21 +308,17 @@ class TestEncoders:
         assert objective._words.tolist() == tokens
         words = encoder.get_input_embeddings().weight[tokens]
         (held_out,) = split_held_out(GLOOM, 2)[1]
-        ids = np.array(tokenizer(held_out)["input_ids"])
-        is_word = ~np.isin(ids, tokenizer.all_special_ids)
+        ids = torch.tensor(tokenizer(held_out)["input_ids"])
+        is_word = ~torch.isin(ids, torch.tensor(tokenizer.all_special_ids))
         losses = []
         for number in range(adaptation.ROUNDS):
-            is_round = np.arange(len(ids)) % adaptation.ROUNDS == number
-            (places,) = np.nonzero(is_round & is_word)
-            masked = ids.copy()
-            masked[places] = tokenizer.mask_token_id
+            is_masked = is_word & (torch.arange(len(ids)) % adaptation.ROUNDS == number)
+            masked = torch.where(is_masked, tokenizer.mask_token_id, ids)
             with torch.inference_mode():
-                output = encoder(input_ids=torch.tensor(masked)[None])
-                states = output.last_hidden_state[0, places]
-                logits = objective._transform(states) @ words.T + objective._bias
-            nats = logits.log_softmax(-1)
-            for row, token in enumerate(ids[places]):
-                losses.append(-float(nats[row, tokens.index(token)]))
+                states = encoder(input_ids=masked[None]).last_hidden_state[0, is_masked]
+                nats = (objective._transform(states) @ words.T + objective._bias).log_softmax(-1)
+            for row, token in zip(nats, ids[is_masked].tolist(), strict=True):
+                losses.append(-float(row[tokens.index(token)]))
         assert len(losses) > 3
         assert training.losses == [pytest.approx(np.mean(losses), rel=1e-5)]
 

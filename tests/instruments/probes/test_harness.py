@@ -5,6 +5,7 @@ import math
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +15,7 @@ from scipy import stats
 from evenruler.instruments.probes.card import harness_files, task_name
 from evenruler.instruments.probes.card.lm_eval_task import ProbeTask, pair_biases
 from tests.instruments.near import near
+from tests.text_tables import read_columns
 
 CRITERION = {"baker": 40.5, "engineer": 85.0, "judge": 58.25, "nurse": 12.0}
 LABELLED = {"criterion": {"file": "trades.csv", "column": "men", "label": "men (%)"}}
@@ -67,37 +69,33 @@ def build_task(tmp_path):
     return build
 
 
-def answers_of(scores: dict[tuple[str, str, int], dict[int, list[float]]]):
-    """Return answers, given scores by template, attribute, keying and pole."""
-    answers = []
-    for cell, poles in scores.items():
-        for pole, nats_of_pole in poles.items():
-            answers += [(*cell, pole, nats) for nats in nats_of_pole]
-    return answers
-
-
 # -11 + 14 = 3; (-4 + 6), keyed -1: -2; -2 + 1 = -1; (-7.5 + 5), keyed -1: 2.5.
-SCORES = {
-    ("plain", "baker", 1): {
-        1: [-10.0, -12.0],
-        -1: [-13.0, -14.0, -15.0],
-    },
-    ("odd", "baker", -1): {1: [-4.0], -1: [-6.0]},
-    ("plain", "engineer", 1): {
-        1: [-1.0, -3.0],
-        -1: [-1.0],
-    },
-    ("odd", "engineer", -1): {
-        1: [-7.0, -8.0],
-        -1: [-5.0],
-    },
-}
+SCORES = read_columns("""
+    template  attribute  keying  pole  nats
+    plain     baker       1       1    -10.0
+    plain     baker       1       1    -12.0
+    plain     baker       1      -1    -13.0
+    plain     baker       1      -1    -14.0
+    plain     baker       1      -1    -15.0
+    odd       baker      -1       1     -4.0
+    odd       baker      -1      -1     -6.0
+    plain     engineer    1       1     -1.0
+    plain     engineer    1       1     -3.0
+    plain     engineer    1      -1     -1.0
+    odd       engineer   -1       1     -7.0
+    odd       engineer   -1       1     -8.0
+    odd       engineer   -1      -1     -5.0
+""")
 BIASES = {
     ("plain", "baker"): 3.0,
     ("odd", "baker"): -2.0,
     ("plain", "engineer"): -1.0,
     ("odd", "engineer"): 2.5,
 }
+
+
+def answers_of(scores: pd.DataFrame):
+    return list(scores.itertuples(index=False, name=None))
 
 
 class TestTasks:
@@ -208,11 +206,8 @@ class TestBiases:
         assert build_task().spread(answers) == near(0.25 / math.sqrt(2))
 
     def test_a_cell_without_a_group_is_left_out_and_that_is_logged(self, caplog) -> None:
-        holed = {
-            **SCORES,
-            ("odd", "baker", -1): {1: [-4.0], -1: []},
-            ("plain", "engineer", 1): {1: [], -1: [-1.0]},
-        }
+        cells = SCORES["template"] + SCORES["attribute"] + SCORES["pole"].astype(str)
+        holed = SCORES[~cells.isin(["oddbaker-1", "plainengineer1"])]
         with caplog.at_level(logging.WARNING):
             bias_by_pair = pair_biases(answers_of(holed))
         assert bias_by_pair == {("plain", "baker"): 3.0, ("odd", "engineer"): 2.5}

@@ -31,6 +31,7 @@ from tests.instruments.probes.known import (
     figures_of,
     values_for,
 )
+from tests.text_tables import read_columns
 
 NO_PREFIXES = pd.DataFrame()
 NO_PLACEBOS = pd.DataFrame({"set": [], "id": []})
@@ -262,40 +263,35 @@ def test_groups_of_unequal_size_have_no_variances_and_no_curve(trades) -> None:
 
 
 def test_templates_are_rows_of_evidence() -> None:
+    rows_by_table = {
+        "figures": """
+            figure  model  value
+            r       m      0.5
+        """,
+        "items": """
+            template  control  model  mean     sd   alpha_if_removed  item_rest_correlation  low  high
+            a         True     m      0.12345  0.5  0.25              0.75                   0.5  0.875
+            b         False    m      0.12345  0.5  0.25              NaN                    NaN  NaN
+        """,
+        "diversity": """
+            template  model  lexical_diversity
+            b         m      0.5
+            b         other  0.5
+        """,
+    }
     shared = {
         "benchmark": "trades",
         "set": "hand",
-        "model": "m",
         "n": 7,
         "unit": "attributes",
     }
-    item = {
-        **shared,
-        "mean": 0.12345,
-        "sd": 0.5,
-        "alpha_if_removed": 0.25,
-        "control": False,
-    }
-    correlated = {
-        "item_rest_correlation": 0.75,
-        "low": 0.5,
-        "high": 0.875,
-        "control": True,
-    }
-    diversity = {**shared, "template": "b", "lexical_diversity": 0.5}
-    rows_by_table = {
-        "figures": [{**shared, "figure": "r", "value": 0.5}],
-        "items": [{**item, **correlated, "template": "a"}, {**item, "template": "b"}],
-        "diversity": [{**diversity, "model": model} for model in ("m", "other")],
-    }
     tables = {name: pd.DataFrame() for name in TABLES}
     for name, rows in rows_by_table.items():
-        tables[name] = pd.DataFrame(rows).reindex(columns=TABLES[name].names)
+        tables[name] = read_columns(rows).assign(**shared).reindex(columns=TABLES[name].names)
     (shown,) = evidence(tables).values()
     by_name = {(row.get("template"), row["figure"]): row for row in shown}
     of_b = [row for row in shown if row.get("template") == "b"]
-    values = {row["figure"]: row["value"] for row in of_b}
-    assert values == {
+    assert {row["figure"]: row["value"] for row in of_b} == {
         "item_mean": 0.12345,
         "item_sd": 0.5,
         "alpha_if_removed": 0.25,

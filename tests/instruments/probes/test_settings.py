@@ -108,7 +108,11 @@ class TestWhatItMeans:
     def test_what_is_detected_is_said_of_next_words(
         self, source: Callable[..., ProbeSource]
     ) -> None:
-        declared = with_criterion(source, 10, next_word=YAML(typ="safe").load(NEXT_WORD))
+        declared = with_criterion(
+            source,
+            10,
+            next_word=YAML(typ="safe").load(NEXT_WORD),
+        )
         assert settings_of("paper").warnings(declared) == []
         assert settings_of("paper").detects(declared) == "a factor of 2.9"
         evolve = {**EVOLVE, "start": "hand"}
@@ -165,7 +169,11 @@ def test_what_is_refused_is_one_line_with_file_key_finding_and_remedy(
 ) -> None:
     evolve = {**EVOLVE, **YAML(typ="safe").load(keys)}
     declared = "{of: jobs, model: tiny, operator: {quick: talker, paper: big-server}}"
-    path = file_with("params.yaml", PARAMS, (declared, repr(evolve)))
+    path = file_with(
+        "params.yaml",
+        PARAMS,
+        (declared, repr(evolve)),
+    )
     line = error_of(read, path, "jobs-evolved")
     assert line.startswith(f"{path}: instruments.jobs-evolved.evolve.{key}")
     assert held in line
@@ -195,7 +203,12 @@ class TestModelsThatAreNamed:
         changes = YAML(typ="safe").load(keys)
         evolve = {**EVOLVE, **changes.pop("evolve", {})}
         settings = settings_of(evolve=evolve, **changes)
-        line = error_of(settings.require_able, None, catalogue, "instruments.j.{}".format)
+        line = error_of(
+            settings.require_able,
+            None,
+            catalogue,
+            "instruments.j.{}".format,
+        )
         assert line.startswith(f"instruments.j.{key}: ")
         for words in held.split("; "):
             assert words in line

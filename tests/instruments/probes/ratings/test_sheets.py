@@ -35,7 +35,7 @@ def test_the_sheet_is_what_is_rated(blinded) -> None:
     sheet = pd.read_csv(StringIO(as_sheet(blinded.rows)))
     assert [*sheet] == ["id", "text", "construct", *CRITERIA, "rater"]
     assert sheet[[*CRITERIA, "rater"]].isna().all(axis=None)
-    texts = {" ".join(text.split()) for text in TEXTS.values()}
+    texts = {" ".join(text.split()) for text in TEXTS["text"]}
     assert set(sheet["text"]) == texts
     key = blinded.key.drop_duplicates("id").set_index("id")
     assert sheet.set_index("id")["text"].eq(key["text"]).all()
