@@ -269,9 +269,9 @@ def test_templates_are_rows_of_evidence() -> None:
             r       m      0.5
         """,
         "items": """
-            template  control  model  mean     sd   alpha_if_removed  item_rest_correlation  low  high
-            a         True     m      0.12345  0.5  0.25              0.75                   0.5  0.875
-            b         False    m      0.12345  0.5  0.25              NaN                    NaN  NaN
+            template control model mean    sd  alpha_if_removed item_rest_correlation low high
+            a        True    m     0.12345 0.5 0.25             0.75                  0.5 0.875
+            b        False   m     0.12345 0.5 0.25             NaN                   NaN NaN
         """,
         "diversity": """
             template  model  lexical_diversity

@@ -65,7 +65,11 @@ EVOLVE = {"of": "jobs", "model": "tiny", "operator": "talker"}
 
 NEXT_WORD = """
 title: Four sentences
-sentences: {a: "0 {ATTRIBUTE} is a", b: "1 {ATTRIBUTE} is a", c: "2 {ATTRIBUTE} is a", d: "3 {ATTRIBUTE} is a"}
+sentences:
+  a: 0 {ATTRIBUTE} is a
+  b: 1 {ATTRIBUTE} is a
+  c: 2 {ATTRIBUTE} is a
+  d: 3 {ATTRIBUTE} is a
 pairs: {he0: she0, he1: she1, he2: she2, he3: she3, he4: she4, he5: she5}
 control: {name: kings, high: [k0, k1, k2, k3, k4, k5], low: [q0, q1, q2, q3, q4, q5]}
 """
@@ -154,16 +158,21 @@ class TestWhatItMeans:
         assert respondents == ["tiny", "talker", "big-server"]
 
 
+NO_WEIGHTS = (
+    "weights: {alpha: 0, gradient_focus: 0, semantic_diversity: 0, lexical_diversity: 0}",
+    "weights",
+    "all weights are 0",
+)
+
 # Keys of `evolve` | how the key begins | what else the line holds
 REFUSED = """
 {generation: 3}           | generation  | did you mean 'generations'?
 {generations: {quick: 3}} | generations | expected one for quick and one for paper
 {guided: [0.5, 1.1]}      | guided      | expected two probabilities
-{weights: {alpha: 0, gradient_focus: 0, semantic_diversity: 0, lexical_diversity: 0}} | weights | all weights are 0
 """
 
 
-@pytest.mark.parametrize(("keys", "key", "held"), read_cells(REFUSED))
+@pytest.mark.parametrize(("keys", "key", "held"), [*read_cells(REFUSED), NO_WEIGHTS])
 def test_what_is_refused_is_one_line_with_file_key_finding_and_remedy(
     file_with: FileWith, error_of: ErrorOf, keys: str, key: str, held: str
 ) -> None:

@@ -85,14 +85,14 @@ NEXT_WORD = """next_word:
 
 # What stands in the source | what is put in its place | how the key begins | what else it holds
 REFUSED = """
-A {ATTRIBUTE} is a {TARGET}. | A {ATTRIBUTE} is a man. | sets.hand.templates.plain.text | {TARGET} 0 times
-A {ATTRIBUTE} is a {TARGET}. | A {ATTRIBUTE} {TARGET} {TARGT}. | sets.hand.templates.plain.text | '{TARGET}'?
-No {TARGET} is an {ATTRIBUTE}. | A {ATTRIBUTE} is a {TARGET}. | sets.hand | 'A {ATTRIBUTE} is a {TARGET}.'; twice
+A {ATTRIBUTE} is a {TARGET}. | A {ATTRIBUTE} is. | sets.hand.templates.plain.text | {TARGET} 0 times
+A {ATTRIBUTE} is a {TARGET}. | A {ATTRIBUTE} {TARGT}. | sets.hand.templates.plain.text | '{TARGET}'?
+No {TARGET} is an {ATTRIBUTE}. | A {ATTRIBUTE} is a {TARGET}. | sets.hand | is a {TARGET}.'; twice
 construct:   | construct_:     | construct_  | 'construct'?
 [man, he]    | man, he         | targets.men | found 'man, he', expected a list: [man, he]
 [woman, she] | [woman, He]     | targets     | 'he'; both groups
-[engineer, flight attendant, CEO] | [nurse, CEO, Nurse] | attributes | 'nurse', 'Nurse': found the slug 'nurse'
-[engineer, flight attendant, CEO] | [CEO, 聪明] | attributes | '聪明': found the slug ''; write `slug: word`
+[engineer, flight attendant, CEO] | [a, A] | attributes | 'a', 'A': found the slug 'a'
+[engineer, flight attendant, CEO] | [聪明] | attributes | '聪明': found the slug ''; `slug: word`
 """
 TEMPLATE = "Some {ATTRIBUTE} is a {TARGET}."
 PREFIXES = "prefixes: {salience: A test., instruction: Say it., placebos: [One., Two.]}"
@@ -126,8 +126,8 @@ REFUSED_LINES = [
 
 # Another sentence or word of `next_word` | how the key begins | what else the line holds
 REFUSED_NEXT_WORDS = """
-1 {ATTRIBUTE} is a | 1 {ATTRIBUTE} is a  | next_word: its gain is along a criterion, and there is none |
-1 {ATTRIBUTE} is a | Somebody is a       | next_word.sentences | 'Somebody is a' needs {ATTRIBUTE} once
+1 {ATTRIBUTE} is a | 1 {ATTRIBUTE} is a  | next_word: its gain is along a criterion |
+1 {ATTRIBUTE} is a | Somebody is a       | next_word.sentences | needs {ATTRIBUTE} once
 1 {ATTRIBUTE} is a | 1 {ATTRIBUTE} is an | next_word.sentences | has to end in 'a': a noun follows
 she1               | he0                 | next_word           | 'he0' stands there twice
 """
@@ -258,7 +258,7 @@ class TestCriterionRead:
 # What stands in the figures | what is put in its place | where after the file | what else it holds
 CRITERIA_REFUSED = """
 pct_women        | pct_woman         |                  | no column 'pct_women'; add it
-nurse,87.4,group | doctor,87.4,group |                  | no row for 1 attributes; nurse; match `none`
+nurse,87.4,group | doctor,87.4,group |                  | no row for 1 attributes; nurse
 judge,58.0       | Nurse,58.0        | line 6 (Nurse):  | 'Nurse' twice; keep one
 14.8             | 14.8%             | engineer:        | '14.8%' is no number
 14.8             | nan               | engineer:        | 'nan' is no number
