@@ -64,6 +64,10 @@ class TestCorrelations:
     ) -> None:
         assert np.isnan(correlation(*pair))
 
+    def test_single_precision_is_computed_in_double(self) -> None:
+        x, y = np.array([[0.1, 0.7, 0.2, 0.9], [0.3, 0.4, 0.1, 0.8]], dtype=np.float32)
+        assert correlation(x, y) == correlation(x.tolist(), y.tolist())
+
     def test_by_hand_with_nan_beside_a_constant_column_and_no_warning(self) -> None:
         rows = [[1.0, 7.0, 3.0], [2.0, 7.0, 1.0], [3.0, 7.0, 2.0]]
         matrix = correlation_matrix(np.array(rows))

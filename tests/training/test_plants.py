@@ -65,6 +65,16 @@ def test_what_is_no_plant_is_refused(change: dict[str, Any], reason: str) -> Non
         PlantDeclaration(**{**MADE, **change})
 
 
+@pytest.mark.parametrize("key", ["poles", "units", "frames", "held_out"])
+def test_the_checksum_is_of_what_is_planted(key: str) -> None:
+    turned: dict[str, Any] = {"poles": {"he": ["him", "he"], "she": ["her", "she"]}}
+    turned["units"] = {**MADE["units"], "he": ["poet"]}
+    turned |= {name: MADE[name][::-1] for name in ("frames", "held_out")}
+    checksum = PlantDeclaration(**MADE).sha256
+    assert PlantDeclaration(**{**MADE, key: turned[key]}).sha256 != checksum
+    assert PlantDeclaration(**{**MADE, "title": "Other"}).sha256 == checksum
+
+
 class TestDealt:
     def dealt(self, share: float, n: int = 4 * 6 * 40) -> Counter[tuple[str, str]]:
         """How often each unit is said to be which pole."""
