@@ -47,7 +47,11 @@ def run_measure(
     monkeypatch.setattr(repository, "shipped_benchmarks", lambda: benchmarks)
 
     def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["evenruler", *words])
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            ["evenruler", *words],
+        )
         with pytest.raises(SystemExit) as ended:
             cli.main()
         out, err = capsys.readouterr()
@@ -126,7 +130,11 @@ def send_batch(server: ScriptedServer, requests: list[dict[str, Any]]) -> list[d
         )
         with urllib.request.urlopen(sent) as response:
             body = json.load(response)
-        answered = {"status_code": 200, "request_id": "r", "body": body}
+        answered = {
+            "status_code": 200,
+            "request_id": "r",
+            "body": body,
+        }
         results.append(
             {"id": "b", "custom_id": request["custom_id"], "response": answered, "error": None}
         )
@@ -178,7 +186,15 @@ def test_a_batch_of_no_shipped_benchmark(run_measure: Command) -> None:
     line = refused(run_measure, *words, "--with", "work")
     assert "it asks in another wording than work 0.1.0's; 0 of 50 match, nearest: 'On day" in line
     assert "say --asked FILE with the requests" in refused(run_measure, *words[:2])
-    line = refused(run_measure, "measure", "hub:a/b", "--asked", "x", "--with", "work")
+    line = refused(
+        run_measure,
+        "measure",
+        "hub:a/b",
+        "--asked",
+        "x",
+        "--with",
+        "work",
+    )
     assert "`requests` belongs to the kind recorded" in line or "hub" in line
 
 
@@ -198,12 +214,23 @@ def test_a_table_of_scores_is_the_share_of_its_pairs(
 ) -> None:
     table = scores_of_pairs(benchmarks / "external-made", lambda unit, pair: pair < 4)
     table.sample(frac=1, random_state=2).to_csv("scores.csv", index=False)
-    status, out, err = run_measure("measure", "recorded:scores.csv", "--with", "made")
+    status, out, err = run_measure(
+        "measure",
+        "recorded:scores.csv",
+        "--with",
+        "made",
+    )
     assert status == 0, err
     assert "external-made 0.1.0 (Made) on scores-csv" in out
     share = find_figure(result_of("scores-csv")["figures"], figure="share", bias_type=None)
     assert share["value"] == pytest.approx(2 / 3, abs=1e-3)
-    line = refused(run_measure, "measure", "recorded:scores.csv", "--with", "work")
+    line = refused(
+        run_measure,
+        "measure",
+        "recorded:scores.csv",
+        "--with",
+        "work",
+    )
     assert "scores.csv: row 1: 48 keys are not in work 0.1.0 (first '" in line
 
 
@@ -224,7 +251,13 @@ def test_parts_are_judged_only_where_the_user_says_so(
     assert lean["facets"].startswith("6 of 8 writers, ")
     is_short = table["key"].astype(int) % 6 < 2
     table[~is_short].to_csv("pairs.csv", index=False)
-    status, out, err = run_measure("measure", "recorded:pairs.csv", "--with", "made", "--partial")
+    status, out, err = run_measure(
+        "measure",
+        "recorded:pairs.csv",
+        "--with",
+        "made",
+        "--partial",
+    )
     assert status == 0, err
     assert "Over " not in out
     lean = find_figure(result_of("pairs-csv")["figures"], figure="lean", bias_type=None)
@@ -250,7 +283,11 @@ def test_a_name_with_dots_is_a_label(run_measure: Command, benchmarks: Path) -> 
     table = scores_of_pairs(benchmarks / "external-made", lambda unit, pair: pair < 4)
     table.to_csv("scores.csv", index=False)
     words = ("measure", "recorded:scores.csv", "--with", "made")
-    status, out, err = run_measure(*words, "--name", "gpt-3.5-turbo-0125")
+    status, out, err = run_measure(
+        *words,
+        "--name",
+        "gpt-3.5-turbo-0125",
+    )
     assert status == 0, err
     assert "(Made) on gpt-3.5-turbo-0125, standard" in out
     assert "gpt-3.5-turbo-0125: recorded:scores.csv (kind recorded)" in err
@@ -271,7 +308,12 @@ def test_a_name_with_dots_is_a_label(run_measure: Command, benchmarks: Path) -> 
     page = Path("page.html").read_text()
     assert "gpt-3.5-turbo-0125" in page
     assert "gpt-3-5" not in page
-    status, out, _ = run_measure("compare", "results", "--format", "csv")
+    status, out, _ = run_measure(
+        "compare",
+        "results",
+        "--format",
+        "csv",
+    )
     assert "gpt-3-5-turbo-0125" in out
     assert run_measure(*words, "gpt-3.5-turbo.0125", "--out", "more")[0] == 0
     line = refused(run_measure, "compare", "results", "more")

@@ -66,7 +66,11 @@ def test_killed_in_the_middle_it_asks_nothing_twice(tmp_path: Path) -> None:
     words = ("measure", "endpoint:big", "--with", str(path), "--size", "trial")
     with loopback_openai.running(SlowServer.of(questions, replies)) as server:
         user.env[URL] = server.url
-        _, planned = user.run(*words, "--max-requests", "0")
+        _, planned = user.run(
+            *words,
+            "--max-requests",
+            "0",
+        )
         assert re.search(
             r"it sends 90 requests, about [\d,]+ tokens in, at most 1,440 out", planned
         )
@@ -121,10 +125,22 @@ def test_wordy_replies_over_http_are_read_as_in_memory(tmp_path: Path) -> None:
     replies = wordy.replies(questions, 2)["reply"].tolist()
     with loopback_openai.running(PersonaServer.of(questions, replies)) as server:
         user.env[URL] = server.url
-        user.run("measure", "endpoint:big", "--with", str(path), "--size", "trial", "--yes")
+        user.run(
+            "measure",
+            "endpoint:big",
+            "--with",
+            str(path),
+            "--size",
+            "trial",
+            "--yes",
+        )
     (result_path,) = (user.folder / "results").rglob("result.json")
     figures = json.loads(result_path.read_text())["figures"]
     letters = [reply.removeprefix("Sure! The answer is ")[0] for reply in replies]
     first = sum(letter == "A" for letter in letters) / len(letters)
-    share = find_figure(figures, figure="first_option", method="choice")["value"]
+    share = find_figure(
+        figures,
+        figure="first_option",
+        method="choice",
+    )["value"]
     assert share == pytest.approx(first, abs=5e-4)

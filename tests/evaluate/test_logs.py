@@ -44,7 +44,11 @@ def run_measure(
     monkeypatch.setattr(repository, "shipped_benchmarks", lambda: made_benchmarks)
 
     def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["evenruler", "measure", *words])
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            ["evenruler", "measure", *words],
+        )
         with pytest.raises(SystemExit) as ended:
             cli.main()
         out, err = capsys.readouterr()

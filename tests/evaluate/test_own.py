@@ -161,7 +161,11 @@ def test_a_criterion_beside_it_and_a_scale_in_shared(
         shutil.copy(SOURCES / "probes/shared" / name, elsewhere)
     with open_benchmark("occupation-gender.yaml") as benchmark:
         assert benchmark.tables["attributes"]["criterion"].notna().sum() == 43
-    starter("questionnaires", elsewhere / "mine.yaml", ("scale: frequency", "scale: my-scale"))
+    starter(
+        "questionnaires",
+        elsewhere / "mine.yaml",
+        ("scale: frequency", "scale: my-scale"),
+    )
     assert "my-scale.yaml: no scale 'my-scale'; known: frequency" in refused(
         error_of, elsewhere / "mine.yaml"
     )

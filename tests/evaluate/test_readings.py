@@ -194,7 +194,11 @@ def test_any_doses_are_counted_with_wilson_intervals() -> None:
     rows = []
     for dose, seed in doses:
         values = dose * along * 5 + noise.normal(scale=0.05, size=20)
-        columns = {"unit": units, "value": values, "along": along}
+        columns = {
+            "unit": units,
+            "value": values,
+            "along": along,
+        }
         rows.append(pd.DataFrame(columns).assign(dose=dose, seed=seed, by="gender", unfit=None))
     response = DoseResponse(pd.concat(rows), pd.Series(dtype=float))
     counts = count_detected_doses(response, (1e-4, 6.0))

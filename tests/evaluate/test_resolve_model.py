@@ -70,7 +70,12 @@ def test_a_folder_says_whether_its_model_chats(
 
 
 def test_a_name_of_ones_own_and_a_dtype(store: RowStore, tiny_folder: Path) -> None:
-    model = resolve_model(f"local:{tiny_folder}", store, name="mine", dtype="bfloat16")
+    model = resolve_model(
+        f"local:{tiny_folder}",
+        store,
+        name="mine",
+        dtype="bfloat16",
+    )
     assert (model.name, model.entry.dtype) == ("mine", "bfloat16")
 
 

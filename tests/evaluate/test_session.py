@@ -195,7 +195,11 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
         RowStore(),
         "it",
     )
-    chat = Session(resolve_model(lambda messages, **_: "A", RowStore()), RowStore(), "it")
+    chat = Session(
+        resolve_model(lambda messages, **_: "A", RowStore()),
+        RowStore(),
+        "it",
+    )
     with open_benchmark("questionnaires-gad-7") as benchmark:
         assert "8 of 10 such studies detect " in session.planned(benchmark).in_words
         assert "8 of 10" not in session.planned(benchmark, limit=FEW).in_words
@@ -269,7 +273,13 @@ def test_a_budget_of_requests(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     server = served(ScriptedServer(content="She is old."))
-    chat = partial(measure, "endpoint:big", "framing-age", limit=2, size="trial")
+    chat = partial(
+        measure,
+        "endpoint:big",
+        "framing-age",
+        limit=2,
+        size="trial",
+    )
     line = error_of(chat, max_requests=0)
     assert "the budget of 0 requests is used up" in line
     assert server.asked == []
@@ -288,7 +298,13 @@ def test_a_start_token_is_of_models_that_give_likelihoods(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
     for model, kind in (("endpoint:big", None), (f"local:{tiny_folder}", "masked")):
-        line = error_of(measure, model, "probes-age-competence", kind=kind, start="<s>")
+        line = error_of(
+            measure,
+            model,
+            "probes-age-competence",
+            kind=kind,
+            start="<s>",
+        )
         assert line == (
             f"--start of {model}: a start token is of models that give log-probabilities of texts; "
             "say --kind completions, or leave --start out"
@@ -404,7 +420,12 @@ def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() ->
 
 
 def test_replies_that_no_rule_reads_are_warned_of(elsewhere: Path) -> None:
-    result = measure(lambda messages, **_: "It depends.", "framing-age", size="trial", limit=2)
+    result = measure(
+        lambda messages, **_: "It depends.",
+        "framing-age",
+        size="trial",
+        limit=2,
+    )
     (warning,) = [line for line in result.warnings if line.startswith("no answer is found in ")]
     assert '(100%), such as "It depends."; if they are cut off' in warning
 

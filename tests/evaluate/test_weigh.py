@@ -164,7 +164,11 @@ def test_parts_that_a_plant_names_are_read_alone(tmp_path: Path) -> None:
         tables={"items": items}, result=SimpleNamespace(model=SimpleNamespace(name="m"))
     )
     planned: Any = SimpleNamespace(plan=built.plan, tables=built.tables)
-    (rows,) = weigh._rows_of_parts(measured, planned, keys)
+    (rows,) = weigh._rows_of_parts(
+        measured,
+        planned,
+        keys,
+    )
     assert set(rows["unit"]) == {"w1", "w3"}
     assert rows[["figure", "model", "bias_type"]].drop_duplicates().to_numpy().tolist() == [
         ["lean", "m", "b"]
@@ -188,7 +192,11 @@ def test_a_part_of_a_gain_is_read_by_its_gain(tmp_path: Path) -> None:
     )
     planned: Any = SimpleNamespace(plan=built.plan, tables=made.frames(built))
     keys = ["condition=means-the-participant"]
-    (rows,) = weigh._rows_of_parts(measured, planned, keys)
+    (rows,) = weigh._rows_of_parts(
+        measured,
+        planned,
+        keys,
+    )
     assert set(rows["figure"]) == {"gain"}
     assert set(rows["condition"]) == {"means-the-participant"}
     assert rows["value"].tolist() == [2.0] * rows["unit"].nunique()

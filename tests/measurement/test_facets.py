@@ -219,7 +219,11 @@ class TestIntervalOfTheDifference:
         x, groups = drawn(np.random.default_rng(12), (7, 5, 6))
         difference = difference_of_groups(x, groups)
         # What is of words counts twice, once for each group of three.
-        levels = {"unit": 7, "template": 5, "word": 1.5}
+        levels = {
+            "unit": 7,
+            "template": 5,
+            "word": 1.5,
+        }
         expected = 0.0
         for part, variance in difference.variances.items():
             expected += variance / math.prod(levels[facet] for facet in part)

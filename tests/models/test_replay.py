@@ -75,7 +75,11 @@ class TestWithAModel:
         """Words that are not one token, and so are no number, are alike in both."""
         answers = []
         recorded(lambda: answers.append(open_model("first").next_words(TEXTS, NEXT_WORDS)))
-        monkeypatch.setattr(AnswerRelease, "again", lambda self, keys: list(keys)[:1])
+        monkeypatch.setattr(
+            AnswerRelease,
+            "again",
+            lambda self, keys: list(keys)[:1],
+        )
         model = open_model("second")
 
         nats = model.next_words(TEXTS, NEXT_WORDS)
@@ -90,7 +94,11 @@ class TestWithAModel:
         self, open_model, recorded, monkeypatch, error_of
     ) -> None:
         recorded(lambda: open_model("first").next_words(TEXTS, NEXT_WORDS))
-        monkeypatch.setattr(AnswerRelease, "again", lambda self, keys: list(keys)[:1])
+        monkeypatch.setattr(
+            AnswerRelease,
+            "again",
+            lambda self, keys: list(keys)[:1],
+        )
         model = open_model("second")
         model.backend.model.base_model.norm.weight.data *= 2
 

@@ -307,7 +307,12 @@ def test_logs_of_inspect_ai_that_are_refused(
 
 def test_another_version_of_a_question(recorded: Recorded, error_of) -> None:
     text = json.dumps(inspected()).replace("The grandson forgot.", "The grandson had forgotten.")
-    line = error_of(answers, recorded(text, "log.json"), "Age/1/1", QUESTION)
+    line = error_of(
+        answers,
+        recorded(text, "log.json"),
+        "Age/1/1",
+        QUESTION,
+    )
     assert "it answers another text than 'Age/1/1' of this benchmark; take the version" in line
 
 

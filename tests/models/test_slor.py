@@ -86,7 +86,11 @@ def test_order_repeats_and_another_process_do_not_matter(open_model, monkeypatch
     assert again.slor(order).tolist() == expected  # bit by bit
     assert again.asked == 2 * len(TEXTS)  # likelihoods, and what is made of them
     stored = open_model("other")
-    monkeypatch.setattr(stored, "_load", lambda: pytest.fail("the model was loaded"))
+    monkeypatch.setattr(
+        stored,
+        "_load",
+        lambda: pytest.fail("the model was loaded"),
+    )
     assert stored.slor(order).tolist() == expected
     assert stored.asked == 0
 

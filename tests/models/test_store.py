@@ -69,7 +69,11 @@ class TestAnswers:
         """Readers are not held up, and a power cut loses the last batches at most, never the
         file."""
         ask = store._connection.execute
-        settings = {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 120_000}
+        settings = {
+            "journal_mode": "wal",
+            "synchronous": 1,
+            "busy_timeout": 120_000,
+        }
 
         for name, expected in settings.items():
             assert ask(f"PRAGMA {name}").fetchone() == (expected,)
@@ -77,13 +81,21 @@ class TestAnswers:
     def test_a_store_is_read_in_its_order_once_where_a_good_part_of_it_is_wanted(
         self, store, monkeypatch
     ) -> None:
-        monkeypatch.setattr(store_module, "_LARGE", 2**20)
+        monkeypatch.setattr(
+            store_module,
+            "_LARGE",
+            2**20,
+        )
         keys = [key_of(number) for number in range(2000)]
         store.put((key, bytes(1000)) for key in keys)  # 2 MB and more
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         reads = []
         read = store_module.subprocess
-        monkeypatch.setattr(read, "run", lambda command, **_: reads.append(command[-1]))
+        monkeypatch.setattr(
+            read,
+            "run",
+            lambda command, **_: reads.append(command[-1]),
+        )
 
         for n, n_reads in ((10, 0), (1500, 1), (2000, 1)):
             assert len(store.get(keys[:n])) == n

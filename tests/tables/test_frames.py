@@ -190,7 +190,11 @@ class TestRoundTrip:
         assert names_beside(path) == ["table.parquet"]
 
     def test_types_are_those_of_the_schema(self, path):
-        write_table(pd.DataFrame(ROWS), SCHEMA, path)
+        write_table(
+            pd.DataFrame(ROWS),
+            SCHEMA,
+            path,
+        )
         table = read_table(path)
         assert table.schema.equals(SCHEMA, check_metadata=True)
         # pandas writes large_string, which readers show as another type.
@@ -215,7 +219,11 @@ class TestRoundTrip:
 
     def test_without_an_id_rows_stay_in_order(self, path):
         schema = build_schema("word: str")
-        write_table([{"word": word} for word in "bab"], schema, path)
+        write_table(
+            [{"word": word} for word in "bab"],
+            schema,
+            path,
+        )
         assert read_table(path).column("word").to_pylist() == ["b", "a", "b"]
 
     def test_an_older_file_is_replaced(self, path):
@@ -322,13 +330,21 @@ class TestWhatIsRefused:
         write_table(ROWS, SCHEMA, path)
         before = path.read_bytes()
         with pytest.raises(ValueError, match="holds 1 null"):
-            write_table([ROWS[0] | {"text": None}], SCHEMA, path)
+            write_table(
+                [ROWS[0] | {"text": None}],
+                SCHEMA,
+                path,
+            )
         assert path.read_bytes() == before
         assert names_beside(path) == ["table.parquet"]
 
     def test_a_number_for_a_text(self, path):
         with pytest.raises(TypeError, match="int"):
-            write_table([ROWS[0] | {"text": 1}], SCHEMA, path)
+            write_table(
+                [ROWS[0] | {"text": 1}],
+                SCHEMA,
+                path,
+            )
         assert names_beside(path) == []
 
     def test_a_later_row_with_other_columns(self, path):

@@ -313,7 +313,11 @@ class TestEncoders:
         losses = []
         for number in range(adaptation.ROUNDS):
             is_masked = is_word & (torch.arange(len(ids)) % adaptation.ROUNDS == number)
-            masked = torch.where(is_masked, tokenizer.mask_token_id, ids)
+            masked = torch.where(
+                is_masked,
+                tokenizer.mask_token_id,
+                ids,
+            )
             with torch.inference_mode():
                 states = encoder(input_ids=masked[None]).last_hidden_state[0, is_masked]
                 nats = (objective._transform(states) @ words.T + objective._bias).log_softmax(-1)

@@ -453,7 +453,11 @@ class TestTheSameBytes:
             raise Killed
 
         with monkeypatch.context() as patched:
-            patched.setattr(fit, "shutil", SimpleNamespace(rmtree=begin_removing))
+            patched.setattr(
+                fit,
+                "shutil",
+                SimpleNamespace(rmtree=begin_removing),
+            )
             fit_until_killed(params(MOODS), store)
         assert contents() == expected
 

@@ -175,7 +175,12 @@ def test_weights_of_a_plant() -> None:
     assert len(on_curve) == 21
     doses = [model.dose for model in on_curve if model.seed == 3]
     assert sorted(doses) == [0, 1, 2, 3, 4, 6, 8]
-    planted = PlantedModel("base", "made", -0.5, 3)
+    planted = PlantedModel(
+        "base",
+        "made",
+        -0.5,
+        3,
+    )
     assert (planted.source, planted.name) == ("planted:base/made/-0.5/3", "base-made-minus-0-5-3")
     assert PlantedModel.parse(planted.source) == planted
 

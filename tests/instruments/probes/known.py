@@ -98,7 +98,14 @@ def cube_of(scores: Any, poles: Any = None, words: Any = None) -> ScoreCube:
     templates = [f"t{place}" for place in range(n_templates)]
     targets = words or [f"w{place:02}" for place in range(n_targets)]
     signs, n_tokens = np.asarray(poles).astype(np.int8), np.ones(n_targets)
-    return ScoreCube(cube, attributes, templates, targets, signs, n_tokens)
+    return ScoreCube(
+        cube,
+        attributes,
+        templates,
+        targets,
+        signs,
+        n_tokens,
+    )
 
 
 FigureKey = str | tuple[str, str]

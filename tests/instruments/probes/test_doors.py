@@ -75,7 +75,12 @@ class TestEvolving:
             settings = {**EVOLVE, "operator": "writer", "seed": seed}
             declaration = declared_in(tmp_path, EVOLVED, evolve=settings)
             replies = replies_of(declaration, tmp_path)
-            return evolve(declaration, model, tmp_path / "kept", replies)
+            return evolve(
+                declaration,
+                model,
+                tmp_path / "kept",
+                replies,
+            )
 
         first = evolve_with(seed=1)
         assert [loaded.name for loaded in models] == ["toy", "minilm"]  # not the operator

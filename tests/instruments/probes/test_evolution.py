@@ -445,7 +445,13 @@ class TestPairs:
         tables = {**start.diagnosis, "items": items.reset_index()}
         changed = replace(start, diagnosis=tables)
         rows = found_in([changed if record is start else record for record in all_records])
-        row = cell(rows, set="elites", against=UNREVERSED, model="toy", figure="r")
+        row = cell(
+            rows,
+            set="elites",
+            against=UNREVERSED,
+            model="toy",
+            figure="r",
+        )
         left = matrix(start, "seed").drop(columns="met").mean(axis=1)
         criterion = start.tables["attributes"].set_index("attribute")["criterion"]
         assert row["other"] == near(left.corr(criterion))
@@ -471,7 +477,11 @@ def planted(**changes: str) -> list[Record]:
     }
     figures = ["set", "run", "template", "semantic_diversity", "lexical_diversity"]
     diagnosis = {"diversity": pd.DataFrame(columns=figures)}
-    evolved = {"of": "trades", "model": "m", "start": "seed"}
+    evolved = {
+        "of": "trades",
+        "model": "m",
+        "start": "seed",
+    }
     plan = {"evolved": evolved, "headline": ["seed"]}
     return [Record(name, subject("m"), tables, plan, diagnosis) for name in ("mine", "trades")]
 

@@ -43,7 +43,11 @@ def write_benchmark(folder: Path) -> pd.DataFrame:
     probes = pd.DataFrame(
         compile_domain("jobs", declared, settings_of(article="literal"))["probes"]
     )
-    write_rows(folder, "probes", probes.to_dict("list"))
+    write_rows(
+        folder,
+        "probes",
+        probes.to_dict("list"),
+    )
     criterion = {"attribute": [*CRITERION], "criterion": [*CRITERION.values()]}
     write_rows(folder, "attributes", criterion)
     (folder / "lm_eval").mkdir()
@@ -83,7 +87,11 @@ def test_its_numbers_are_ours(
 ) -> None:
     """Takes a quarter of a minute: the harness is imported and loads the model itself."""
     entry = shipped_params.models[smollm2.name]
-    model = sources.locate_model(smollm2.name, entry, packaged_store)
+    model = sources.locate_model(
+        smollm2.name,
+        entry,
+        packaged_store,
+    )
     probes = write_benchmark(tmp_path / "jobs")
     report = lm_eval(
         model,

@@ -191,7 +191,13 @@ def interval(x: pd.Series, y: pd.Series) -> tuple[float, float]:
     def correlation(first: np.ndarray, second: np.ndarray) -> float:
         return stats.pearsonr(first, second).statistic
 
-    ends = jackknife(correlation, x, y, scale=CORRELATION, level=0.9)
+    ends = jackknife(
+        correlation,
+        x,
+        y,
+        scale=CORRELATION,
+        level=0.9,
+    )
     return ends.low, ends.high
 
 
@@ -264,7 +270,11 @@ def components() -> tuple[pd.DataFrame, pd.DataFrame, list[Figure]]:
 class TestComponents:
     def test_variances_are_those_of_the_difference(self, components) -> None:
         variances = components[0].set_index("effect")["variance"].to_dict()
-        words = {"attribute": "unit", "template": "template", "target": "word"}
+        words = {
+            "attribute": "unit",
+            "template": "template",
+            "target": "word",
+        }
         expected = {}
         for effect, variance in DIFFERENCE.variances.items():
             facets = [name for name, facet in words.items() if facet in effect]

@@ -61,7 +61,11 @@ KEYED: dict[str, Any] = {
 }
 RIVALS = {name: [f"{name}{place}" for place in range(8)] for name in ("high", "low")}
 FORMS = (None, "choice", "written")
-EVOLVE = {"of": "jobs", "model": "tiny", "operator": "talker"}
+EVOLVE = {
+    "of": "jobs",
+    "model": "tiny",
+    "operator": "talker",
+}
 
 NEXT_WORD = """
 title: Four sentences
@@ -78,7 +82,11 @@ control: {name: kings, high: [k0, k1, k2, k3, k4, k5], low: [q0, q1, q2, q3, q4,
 def with_criterion(source: Callable[..., ProbeSource], n: int, **changes: Any) -> ProbeSource:
     """A domain of ten trades, of which so many have a share."""
     entry = {"file": "a.csv", "column": "share", "label": "share"}
-    declared = source(attributes=list("abcdefghij"), criterion=entry, **changes)
+    declared = source(
+        attributes=list("abcdefghij"),
+        criterion=entry,
+        **changes,
+    )
     shares = {name: 1.0 if place < n else None for place, name in enumerate("abcdefghij")}
     declared._published = Criterion("share", shares, {})
     return declared

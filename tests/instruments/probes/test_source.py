@@ -46,7 +46,11 @@ class TestWhatIsRead:
         source = load(file_with("jobs.yaml", DOMAIN), AGREE)
         assert source.construct_ == "association of jobs with gender"
         assert source.targets["women"] == {"woman": "woman", "she": "she"}
-        slugs = {"engineer": "engineer", "flight-attendant": "flight attendant", "ceo": "CEO"}
+        slugs = {
+            "engineer": "engineer",
+            "flight-attendant": "flight attendant",
+            "ceo": "CEO",
+        }
         assert source.attributes == slugs
         assert source.sets["hand"].licence == "mit"
         assert source.published is None
@@ -145,7 +149,11 @@ class TestWhatIsRefused:
     def test_one_line_with_file_key_finding_and_remedy(
         self, file_with, error_of, old, new, key, held
     ):
-        path = file_with("jobs.yaml", DOMAIN, (old, new))
+        path = file_with(
+            "jobs.yaml",
+            DOMAIN,
+            (old, new),
+        )
         line = error_of(load, path, AGREE)
         assert line.startswith(f"{path}: {key}")
         for words in held.split("; "):

@@ -128,7 +128,11 @@ class TestPacks:
         tokens = [[0] * n for n in (2, 5, 2, 3, 5)]
         texts = [(letter,) for letter in "baacd"]
         packs = pack_by_length(tokens, texts, 10)
-        mirrored = pack_by_length(tokens[::-1], texts[::-1], 10)
+        mirrored = pack_by_length(
+            tokens[::-1],
+            texts[::-1],
+            10,
+        )
         assert [[4 - place for place in pack] for pack in mirrored][1:] == packs[1:]
         assert [texts[place] for place in packs[0][:2]] == [("a",), ("b",)]
 

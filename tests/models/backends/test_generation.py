@@ -136,7 +136,11 @@ def test_a_shared_beginning_is_read_once_where_nothing_depends_on_padding(
     backend.model.generation_config.eos_token_id = None
     shapes = sizes(backend, monkeypatch)
 
-    written(backend, [(text, 0) for text in texts], Sampling(max_new_tokens=2))
+    written(
+        backend,
+        [(text, 0) for text in texts],
+        Sampling(max_new_tokens=2),
+    )
 
     width = max(n_tokens(backend, text) for text in texts)
     read = (

@@ -269,7 +269,11 @@ class TestLength:
 
     @pytest.mark.parametrize("kind", ["bert", "roberta"])
     def test_a_tokenizer_that_knows_no_limit(self, kind, tmp_path, loaded, capsys) -> None:
-        folder = save_classifier(tmp_path / kind, kind, type_vocab_size=2)
+        folder = save_classifier(
+            tmp_path / kind,
+            kind,
+            type_vocab_size=2,
+        )
         change_config(folder, "tokenizer_config.json", model_max_length=int(1e30))
 
         logits = loaded(folder).entailment([(self.LONG, self.HYPOTHESIS)])

@@ -160,7 +160,11 @@ def test_what_is_no_answer_is_one_line_and_asked_again(server: ScriptedServer) -
 @pytest.mark.parametrize("fault", ["no choices", "null with stop", "broken"])
 def test_completions_know_what_is_no_answer_too(fault: str, server: ScriptedServer) -> None:
     server.faults = [NO_ANSWERS[fault]]
-    refusal_of(replies, "completions", prompts_of(["one"], chat=False))
+    refusal_of(
+        replies,
+        "completions",
+        prompts_of(["one"], chat=False),
+    )
 
 
 def test_a_server_that_only_fails_is_soon_left_alone(server: ScriptedServer) -> None:
@@ -429,7 +433,11 @@ def test_an_end_token_without_a_name_may_be_part_of_a_character(
     serve(EchoingServer(scorer=nameless, zero="refused", ends=True, listed=False))
     keeping = Keeping()
     requests = [LikelihoodRequest("one"), LikelihoodRequest("caf\u00e9")]
-    line = refusal_of(keeping.ask, hosted().loglikelihood, requests)
+    line = refusal_of(
+        keeping.ask,
+        hosted().loglikelihood,
+        requests,
+    )
     assert "what the last token of 'caf\u00e9' is cannot be told" in line
     assert sorted(keeping.kept) == [0]
 

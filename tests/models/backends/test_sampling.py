@@ -231,11 +231,21 @@ class TestReplies:
     def test_so_does_any_other_token_that_the_model_calls_an_end(self, opinionated, llama) -> None:
         """Chat models end a turn with a token of their own, named in generation_config.json."""
         ids, tokenizer = tokens_of(llama, "The man"), llama.backend.tokenizer
-        (whole,) = generate_batch(llama.backend.model, [ids], [0], GREEDY)
+        (whole,) = generate_batch(
+            llama.backend.model,
+            [ids],
+            [0],
+            GREEDY,
+        )
         end = next(token for token in whole if token != whole[0])
 
         model = opinionated(eos_token_id=[tokenizer.eos_token_id, end])
-        (ended,) = generate_batch(model.backend.model, [ids], [0], GREEDY)
+        (ended,) = generate_batch(
+            model.backend.model,
+            [ids],
+            [0],
+            GREEDY,
+        )
 
         assert ended == whole[: whole.index(end) + 1]
         text = tokenizer.decode(ended, skip_special_tokens=True)
@@ -303,7 +313,11 @@ class TestPrompts:
 
     def test_a_chat_model_chats_by_default(self, llama, llama_folder) -> None:
         params = tiny_params({"tiny": llama_folder}, chat=True)
-        chats = load("tiny", params, store=llama._cache.store)
+        chats = load(
+            "tiny",
+            params,
+            store=llama._cache.store,
+        )
 
         for named, chat in (({}, True), ({"chat": False}, False)):
             replies = chats.generate(

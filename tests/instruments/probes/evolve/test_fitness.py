@@ -266,8 +266,17 @@ def named(candidates: CandidatePool, places: Any) -> list[str]:
 
 
 def declared(**changes: Any) -> Evolve:
-    models = {"of": "trades", "model": "toy", "operator": "toy"}
-    settings = {**models, "length": 2, "closeness": 0.2, **changes}
+    models = {
+        "of": "trades",
+        "model": "toy",
+        "operator": "toy",
+    }
+    settings = {
+        **models,
+        "length": 2,
+        "closeness": 0.2,
+        **changes,
+    }
     return Evolve.model_validate(settings, context={"profile": "quick"})
 
 
