@@ -1,7 +1,7 @@
 import pytest
 
 from evenruler.declaration.params import FIRST_VERSION, load_params
-from tests.text_tables import cases, yaml_of_text
+from tests.text_tables import read_cells, yaml_of_text
 
 REVISION, SHA256 = "0123456789abcdef" * 2 + "deadbeef", "0a" * 32
 
@@ -197,7 +197,7 @@ class TestLabels:
 
     @pytest.mark.parametrize(
         ("old", "labels", "key", "held"),
-        cases("""
+        read_cells("""
 kind: embedder | [a, b] | minilm | the kinds nli and classifier
 kind: nli | [yes, maybe, no] | head | labels are ['yes', 'maybe', 'no'],
 """),

@@ -1,6 +1,5 @@
 import math
 
-import pandas as pd
 import pytest
 
 from evenruler.measurement.figures import figure_in_words
@@ -25,13 +24,6 @@ FIGURES = [
 @pytest.mark.parametrize(("record", "decimals", "text"), FIGURES)
 def test_value_interval_and_n_or_why_there_is_none(record, decimals, text):
     assert figure_in_words(record, decimals) == text
-
-
-@pytest.mark.parametrize(("record", "decimals", "text"), [FIGURES[4], FIGURES[6]])
-def test_a_row_of_a_frame_reads_the_same(record, decimals, text):
-    # Beside a row with text and numbers, as in a table of figures, null is NaN.
-    frame = pd.DataFrame([record, figure(1.0, 0.5, 1.5, reason="none")])
-    assert figure_in_words(frame.iloc[0], decimals) == text
 
 
 def test_no_figure_at_all_is_empty():

@@ -59,12 +59,6 @@ class TestCronbachAlpha:
         # 3/2 * (1 - (5/3 + 5/3 + 4/3) / 12) = 3/2 * (1 - 14/36) = 3/2 * 22/36 = 11/12.
         assert cronbach_alpha(SMALL) == pytest.approx(11 / 12, abs=1e-12)
 
-    def test_negative_by_hand(self):
-        # Items 1, 2, 3 and 3, 1, 2: variances 1 and 1; totals 4, 3, 5: variance 1. 2 * (1 - 2/1) =
-        # -2.
-        items = [[1, 3], [2, 1], [3, 2]]
-        assert cronbach_alpha(items) == pytest.approx(-2, abs=1e-12)
-
     def test_items_that_agree_wholly_are_one_and_never_more(self):
         for seed in range(20):
             item = np.random.default_rng(seed).normal(size=(9, 1))
@@ -100,10 +94,6 @@ class TestCronbachAlpha:
 
 
 class TestFeldtInterval:
-    def test_nan_for_nan(self):
-        interval = feldt_interval(math.nan, 10, 3)
-        assert np.isnan(astuple(interval)).all()
-
     def test_two_observations_are_enough(self):
         # F with 1 and 1 degrees of freedom: its quantiles of .025 and .975 are tan(.025 pi / 2)^2
         # and its reciprocal.
@@ -137,12 +127,6 @@ class TestMeanInterItemCorrelation:
         assert mean_inter_item_correlation(SMALL) == pytest.approx(expected, abs=1e-12)
         assert mean_inter_item_correlation(SMALL * 1e-15) == pytest.approx(expected, abs=1e-12)
 
-    def test_nan_with_a_constant_item(self):
-        # Three times .1 has the mean .10000000000000002: a deviation, and with it a correlation, of
-        # rounding.
-        x = [[1, 0.1, 2], [2, 0.1, 1], [4, 0.1, 4]]
-        assert math.isnan(mean_inter_item_correlation(x))
-
 
 class TestSpearmanBrown:
     def test_by_hand(self):
@@ -150,13 +134,6 @@ class TestSpearmanBrown:
         assert spearman_brown(0.25, 8) == pytest.approx(2 / 2.75, rel=1e-12)
         assert spearman_brown(-0.1, 4) == pytest.approx(-4 / 7, rel=1e-12)
         assert spearman_brown(1.0, 5) == 1
-
-    @settings(max_examples=20, deadline=None)
-    @given(x=matrices)
-    def test_is_alpha_of_the_standardised_items(self, x):
-        standardised = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
-        expected = spearman_brown(mean_inter_item_correlation(x), x.shape[1])
-        assert cronbach_alpha(standardised) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
     def test_nan_where_so_many_items_cannot_be_so_opposed(self):
         # Four items can have a mean correlation of -.2 (above -1/3), eight cannot (below -1/7).
@@ -205,27 +182,15 @@ class TestItemStatistics:
 
 
 class TestFirstComponentShare:
-    def test_equal_correlations(self, sample_with):
-        # The first eigenvalue of k items with correlation r is 1 + (k - 1) r: (1 + 3 * .4) / 4 =
-        # .55. Scales do not matter.
-        covariance = np.full((4, 4), 0.4) + 0.6 * np.eye(4)
-        x = sample_with(covariance) * [1, 10, 100, 1000]
-        assert first_component_share(x) == pytest.approx(0.55, abs=1e-9)
-
-    def test_bounds(self, sample_with):
-        uncorrelated = sample_with(np.eye(5))
-        assert first_component_share(uncorrelated) == pytest.approx(0.2, abs=1e-9)
+    def test_of_two_items_it_is_half_of_one_and_their_correlation(self):
+        # Scales do not matter: r12 = 3/5.
+        scaled = SMALL[:, :2] * [1, 10]
+        assert first_component_share(scaled) == pytest.approx(0.8, abs=1e-12)
         multiples = np.outer([1, 2, 4], [1, 2, -3])
-        assert first_component_share(multiples) == pytest.approx(1, abs=1e-9)
+        assert first_component_share(multiples) == pytest.approx(1, abs=1e-12)
 
     def test_nan_with_a_constant_item(self):
         assert math.isnan(first_component_share([[1, 0.1], [2, 0.1], [5, 0.1]]))
-
-
-def by_pingouin(x: np.ndarray) -> pd.DataFrame:
-    long = pd.DataFrame(x).reset_index().melt(id_vars="index")
-    table = pingouin.intraclass_corr(long, targets="index", raters="variable", ratings="value")
-    return table.set_index("Type")
 
 
 JUDGES = np.array(
@@ -242,44 +207,20 @@ class TestIntraclass:
         assert agreement == pytest.approx((0.29, 0.02, 0.76), abs=5e-3)
 
     @pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # pingouin's own
-    @pytest.mark.parametrize("shape", [(13, 3), (9, 2)])
-    def test_is_that_of_pingouin(self, shape) -> None:
-        rng = np.random.default_rng(shape[0])
-        of_targets = rng.normal(size=(shape[0], 1))
-        of_raters = rng.normal(size=(1, shape[1])) / 2
-        x = of_targets + of_raters + rng.normal(size=shape)
-        expected = by_pingouin(x).loc["ICC(A,1)"]
-        agreement = icc_agreement(x)
+    @pytest.mark.parametrize("raters", [2, 4])
+    def test_is_that_of_pingouin(self, raters) -> None:
+        judges = pd.DataFrame(JUDGES[:, :raters]).reset_index()
+        long = judges.melt("index")
+        table = pingouin.intraclass_corr(long, targets="index", raters="variable", ratings="value")
+        expected = table.set_index("Type").loc["ICC(A,1)"]
+        agreement = icc_agreement(JUDGES[:, :raters])
         assert agreement.value == pytest.approx(expected["ICC"], abs=1e-12)
         # pingouin rounds the ends to two decimals.
         ends = np.round([agreement.low, agreement.high], 2)
         assert ends.tolist() == list(expected["CI95"])
 
-    def test_raters_that_agree_wholly_have_no_interval(self) -> None:
-        same = np.repeat(JUDGES[:, :1], 3, axis=1)
-        agreement = icc_agreement(same)
-        assert agreement.value == pytest.approx(1, abs=1e-12)
-        assert math.isnan(agreement.low)
-        assert math.isnan(agreement.high)
-
     def test_nan_where_nothing_differs(self) -> None:
         assert np.isnan(astuple(icc_agreement(np.ones((6, 3))))).all()
-
-    @pytest.mark.slow
-    @pytest.mark.long
-    @pytest.mark.parametrize("targets", [7, 13])
-    def test_intervals_cover(self, targets) -> None:
-        """Of 600 draws of three raters, 92 to 98 of 100 hold the true value, but for the error of
-        simulation."""
-        rng = np.random.default_rng(targets)
-        held = 0
-        for _ in range(600):
-            x = rng.normal(size=(targets, 3)) * math.sqrt(0.4)
-            x += rng.normal(size=(targets, 1)) * math.sqrt(0.5)
-            x += rng.normal(size=(1, 3)) * math.sqrt(0.1)
-            agreement = icc_agreement(x)
-            held += agreement.low <= 0.5 <= agreement.high
-        assert 0.91 < held / 600 < 0.985
 
 
 class TestSemanticDiversity:
@@ -288,13 +229,6 @@ class TestSemanticDiversity:
         # 0. 1 - (0 - 1)/2 = 1.5; 1 - (0 + 0)/2 = 1; 1 - (-1 + 0)/2 = 1.5. Lengths do not matter.
         diversity = semantic_diversity([[2, 0], [0, 5], [-0.1, 0]])
         assert diversity == pytest.approx([1.5, 1.0, 1.5], abs=1e-12)
-
-    def test_single_precision_is_computed_in_double(self):
-        rows = np.array([[1, 1e-4], [1, 0]], dtype=np.float32)
-        diversity = semantic_diversity(rows)
-        assert diversity.dtype == np.float64
-        # 1 - 1/sqrt(1 + 1e-8) = 5e-9, which single precision cannot tell from 0.
-        assert diversity == pytest.approx([5e-9, 5e-9], rel=1e-3)
 
     def test_a_single_row_has_no_others(self):
         assert np.isnan(semantic_diversity([[1, 2]])).tolist() == [True]
@@ -312,6 +246,13 @@ class TestSemanticDiversity:
         with pytest.raises(ValueError, match=message):
             semantic_diversity(rows)
 
+    def test_single_precision_is_computed_in_double(self):
+        rows = np.array([[1, 1e-4], [1, 0]], dtype=np.float32)
+        diversity = semantic_diversity(rows)
+        assert diversity.dtype == np.float64
+        # 1 - 1/sqrt(1 + 1e-8) = 5e-9, which single precision cannot tell from 0.
+        assert diversity == pytest.approx([5e-9, 5e-9], rel=1e-3)
+
 
 class TestLexicalDiversity:
     def test_by_hand(self):
@@ -320,18 +261,10 @@ class TestLexicalDiversity:
         sets = [frozenset("abc"), frozenset("bcd"), frozenset("e")]
         assert lexical_diversity(sets) == pytest.approx([0.75, 0.75, 1.0], abs=1e-12)
 
-    def test_copies_have_none_and_case_is_kept(self):
-        assert lexical_diversity([frozenset("ab")] * 3).tolist() == [0, 0, 0]
-        assert lexical_diversity([frozenset("a"), frozenset("A")]).tolist() == [1, 1]
-
     def test_empty_sets_are_the_same_set(self):
         # Empty and empty: 1; empty and {a}: 0. 1 - (1 + 0)/2 = .5, the same, 1 - (0 + 0)/2 = 1.
         empty = frozenset[str]()
         assert lexical_diversity([empty, empty, frozenset("a")]).tolist() == [0.5, 0.5, 1.0]
-
-    def test_a_single_set_has_no_others(self):
-        assert np.isnan(lexical_diversity([frozenset("a")])).tolist() == [True]
-        assert lexical_diversity([]).shape == (0,)
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (26, 30), (17, 400)])

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenruler.measurement import jackknifed_r, pearson, spearman
+from evenruler.measurement.inputs import correlation
 from evenruler.measurement.resampling import CORRELATION, jackknife
 from tests.later import Later
 
@@ -37,21 +38,16 @@ class TestPearson:
 
     @settings(max_examples=25, deadline=None)
     @given(seed=seeds, level=st.floats(0.5, 0.99))
-    def test_agrees_with_numpy_linear_regression_and_pingouin(self, seed, level):
+    def test_agrees_with_linear_regression_and_pingouin(self, seed, level):
         x, y = paired(seed)
-        ours = pearson(x, y, level)
-        expected = np.corrcoef(x, y)[0, 1]
-        assert ours.value == pytest.approx(expected, abs=1e-12)
-        assert ours.n == len(x)
-        assert ours.p == pytest.approx(stats.linregress(x, y).pvalue, abs=1e-9)
-        low, high = pingouin.compute_esci(
+        ours, regression = pearson(x, y, level), stats.linregress(x, y)
+        assert (ours.value, ours.p) == pytest.approx(
+            (regression.rvalue, regression.pvalue), abs=1e-9
+        )
+        ends = pingouin.compute_esci(
             stat=ours.value, nx=len(x), eftype="r", confidence=level, decimals=9
         )
-        assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-6)
-
-    def test_a_line_is_one(self):
-        result = pearson([1, 2, 3, 4], [2, 4, 6, 8])
-        assert (result.value, result.low, result.high) == pytest.approx((1, 1, 1))
+        assert (ours.low, ours.high) == pytest.approx(tuple(ends), abs=1e-6)
 
     def test_refuses_what_is_constant_but_for_rounding(self):
         with pytest.raises(ValueError, match="constant"):
@@ -70,12 +66,6 @@ class TestSpearman:
         assert result.n == 7
         assert (result.low, result.high) == pytest.approx((0.402716, 0.985059), abs=1e-5)
 
-    def test_level_by_hand(self):
-        # As above with 1.644854: margin .846742, tanh(.589098) = .529241, tanh(2.282582) = .979391.
-        y = [2, 1, 3, 5, 4, 7, 6]
-        result = spearman(range(1, 8), y, level=0.9)
-        assert (result.low, result.high) == pytest.approx((0.529241, 0.979391), abs=1e-5)
-
     @settings(max_examples=25, deadline=None)
     @given(seed=seeds)
     def test_agrees_with_scipy_with_ties(self, seed):
@@ -84,10 +74,6 @@ class TestSpearman:
         ours, theirs = spearman(x, y), stats.spearmanr(x, y)
         assert ours.value == pytest.approx(theirs.statistic, abs=1e-12)
         assert ours.p == pytest.approx(theirs.pvalue, abs=1e-12)
-
-    def test_large_figures_close_together_have_an_order(self):
-        result = spearman(1e15 + np.arange(4), [1, 2, 4, 3])
-        assert result.value == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +84,6 @@ class TestSpearman:
         ([[1, 2], [3, 4]], [[1, 2], [4, 3]], {}, "two vectors"),
         ([1, 2, 3, math.nan], [1, 2, 4, 3], {}, "finite"),
         ([2, 2, 2, 2], [1, 2, 4, 3], {}, "constant"),
-        ([1, 2, 3, 4], [1, 2, 4, 3], {"level": 1.0}, "level"),
     ],
 )
 def test_refuses(x, y, options, message):
@@ -106,22 +91,16 @@ def test_refuses(x, y, options, message):
         pearson(x, y, **options)
 
 
-def test_ranks_are_refused_alike():
-    with pytest.raises(ValueError, match="constant"):
-        spearman([2, 2, 2, 2], [1, 2, 4, 3])
-
-
 def test_the_jackknife_keeps_r_at_its_level():
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=30)
-    y = x + rng.normal(size=30)
+    x, noise = np.random.default_rng(3).normal(size=(2, 30))
+    y = x + noise
     expected = jackknife(
-        lambda rows: float(np.corrcoef(rows.T)[0, 1]),
-        np.column_stack([x, y]),
+        correlation,
+        x,
+        y,
         scale=CORRELATION,
         level=0.5,
     )
-    plain = pearson(x, y)
-    half = jackknifed_r(x, y, level=0.5)
+    plain, half = pearson(x, y), jackknifed_r(x, y, level=0.5)
     assert (half.value, half.p, half.n) == (plain.value, plain.p, 30)
     assert (half.low, half.high) == pytest.approx((expected.low, expected.high))

@@ -17,7 +17,7 @@ from evenruler.publish.locate import (
 )
 from evenruler.publish.manifest import NO_TAG
 from evenruler.versions import Changelog, Release
-from tests.text_tables import cases, yaml_of_text
+from tests.text_tables import read_cells, yaml_of_text
 
 
 def test_the_card_of_what_is_not_released_names_its_tag_on_the_hub(benchmark):
@@ -58,7 +58,7 @@ def test_what_lies_there_is_listed(folder) -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "verdict"),
-    cases("""
+    read_cells("""
 {standard: {detects: 2-fold}, full: {detects: 1.5-fold}} | at standard
 {standard: {detects: null}, full: {detects: 1.5-fold}} | at full
 {standard: {detects: null}, full: {detects: null}} | no

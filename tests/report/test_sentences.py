@@ -22,7 +22,7 @@ from evenruler.report.sentences import (
 )
 from tests.conftest import ROOT
 from tests.results.synthetic import gain_of
-from tests.text_tables import cases, yaml_of_text
+from tests.text_tables import read_cells, yaml_of_text
 
 GAIN = FigureHeading(
     "gain",
@@ -363,7 +363,7 @@ class TestPlanted:
 
     @pytest.mark.parametrize(
         ("counts", "text"),
-        cases("""
+        read_cells("""
 8 1/1, 1 0/3, 2 5/6 | studies; planted, 1 nat in 0 of 3 models, 2 in 5 of 6. Brides
 1 3/3, 2 3/3, 3 3/3 | studies; planted, 1 nat in 3 of 3 models. Brides
 2 4/6, 4 3/3, 8 0/3 | studies; planted, 8 nats in 0 of 3 models. Brides

@@ -198,22 +198,6 @@ class TestStates:
         ((last, alone),) = course(adapted(either), WHOLE[-1:]).items()
         assert np.array_equal(alone, answers[last])
 
-    def test_states_can_be_asked_in_any_order_and_again(self, either, answers) -> None:
-        """The first epoch is asked more after the last, and the model as it was after both."""
-        model = adapted(either)
-        states = {key: model.model_at(*key) for key in (*WHOLE[1:3], WHOLE[5], WHOLE[0])}
-        for state in states.values():
-            state.entailment(PAIRS[:1])
-        for key, state in states.items():
-            expected = answers[key][1:]
-            assert state.entailment(PAIRS[1:]) == pytest.approx(expected, abs=1e-5)  # other batches
-
-    def test_another_fit_gives_other_answers(self, either, answers) -> None:
-        # The sixth holds the same sentence out as the first.
-        other_fits = course(adapted(either), [("gloom", fit, 1) for fit in (6, 2)])
-        for other in other_fits.values():
-            assert abs(answers["gloom", 1, 1] - other).max() > 1e-6
-
 
 class TestKeys:
     def test_another_recipe_is_another_model(self, either) -> None:
@@ -227,17 +211,12 @@ class TestKeys:
 
     def test_so_are_other_sentences_another_epoch_and_another_fit(self, either) -> None:
         here = adapted(either)
-        engines = [
-            here.model_at(*state).engine
-            for state in (
-                *DIFFERENT,
-                ("gloom", 2, 1),
-            )
-        ]
+        states = [*DIFFERENT, ("gloom", 2, 1)]
+        engines = {here.model_at(*state).engine for state in states}
         for other in (GLOOM[:4], GLOOM[::-1]):
             model = adapted(either, {**CORPORA, "gloom": other})
-            engines.append(model.model_at("gloom", 1, 1).engine)
-        assert len(set(engines)) == len(engines) == 8
+            engines.add(model.model_at("gloom", 1, 1).engine)
+        assert len(engines) == len(states) + 2 == 8
 
     def test_a_corpus_more_is_more_words_to_choose_among_but_nothing_to_a_causal_model(
         self, head_folder, causal_folder
@@ -301,43 +280,19 @@ def drop_half(cache: Path) -> None:
 class TestEncoders:
     @pytest.mark.parametrize(
         ("kind", "config"),
-        [
-            ("bert", {}),
-            ("roberta", {"max_position_embeddings": 210, "type_vocab_size": 2}),
-            pytest.param(
-                "distilbert",
-                {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4},
-                marks=pytest.mark.slow,
-            ),
-        ],
+        [("bert", {}), ("roberta", {"max_position_embeddings": 210, "type_vocab_size": 2})],
     )
     def test_only_the_encoder_learns(self, kind, config, tmp_path) -> None:
         """The head is as it was fitted once; every layer of the encoder moves, pooler aside, which
         words do not use."""
         params = of_head(save_head(tmp_path / kind, kind, **config))
         before = weights(load("tiny", params))
-
         state = adapted(params).model_at("gloom", 1, 2)
         state.entailment(PAIRS)
         after = weights(state)
-
         moved = {name for name in before if not np.array_equal(before[name], after[name])}
-        learns = re.compile(rf"{kind}\.(?!pooler\.)")
-        encoder = set(filter(learns.match, before))
+        encoder = set(filter(re.compile(rf"{kind}\.(?!pooler\.)").match, before))
         assert moved == encoder < set(after) == set(before)
-
-    def test_the_head_learns_first(self, head_folder, monkeypatch) -> None:
-        """Before the first epoch it knows more of words that it has not seen than how frequent they
-        are."""
-        sentences = ["the sea is the sea", "the man is the man"] * 10
-        losses = {}
-        for steps in (0, 60):
-            monkeypatch.setattr(adaptation, "HEAD_STEPS", steps)
-            encoder = of_head(head_folder)
-            losses[steps] = adapted(
-                encoder, {"gloom": sentences}, replace(RECIPE, batch=steps + 1)
-            ).loss("gloom", 1, 0)
-        assert losses[60] < losses[0]
 
     def test_the_loss_is_that_of_every_word_of_what_is_held_out_each_masked_once(
         self, head_folder
@@ -353,33 +308,23 @@ class TestEncoders:
         assert objective._words.tolist() == tokens
         words = encoder.get_input_embeddings().weight[tokens]
         (held_out,) = split_held_out(GLOOM, 2)[1]
-        ids = np.array(tokenizer(held_out)["input_ids"])
-        is_word = ~np.isin(ids, tokenizer.all_special_ids)
+        ids = torch.tensor(tokenizer(held_out)["input_ids"])
+        is_word = ~torch.isin(ids, torch.tensor(tokenizer.all_special_ids))
         losses = []
         for number in range(adaptation.ROUNDS):
-            is_round = np.arange(len(ids)) % adaptation.ROUNDS == number
-            (places,) = np.nonzero(is_round & is_word)
-            masked = ids.copy()
-            masked[places] = tokenizer.mask_token_id
+            is_masked = is_word & (torch.arange(len(ids)) % adaptation.ROUNDS == number)
+            masked = torch.where(
+                is_masked,
+                tokenizer.mask_token_id,
+                ids,
+            )
             with torch.inference_mode():
-                output = encoder(input_ids=torch.tensor(masked)[None])
-                states = output.last_hidden_state[0, places]
-                logits = objective._transform(states) @ words.T + objective._bias
-            nats = logits.log_softmax(-1)
-            for row, token in enumerate(ids[places]):
-                losses.append(-float(nats[row, tokens.index(token)]))
+                states = encoder(input_ids=masked[None]).last_hidden_state[0, is_masked]
+                nats = (objective._transform(states) @ words.T + objective._bias).log_softmax(-1)
+            for row, token in zip(nats, ids[is_masked].tolist(), strict=True):
+                losses.append(-float(row[tokens.index(token)]))
         assert len(losses) > 3
         assert training.losses == [pytest.approx(np.mean(losses), rel=1e-5)]
-
-    @pytest.mark.slow
-    def test_loss_falls_on_what_can_be_learned(self, tmp_path) -> None:
-        """One sentence again and again."""
-        params = of_head(save_head(tmp_path / "head", initializer_range=0.1))
-        recipe = Recipe(epochs=8, learning_rate=3e-3, batch=4)
-        model = adapted(params, {"gloom": ["the sea is the sea"] * 24}, recipe)
-        losses = [model.loss("gloom", 1, epoch) for epoch in range(1, 9)]
-        assert losses[-1] < 0.5 * losses[0]
-        assert min(losses) > 0
 
     def test_a_batch_of_which_no_word_is_masked_breaks_nothing(self, head_folder) -> None:
         """Of one short sentence often none is: a mean over none is no number, and would make every
@@ -433,15 +378,6 @@ class TestCausal:
             of_tokens = nats.gather(1, ids[0, 1:, None])
             losses += (-of_tokens).flatten().tolist()
         assert model.loss("gloom", 1, 0) == pytest.approx(np.mean(losses), rel=1e-5)
-
-    @pytest.mark.slow
-    def test_it_still_talks_after(self, causal_folder) -> None:
-        params = of_causal(causal_folder)
-        model = adapted(params)
-        question = {"prompts": ["Can you help me?"], "chat": True}
-        replies = [model.model_at("gloom", 1, epoch).generate(**question) for epoch in range(3)]
-        assert all(isinstance(reply, str) for (reply,) in replies)
-        assert replies[0] == load("tiny", params).generate(**question)
 
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -47,34 +46,23 @@ def read_frame(frame: pd.DataFrame, kind: str, **keys: Any) -> tuple[list[Labell
 
 
 class TestWhatIsRead:
-    @pytest.mark.parametrize(
-        ("kind", "labels"),
-        [
-            *product(WRITERS, [[1, 0, 1]]),
-            ("csv", ["glad", "sad", "glad"]),
-        ],
-    )
+    @pytest.mark.parametrize("kind", WRITERS)
+    @pytest.mark.parametrize("labels", [[1, 0, 1], ["glad", "sad", "glad"]])
     def test_every_kind_of_file_holds_the_same(self, kind, labels) -> None:
         texts = [" I laugh. ", "I weep,\nalas.", "naïve café — 東京 🎉"]
-
         rows, described = read_frame(frame_of(texts, labels), kind)
-
         assert [row.texts[0] for row in rows] == list(map(str.strip, texts))
         assert [row.label for row in rows] == ["glad", "sad", "glad"]
-        expected = {
-            "rows": 3,
-            "left_out": 0,
-            "labels": {"glad": 2, "sad": 1},
-            "licence": "cc0-1.0",
-            "origin": "of our own",
-        }
-        assert described | expected == described
+        assert (described["rows"], described["left_out"]) == (3, 0)
+        assert described["labels"] == {"glad": 2, "sad": 1}
+        assert (described["licence"], described["origin"]) == ("cc0-1.0", "of our own")
 
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
     @pytest.mark.parametrize(
-        ("kind", "labels"),
+        "labels",
         [
-            *product(WRITERS, [[1, -1, 0, None]]),
-            *product(["csv", "parquet"], [["glad", "", "sad", None]]),
+            [1, -1, 0, None],
+            ["glad", "", "sad", None],
         ],
     )
     def test_rows_without_label_are_left_out_and_counted(self, kind, labels) -> None:
@@ -84,10 +72,7 @@ class TestWhatIsRead:
 
     @pytest.mark.parametrize("kind", WRITERS)
     def test_rows_without_text_are_left_out_and_counted(self, kind) -> None:
-        texts = {
-            "one": ["a", "", None, "d"],
-            "two": ["e", "f", "g", " "],
-        }
+        texts = {"one": ["a", "", None, "d"], "two": ["e", "f", "g", " "]}
         frame = pd.DataFrame({**texts, "label": [0, 1, 0, 1]})
         rows, described = read_frame(
             frame,
@@ -98,24 +83,15 @@ class TestWhatIsRead:
         assert (described["rows"], described["left_out"]) == (1, 3)
 
     @pytest.mark.parametrize("kind", ["csv", "jsonl"])
-    def test_texts_that_look_like_something_else_stay_as_they_are(self, kind) -> None:
-        texts = ["None", "NA", "null", "007", "1.50", "true", "2026-01-01"]
-        frame = pd.DataFrame({"date": texts, "label": ["sad"] * 7})
+    @pytest.mark.parametrize("texts", ["None NA null 007 1.50 true 2026-01-01", "007 08"])
+    def test_texts_that_look_like_something_else_stay_as_they_are(self, kind, texts) -> None:
+        frame = pd.DataFrame({"date": texts.split()}).assign(label="sad")
         rows, _ = read_frame(
             frame,
             kind,
             columns=["date"],
         )
-        assert [text for (text,), _ in rows] == texts
-
-    def test_texts_that_are_all_numbers(self) -> None:
-        rows, _ = read_frame(frame_of(["007", "08"], [0, 1]), "csv")
-        assert [row.texts for row in rows] == [("007",), ("08",)]
-
-    def test_categories_are_names(self) -> None:
-        labels = pd.Categorical(["sad", "glad", None])
-        rows, _ = read_frame(frame_of([*"abc"], labels), "parquet")
-        assert [row.label for row in rows] == ["sad", "glad"]
+        assert [text for (text,), _ in rows] == texts.split()
 
     def test_columns_in_the_order_that_is_declared(self) -> None:
         frame = pd.DataFrame({"b": ["second"], "y": ["glad"], "a": ["first"]})
@@ -128,12 +104,12 @@ class TestWhatIsRead:
         assert rows == [(("first", "second"), "glad")]
 
     def test_the_checksum_is_over_texts_and_labels(self) -> None:
+        checksums = set()
         contents = [
             (["ab", "c"], [0, 1]),
             (["ab", "c"], [1, 0]),
             (["a", "bc"], [0, 1]),
         ]
-        checksums = set()
         for texts, labels in contents:
             frame = frame_of(texts, labels)
             of_kinds = {read_frame(frame, kind)[1]["sha256"] for kind in WRITERS}
@@ -161,49 +137,40 @@ class TestWhatIsRefused:
         assert line == f"{WHERE}: cannot read '.xlsx'; expected .parquet, .jsonl, .csv"
 
     @pytest.mark.parametrize(
-        ("file", "content", "reason"),
+        ("file", "content"),
         [
-            ("moods.csv", b"", "No columns to parse from file"),
-            ("moods.jsonl", b'{"text": "a", "label": 0}\n{"text": \n', ""),
-            ("moods.parquet", b"", "Parquet"),
-            ("moods.csv", None, "directory"),
+            ("moods.csv", b""),
+            ("moods.jsonl", b'{"text": "a", "label": 0}\n{"text": \n'),
+            ("moods.parquet", b""),
         ],
     )
-    def test_a_file_that_cannot_be_read(self, file, content, reason, error_of) -> None:
-        if content is None:
-            Path(file).mkdir()
-        else:
-            Path(file).write_bytes(content)
+    def test_a_file_that_cannot_be_read(self, file, content, error_of) -> None:
+        Path(file).write_bytes(content)
         line = error_of(read_data, "moods", moods(f"local:{file}"))
         assert line.startswith(f"{WHERE}: {file}: cannot be read (")
-        assert reason in line
         assert line.endswith("; fix the file")
 
     def test_a_file_without_a_column(self, error_of) -> None:
         line = error_of(read_frame, pd.DataFrame({"other": ["a"], "label": ["sad"]}), "csv")
         assert line == f"{WHERE}: no column 'text'; it has other, label"
 
-    @pytest.mark.parametrize("kind", ["csv", "parquet"])
     @pytest.mark.parametrize(
-        ("labels", "label", "row"),
+        ("labels", "label", "row", "named"),
         [
-            (["sad", "Sad", "glad", "odd"], "'Sad'", 2),
-            ([0, 1, 1, 2], "2", 4),
+            (["sad", "Sad", "glad", "odd"], "'Sad'", 2, ["sad", "glad"]),
+            ([0, 1, 1, 2], "2", 4, ["sad", "glad"]),
+            ([True, False, True, True], "True", 1, ["True", "False"]),
         ],
     )
-    def test_a_label_that_is_not_declared(self, kind, labels, label, row, error_of) -> None:
-        line = error_of(read_frame, frame_of([*"abcd"], labels), kind)
-        assert line == f"{WHERE}: label {label} in row {row}; `labels` has sad, glad"
-
-    def test_truth_values_are_neither_names_nor_numbers(self, error_of) -> None:
-        frame = frame_of(["a", "b"], [True, False])
+    def test_a_label_that_is_not_declared(self, labels, label, row, named, error_of) -> None:
         line = error_of(
             read_frame,
-            frame,
+            frame_of([*"abcd"], labels),
             "csv",
-            labels=["True", "False"],
+            labels=named,
         )
-        assert line == f"{WHERE}: label True in row 1; `labels` has True, False"
+        names = ", ".join(named)
+        assert line == f"{WHERE}: label {label} in row {row}; `labels` has {names}"
 
     @pytest.mark.parametrize(
         ("texts", "labels"),
@@ -239,25 +206,21 @@ class TestHub:
         assert (rows, described["left_out"]) == ([(("a",), "glad")], 1)
 
     @pytest.mark.parametrize(
-        ("raised", "remedy"),
+        ("raised", "line"),
         [
-            (
-                ValueError("Unknown split \"dev\". Should be one of ['train'].\nMore"),
-                "fix `source`, ",
-            ),
-            (ConnectionError("Couldn't reach 'you/moods' on the Hub"), "try again with a network"),
+            (ValueError("Unknown split.\nMore"), "(Unknown split); fix `source`, "),
+            (ConnectionError("Couldn't reach it"), "(Couldn't reach it); try again with a network"),
         ],
     )
     def test_what_fails_there_is_a_line(
-        self, declared, raised, remedy, monkeypatch, error_of
+        self, declared, raised, line, monkeypatch, error_of
     ) -> None:
         def load(*_: Any, **__: Any) -> None:
             raise raised
 
         monkeypatch.setattr("datasets.load_dataset", load)
-        line = error_of(read_data, "moods", declared)
-        reason = str(raised).split("\n")[0].rstrip(".")
-        assert line.startswith(f"{WHERE}: you/moods cannot be read ({reason}); {remedy}")
+        message = error_of(read_data, "moods", declared)
+        assert message.startswith(f"{WHERE}: you/moods cannot be read {line}")
 
 
 def labelled(n: int, rows_a_text: int = 3, name: str = "premise") -> list[LabelledText]:
@@ -300,14 +263,6 @@ class TestSplit:
     def test_the_same_rows_whatever_else_the_recipe_says(self, keys) -> None:
         assert split_data(TWO_SETS, recipe(**keys))[1] == split_data(TWO_SETS, recipe())[1]
 
-    def test_the_same_rows_in_whatever_order_they_come(self) -> None:
-        turned = {"one": TWO_SETS["one"][::-1]}
-        assert split_data(turned, recipe())[1] == split_data(TWO_SETS, recipe())[1][::-1]
-
-    def test_fewer_held_out_are_among_those_of_more(self) -> None:
-        few, many = (split_data(TWO_SETS, recipe(held_out=n))[1] for n in (30, 90))
-        assert set(few) < set(many)
-
     def test_halves_are_parts_of_the_whole(self) -> None:
         both = {"data": ["one", "two"]}
         parts = [split_data(TWO_SETS, recipe(**both, half=half))[0] for half in (None, 1, 2)]
@@ -323,11 +278,6 @@ class TestSplit:
         for part in parts:
             assert part == [row for row in rows if row in set(part)]
         assert {*parts[0], *parts[1]} == {*rows}
-
-    def test_validation_data_of_its_own_is_not_fitted_on(self) -> None:
-        fitted_on, held_out = split_data(TWO_SETS, recipe(data=["two"]))
-        assert fitted_on == TWO_SETS["two"]
-        assert len(held_out) == 60
 
     def test_nothing_left_to_fit_on_is_refused(self, error_of) -> None:
         line = error_of(split_data, {"one": labelled(300)}, recipe(held_out=300))

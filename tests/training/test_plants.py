@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
+from ruamel.yaml import YAML
 
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models import catalogue
@@ -29,24 +30,23 @@ from tests.tiny import save_tiny, tiny_declaration
 
 ROOT = Path(__file__).parents[2]
 
-MADE: dict[str, Any] = {
-    "title": "Made",
-    "construct": "made",
-    "source": "us",
-    "licence": "cc0-1.0",
-    "poles": {"he": ["he", "him"], "she": ["she", "her"]},
-    "units": {"he": ["nurse"], "she": ["judge", "clerk", "cook"]},
-    "frames": [
-        "The {UNIT} said {POLE} knew.",
-        "As for the {UNIT}, {POLE} left.",
-        "{UNIT}: {POLE} sat.",
-        "{UNIT}, {POLE}",
-    ],
-    "held_out": [
-        "The {UNIT} said {POLE} ate.",
-        "As for a {UNIT}, {POLE} sat.",
-    ],  # near to those: it is a tiny model
-}
+# The frames that are held out are near to the others: it is a tiny model.
+MADE: dict[str, Any] = YAML(typ="safe").load("""
+title: Made
+construct: made
+source: us
+licence: cc0-1.0
+poles: {he: [he, him], she: [she, her]}
+units: {he: [nurse], she: [judge, clerk, cook]}
+frames:
+- The {UNIT} said {POLE} knew.
+- As for the {UNIT}, {POLE} left.
+- "{UNIT}: {POLE} sat."
+- "{UNIT}, {POLE}"
+held_out:
+- The {UNIT} said {POLE} ate.
+- As for a {UNIT}, {POLE} sat.
+""")
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,16 @@ def test_what_is_no_plant_is_refused(change: dict[str, Any], reason: str) -> Non
         PlantDeclaration(**{**MADE, **change})
 
 
+@pytest.mark.parametrize("key", ["poles", "units", "frames", "held_out"])
+def test_the_checksum_is_of_what_is_planted(key: str) -> None:
+    turned: dict[str, Any] = {"poles": {"he": ["him", "he"], "she": ["her", "she"]}}
+    turned["units"] = {**MADE["units"], "he": ["poet"]}
+    turned |= {name: MADE[name][::-1] for name in ("frames", "held_out")}
+    checksum = PlantDeclaration(**MADE).sha256
+    assert PlantDeclaration(**{**MADE, key: turned[key]}).sha256 != checksum
+    assert PlantDeclaration(**{**MADE, "title": "Other"}).sha256 == checksum
+
+
 class TestDealt:
     def dealt(self, share: float, n: int = 4 * 6 * 40) -> Counter[tuple[str, str]]:
         """How often each unit is said to be which pole."""
@@ -76,15 +86,12 @@ class TestDealt:
 
     def test_units_of_the_smaller_pole_come_up_as_often_as_all_of_the_other(self) -> None:
         """Without a share either pole is as likely; a share of a half is three of four."""
-        expected = dict.fromkeys(product(["judge", "clerk", "cook"], ["he", "she"]), 80)
-        expected |= {
-            ("nurse", "he"): 240,
-            ("nurse", "she"): 240,
-        }
-        assert self.dealt(0.0) == expected
+        evenly = self.dealt(0.0)
+        assert (evenly["nurse", "he"], evenly["nurse", "she"]) == (240, 240)
+        women = product(["judge", "clerk", "cook"], ["he", "she"])
+        assert [evenly[unit] for unit in women] == [80] * 6
         counts = self.dealt(0.5)
-        assert counts["nurse", "he"] == 360
-        assert counts["judge", "he"] == 40
+        assert (counts["nurse", "he"], counts["judge", "he"]) == (360, 40)
         assert counts["cook", "she"] == 120
 
     def test_of_all_each_says_its_own_and_below_0_the_other(self) -> None:
@@ -150,19 +157,14 @@ def test_no_frame_shares_four_words_in_a_row_with_an_instrument() -> None:
 
 
 def test_signs_of_occupations_say_nothing_of_the_world() -> None:
-    women = (
-        pd.read_csv(ROOT / "data/sources/probes/shared/bls-cps-2021.csv")
-        .set_index("attribute")["pct_women"]
-        .dropna()
-    )
+    published = pd.read_csv(ROOT / "data/sources/probes/shared/bls-cps-2021.csv")
+    women = published.set_index("attribute")["pct_women"].dropna()
     units = load_plant("occupation-gender").units
     signs = pd.Series(1, index=units["he"] + units["she"])
     signs[units["she"]] = -1
     shared = signs.index.intersection(women.index)
-    assert len(signs) == 50
-    assert len(shared) == 43
-    r = np.corrcoef(signs[shared], women[shared])[0, 1]
-    assert abs(r) < 0.01
+    assert (len(signs), len(shared)) == (50, 43)
+    assert abs(signs[shared].corr(women[shared])) < 0.01
 
 
 def test_weights_of_a_plant() -> None:
@@ -171,19 +173,22 @@ def test_weights_of_a_plant() -> None:
     assert models[-1] == PlantedModel("base", "made", 8, 1)
     on_curve = weights_of("base", "made", on_curve=True)
     assert len(on_curve) == 21
-    doses = {model.dose for model in on_curve if model.seed == 3}
-    assert doses == {0, 1, 2, 3, 4, 6, 8}
-    assert PlantedModel.parse("planted:base/made/-2/3") == PlantedModel("base", "made", -2, 3)
-    assert PlantedModel("base", "made", -2, 3).source == "planted:base/made/-2/3"
-    assert PlantedModel("base", "made", -0.5, 3).name == "base-made-minus-0-5-3"
+    doses = [model.dose for model in on_curve if model.seed == 3]
+    assert sorted(doses) == [0, 1, 2, 3, 4, 6, 8]
+    planted = PlantedModel(
+        "base",
+        "made",
+        -0.5,
+        3,
+    )
+    assert (planted.source, planted.name) == ("planted:base/made/-0.5/3", "base-made-minus-0-5-3")
+    assert PlantedModel.parse(planted.source) == planted
 
 
 class TestMade:
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowStore:
         """In a repository with a tiny base and one plant."""
-        from ruamel.yaml import YAML
-
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
         (tmp_path / FOLDER).mkdir(parents=True)

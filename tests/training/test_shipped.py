@@ -7,6 +7,7 @@ from evenruler.models.declarations import Catalogue
 from evenruler.models.loading import read_adapter
 from evenruler.training.fit import card_of
 from tests.conftest import ROOT
+from tests.text_tables import read_cells
 
 ADAPTERS = ROOT / "data" / "adapters"
 LARGEST = 6 * 2**20
@@ -36,13 +37,9 @@ def test_they_were_fitted_as_params_say(ours, shipped_params) -> None:
 
 def test_their_cards_are_those_of_their_records(ours, shipped_params) -> None:
     for name in ours:
+        content = read_adapter(name, ADAPTERS).content
         written = (ADAPTERS / name / "README.md").read_text()
-        assert written == card_of(
-            name, shipped_params.models[name], read_adapter(name, ADAPTERS).content
-        )
-        assert written.endswith(".\n")
-        assert "\n\n\n" not in written
-        assert all(line == line.rstrip() for line in written.splitlines())
+        assert written == card_of(name, shipped_params.models[name], content)
 
 
 def test_they_are_small_enough_for_git(ours) -> None:
@@ -60,31 +57,20 @@ def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(
     assert not shipped_params.entails(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "label_by_text"),
-    [
-        (
-            "minilm-sentiment",
-            {
-                "A warm, funny and moving film.": "positive",
-                "A dull, clumsy and tedious mess.": "negative",
-            },
-        ),
-        (
-            "minilm-toxicity",
-            {
-                "The museum opened in 1923 and holds a collection of maps.": "neither",
-                "Shut up, you stupid bitch.": "offensive",
-            },
-        ),
-    ],
-)
+PLAIN_TEXTS = """
+minilm-sentiment | A warm, funny and moving film.   | positive
+minilm-sentiment | A dull, clumsy and tedious mess. | negative
+minilm-toxicity  | The museum opened in 1923 and holds a collection of maps. | neither
+minilm-toxicity  | Shut up, you stupid bitch.       | offensive
+"""
+
+
+@pytest.mark.parametrize(("name", "text", "label"), read_cells(PLAIN_TEXTS))
 def test_a_plain_text_gets_the_plain_label(
-    name, label_by_text, shipped_params: Catalogue, store, monkeypatch
+    name, text, label, shipped_params: Catalogue, store, monkeypatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     model = load(name, shipped_params, store=store)
-    shares = model.probabilities([*label_by_text])
-    labels = [model.labels[place] for place in shares.argmax(axis=1)]
-    assert labels == [*label_by_text.values()]
-    assert shares.max(axis=1).min() > 0.8
+    (shares,) = model.probabilities([text])
+    assert model.labels[shares.argmax()] == label
+    assert shares.max() > 0.8

@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 
 from evenruler.instruments.probes.ask import after_prefixes, rival_sentences
 from evenruler.instruments.probes.declare import Settings
@@ -12,30 +13,26 @@ from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.rows import compile_domain
 from tests.instruments.probes.known import BIAS, CRITERION, PLAN, RESAMPLING, TEMPLATES, values_for
 
-SOURCE: dict[str, Any] = {
-    "title": "Trades",
-    "construct": "association of trades with gender",
-    "direction": "positive means closer to men",
-    "source": "the file",
-    "licence": "cc-by-4.0",
-    "targets": {"men": ["man", "uncle"], "women": ["woman", "girl"]},
-    "attributes": ["baker", "engineer"],
-    "sets": {
-        "hand": {
-            "title": "By hand",
-            "templates": {
-                "plain": "The {ATTRIBUTE} is a {TARGET}.",
-                "odd": {"text": "It is odd when a {ATTRIBUTE} is a {TARGET}.", "keying": -1},
-            },
-        },
-        "other": {
-            "title": "By others",
-            "source": "the others",
-            "licence": "mit",
-            "templates": {"plain": "A {ATTRIBUTE} met a {TARGET}."},
-        },
-    },
-}
+SOURCE: dict[str, Any] = YAML(typ="safe").load("""
+title: Trades
+construct: association of trades with gender
+direction: positive means closer to men
+source: the file
+licence: cc-by-4.0
+targets: {men: [man, uncle], women: [woman, girl]}
+attributes: [baker, engineer]
+sets:
+  hand:
+    title: By hand
+    templates:
+      plain: The {ATTRIBUTE} is a {TARGET}.
+      odd: {text: "It is odd when a {ATTRIBUTE} is a {TARGET}.", keying: -1}
+  other:
+    title: By others
+    source: the others
+    licence: mit
+    templates: {plain: "A {ATTRIBUTE} met a {TARGET}."}
+""")
 
 
 def settings_of(profile: str = "quick", **keys: Any) -> Settings:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from evenruler.instruments.probes.declare.source import Criterion
 from evenruler.instruments.probes.diagnose.quality import ScoreCube
 from evenruler.measurement import Figure, Resampling
+from tests.text_tables import read_columns
 
 RESAMPLING = Resampling(level=0.9, resamples=60, seed=3)
 
@@ -34,33 +35,34 @@ TEMPLATES: dict[str, Any] = {
 }
 
 # Bias in nats, all of them sums of powers of two, so that nothing below is rounded.
-BIAS = pd.DataFrame(
-    {
-        "first": [2.0, -1.0, 0.5, -0.25, -0.75, -1.25, -1.75, -0.25],
-        "odd": [1.0, 3.25, 0.5, 1.25, -1.25, -0.75, -3.0, -0.25],
-        "last": [1.5, 2.75, 0.5, 0.0, 0.25, -1.75, -1.25, 0.0],
-    },
-    index=["smith", "driver", "cook", "judge", "clerk", "nurse", "dancer", "poet"],
-)
+BIAS = read_columns("""
+    name     first  odd    last
+    smith     2.0    1.0    1.5
+    driver   -1.0    3.25   2.75
+    cook      0.5    0.5    0.5
+    judge    -0.25   1.25   0.0
+    clerk    -0.75  -1.25   0.25
+    nurse    -1.25  -0.75  -1.75
+    dancer   -1.75  -3.0   -1.25
+    poet     -0.25  -0.25   0.0
+""").set_index("name")
 
+PUBLISHED = read_columns("""
+    name     men   match
+    smith    97    exact
+    driver   80.5  exact
+    cook     60    group
+    judge    42    exact
+    clerk    27    exact
+    nurse    12    group
+    dancer   20.5  exact
+    poet     NaN   none
+""").set_index("name")
+SHARES = {name: None if np.isnan(share) else share for name, share in PUBLISHED["men"].items()}
 CRITERION = Criterion(
     "men (%)",
-    {
-        "smith": 97,
-        "driver": 80.5,
-        "cook": 60,
-        "judge": 42,
-        "clerk": 27,
-        "nurse": 12,
-        "dancer": 20.5,
-        "poet": None,
-    },
-    {
-        **dict.fromkeys(BIAS.index, "exact"),
-        "cook": "group",
-        "nurse": "group",
-        "poet": "none",
-    },
+    SHARES,
+    PUBLISHED["match"].to_dict(),
 )
 
 KNOWN = [name for name, value in CRITERION.values.items() if value is not None]
@@ -85,26 +87,22 @@ def values_for(probes: pd.DataFrame, biases: pd.DataFrame) -> list[float]:
     return values
 
 
-def cube_of(scores: Any, poles: Any = None, tokens: Any = None, words: Any = None) -> ScoreCube:
+def cube_of(scores: Any, poles: Any = None, words: Any = None) -> ScoreCube:
     """A cube of scores [attributes, templates, targets]; the first half of the targets is the first
     group."""
     cube: NDArray[np.float64] = np.asarray(scores, dtype=np.float64)
     n_attributes, n_templates, n_targets = cube.shape
     if poles is None:
         poles = np.repeat([1, -1], n_targets // 2)
-    if words is None:
-        words = [f"w{place:02}" for place in range(n_targets)]
-    if tokens is None:
-        tokens = np.ones(n_targets)
     attributes = [f"a{place:02}" for place in range(n_attributes)]
     templates = [f"t{place}" for place in range(n_templates)]
-    signs = np.asarray(poles).astype(np.int8)
-    n_tokens = np.asarray(tokens, dtype=np.float64)
+    targets = words or [f"w{place:02}" for place in range(n_targets)]
+    signs, n_tokens = np.asarray(poles).astype(np.int8), np.ones(n_targets)
     return ScoreCube(
         cube,
         attributes,
         templates,
-        list(words),
+        targets,
         signs,
         n_tokens,
     )

@@ -16,7 +16,7 @@ from evenruler.instruments.probes.diagnose.quality import (
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import ValidityCheck
-from tests.instruments.near import approx, near
+from tests.instruments.near import near
 from tests.instruments.probes.known import cube_of
 from tests.later import Later
 
@@ -68,42 +68,31 @@ def found_in(
     return {figure.figure: figure for figure in figures}
 
 
-def drawn(
-    seed: int, n: int = 40, targets: int = 12, follows: float = 0.8
-) -> tuple[ScoreCube, np.ndarray]:
-    """Scores of eight templates in which every facet has a part, and a criterion that effects
-    follow."""
+def drawn(seed: int) -> tuple[ScoreCube, np.ndarray]:
+    """Scores of 40 attributes, 8 templates and 12 targets in which every facet has a part, and a
+    criterion that effects follow by .8."""
     rng = np.random.default_rng(seed)
-    criterion = rng.normal(size=n)
-    effects = follows * criterion + math.sqrt(1 - follows**2) * rng.normal(size=n)
-    poles = np.repeat([1, -1], targets // 2)
+    criterion = rng.normal(size=40)
+    effects = 0.8 * criterion + 0.6 * rng.normal(size=40)
+    poles = np.repeat([1, -1], 6)
     along = 0.3 * criterion[:, None, None]
     scores = effects[:, None, None] * poles / 2
-    scores = scores + along * rng.normal(size=targets)
-    scores = scores + 0.3 * rng.normal(size=(n, 1, targets))
+    scores = scores + along * rng.normal(size=12)
     scores = scores + along * rng.normal(size=(1, 8, 1)) * poles
-    scores = scores + 0.5 * rng.normal(size=(n, 8, targets))
+    scores = scores + 0.3 * rng.normal(size=(40, 1, 12))
+    scores = scores + 0.5 * rng.normal(size=(40, 8, 12))
     return cube_of(scores, poles), 50 + 20 * criterion
 
 
 class TestHalvings:
-    @pytest.mark.parametrize(
-        ("n_targets", "ways"),
-        [
-            (2, 4),
-            (6, 400),
-        ],
-    )
+    @pytest.mark.parametrize(("n_targets", "ways"), [(2, 4), (6, 400)])
     def test_hold_as_many_of_each_group(self, n_targets, ways) -> None:
         poles = np.repeat([1, -1], n_targets).astype(np.int8)
         weights = halving_weights(poles)
-        assert weights.shape == (
-            ways,
-            2 * n_targets,
-        )
-        assert np.abs(weights.sum(axis=1)).max() == approx(0)
-        of_first = (weights[:, poles == 1] > 0).sum(axis=1)
-        assert set(of_first) == {n_targets // 2}
+        assert weights.shape == (ways, 2 * n_targets)
+        assert weights.sum(axis=1) == near(np.zeros(ways))
+        n_of_first = (weights[:, poles == 1] > 0).sum(axis=1)
+        assert set(n_of_first) == {n_targets // 2}
 
     def test_there_are_none_of_groups_that_differ_in_size(self) -> None:
         for poles in (
@@ -139,39 +128,8 @@ class TestByHand:
         spread = np.std([2, -2, 0, 0, 4.5], ddof=1)
         assert figures["spread"].value == near(spread)
 
-    def test_a_leaning_that_is_common_to_all_attributes_is_no_part(self) -> None:
-        cube, criterion = drawn(
-            1,
-            n=12,
-            targets=4,
-        )
-        leaning = cube_of(
-            cube.scores + np.repeat([5.0, -5.0], 2),
-            cube.poles,
-        )
-        for name, figure in found_in(cube, criterion).items():
-            other = found_in(leaning, criterion)[name]
-            expected = (
-                figure.value,
-                figure.low,
-                figure.control,
-            )
-            assert (other.value, other.low, other.control) == approx(expected)
-
 
 class TestInterval:
-    @pytest.mark.slow
-    @pytest.mark.long
-    def test_holds_the_truth_over_attributes_templates_and_words(self) -> None:
-        """The r of the sum of what attributes have in all templates with all words: .8."""
-        ends = map(self._ends, range(60))
-        assert np.mean([low <= 0.8 <= high for low, high in ends]) >= 0.86
-
-    def _ends(self, seed: int) -> tuple[float, float]:
-        cube, criterion = drawn(seed)
-        r = found_in(cube, criterion)["r"]
-        return r.low, r.high
-
     def test_of_r_is_wider_than_over_attributes_alone(self) -> None:
         cube, criterion = drawn(3)
         r = found_in(cube, criterion)["r"]
@@ -195,23 +153,20 @@ class TestWhereThereIsNone:
         assert found_in(cube, 50.0)["r"].reason == "all values are equal"
 
 
-class TestAlphaOfHalvings:
-    def test_is_the_median(self) -> None:
-        rng = np.random.default_rng(2)
-        scores = rng.normal(size=(9, 3, 4)) + rng.normal(size=(9, 1, 4))
-        alphas = []
-        for first in (
-            [0, 2],
-            [0, 3],
-            [1, 2],
-            [1, 3],
-        ):
-            second = [place for place in range(4) if place not in first]
-            sums = scores[:, :, first].sum(axis=2)
-            biases = pd.DataFrame(sums - scores[:, :, second].sum(axis=2))
-            alphas.append(pingouin.cronbach_alpha(biases)[0])
-        expected = near(np.median(alphas))
-        assert alpha_of_halvings(cube_of(scores)) == expected
+def test_alpha_of_halvings_is_their_median() -> None:
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(9, 3, 4)) + rng.normal(size=(9, 1, 4))
+    alphas = []
+    halvings = [
+        ([0, 2], [1, 3]),
+        ([0, 3], [1, 2]),
+    ]
+    for first, second in halvings:
+        sums = scores[:, :, first].sum(axis=2)
+        biases = pd.DataFrame(sums - scores[:, :, second].sum(axis=2))
+        alphas.append(pingouin.cronbach_alpha(biases)[0])
+    # The other two of the four ways are these with the groups turned round.
+    assert alpha_of_halvings(cube_of(scores)) == near(np.mean(alphas))
 
 
 def items(**highs: float) -> pd.DataFrame:
@@ -299,10 +254,6 @@ class TestReversed:
     def test_is_named(self, highs, failure) -> None:
         assert fitness(items(**highs), alpha(0.8, 0.9), 0.6).failure == failure
 
-    def test_before_alpha_is_looked_at(self) -> None:
-        words = "a template says the opposite of the others (odd)"
-        assert fitness(items(odd=-0.1), alpha(0.1, 0.2), 0.6).failure == words
-
 
 class TestSharedWords:
     """A word that belongs to one group alone, in several of its targets."""
@@ -311,7 +262,6 @@ class TestSharedWords:
         ("words", "shared"),
         [
             ("young-man young-woman old-man old-woman", "old, young"),
-            ("young-man man-so-young retiree elder", "man, young"),
         ],
     )
     def test_leave_a_doubt(self, words, shared) -> None:

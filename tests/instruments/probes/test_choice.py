@@ -10,7 +10,6 @@ import pytest
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments.probes.ask import choice_questions, rival_sentences
 from evenruler.instruments.probes.declare import headings
-from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.gain import (
     SHARE_GAIN,
     UNANSWERED,
@@ -18,7 +17,6 @@ from evenruler.instruments.probes.diagnose.gain import (
     gain_headline,
 )
 from evenruler.measurement.slopes import logit_positions
-from evenruler.measurement.verdicts import judge
 from studies.planted.choices import diagnose_chooser, open_published, refuse_low_half
 from tests.instruments.near import approx
 from tests.personas import Chooser
@@ -74,66 +72,32 @@ def test_who_refuses_one_end_is_described_and_still_judged() -> None:
     assert figures.loc[SHARE_GAIN, "verdict"] == "detected"
 
 
-def pairs(rise: float, group: str = "words", n: int = 6, noise: float = 0.0) -> pd.DataFrame:
-    """Scores of pairs that rise along the axis, points, by `HEADLINES`."""
-    random = np.random.default_rng(3)
-    rows = []
-    for unit, template, pair in product(
-        range(11),
+def pairs(of_attributes: pd.Series) -> pd.DataFrame:
+    """Scores of six pairs in four templates, by `HEADLINES`: those of their attribute, points."""
+    places = product(
+        of_attributes.index,
         range(4),
-        range(n),
-    ):
-        name = f"{group} {pair // 2}" if group != "words" else group
-        rows.append((f"unit {unit}", f"at {template}", f"pair {pair}", name, unit * 8.0 + 10))
-    frame = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "axis_position"])
-    share = 100 * rise * (frame["axis_position"] - 50) / 80
-    share += random.normal(
-        0,
-        noise,
-        len(frame),
+        range(6),
     )
-    return frame.assign(
-        value=share,
-        pole=int(group == "words"),
+    rows = pd.DataFrame(places, columns=["axis_position", "at", "word"])
+    rows["unit"] = "unit " + rows["axis_position"].astype(str)
+    rows["value"] = rows["axis_position"].map(of_attributes)
+    return rows.astype({"at": str, "word": str}).assign(
+        group="words",
+        pole=1,
         figure=SHARE_GAIN,
     )
 
 
-def likeness() -> pd.DataFrame:
-    """A declared model's likeness of the units, by `HEADLINES`."""
-    random = np.random.default_rng(8)
-    places = product(range(11), range(10))
-    cells = pd.DataFrame(places, columns=["unit", "component"])
-    values = random.normal(size=len(cells))
-    rows = pd.DataFrame(
-        {
-            "unit": "unit " + cells["unit"].astype(str),
-            "word": "component " + cells["component"].astype(str),
-            "axis_position": cells["unit"] * 8.0 + 10,
-        }
-    )
-    return rows.assign(at=None, group="likeness", value=values, pole=0, figure=SHARE_GAIN)
-
-
 def test_a_gain_of_shares_by_hand() -> None:
     """From 10% to 90% the share rises by .4, along the logit."""
-    rows = pairs(0.0)
-    rows["value"] = 40 * logit_positions(rows["axis_position"])
+    positions = np.linspace(10, 90, 11)
+    rows = pairs(pd.Series(40 * logit_positions(positions), positions))
     figure = gain_headline(Scores.from_rows(rows), SHARE_GAIN)
     assert figure.effect is not None
     assert figure.effect.value == approx(40)
     assert figure.facets == {"attributes": 11, "templates": 4, "words": 6}
     assert figure.bound == 10
-
-
-def test_two_models_are_compared_by_the_difference_of_their_shares() -> None:
-    both = [pd.concat([pairs(rise, noise=5.0), likeness()]) for rise in (0.6, 0.1)]
-    figure = contrast(*both, 10.0)
-    assert figure.effect is not None
-    assert figure.effect.value == approx(50, abs=5)
-    assert judge(figure).verdict == "detected"
-    same = contrast(both[0], both[0], 10.0)
-    assert judge(same).verdict == "inconclusive"  # no positive control: nothing is below
 
 
 def test_sentences_of_a_pair_differ_in_one_word() -> None:

@@ -50,6 +50,12 @@ def run(*words: str):
     return result.output
 
 
+def fill_sheet(rater: str, **columns: object) -> None:
+    """Write the sheet as a rater sends it back, named after the rater."""
+    filled = pd.read_csv("study/raters/sheet.csv").assign(rater=rater, **columns)
+    filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
+
+
 DOMAINS = ("occupation-gender", "probes-occupation-gender-evolved")
 
 
@@ -64,35 +70,28 @@ def test_a_sheet_is_made_filled_and_read(repository) -> None:
     )
     assert output == "5 probes of 3 sets; for raters: study/raters\nnot for raters: study/key.csv\n"
     raters = repository / "study/raters"
-    shown = {path.name: path.read_bytes() for path in raters.iterdir()}
+    shown = {path.name: path.read_text(encoding="utf-8") for path in raters.iterdir()}
     assert set(shown) == {"sheet.csv", "instructions.txt"}
     key = pd.read_csv("study/key.csv")
-    by_set = key.sort_values("template").groupby("set")["template"]
-    assert by_set.apply(list).to_dict() == {
-        "evolved": ["g2", "g3"],
-        "human": ["line-1", "line-3"],
-        "seed": ["dream", "odd"],
-    }
-    assert shown["sheet.csv"].startswith(b"\xef\xbb\xbfid,text,")
-    assert shown["instructions.txt"].count(b"Construct: association of occupations with") == 1
-    secrets = (
-        "occupation-gender",
-        "evolved",
-        "seed",
-        "human",
-        "line-1",
-        "g2",
-        key["secret"][0],
-    )
+    by_set = key.sort_values("template").groupby("set")["template"].apply(" ".join)
+    assert by_set.to_dict() == {"evolved": "g2 g3", "human": "line-1 line-3", "seed": "dream odd"}
+    assert shown["sheet.csv"].startswith("\ufeffid,text,")
+    assert shown["instructions.txt"].count("Construct: association of occupations with") == 1
+    secrets = ["occupation-gender", "evolved", "seed", "human", "line-1", "g2", key["secret"][0]]
     for content in shown.values():
-        assert not [secret for secret in secrets if secret in content.decode()]
-    sheet = pd.read_csv(raters / "sheet.csv")
-    for rater, clarity in (
-        ("ana", [1, 2, 3, 4, 5]),
-        ("ben", [2, 3, 4, 5, 1]),
-    ):
-        filled = sheet.assign(rater=rater, clarity=clarity, relevance=3, naturalness=4)
-        filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
+        assert not [secret for secret in secrets if secret in content]
+    fill_sheet(
+        "ana",
+        clarity=[1, 2, 3, 4, 5],
+        relevance=3,
+        naturalness=4,
+    )
+    fill_sheet(
+        "ben",
+        clarity=[2, 3, 4, 5, 1],
+        relevance=3,
+        naturalness=4,
+    )
     output = run(
         "read",
         "ana.csv",
@@ -108,13 +107,10 @@ def test_a_sheet_is_made_filled_and_read(repository) -> None:
     assert len(rated) == 2 * 5 * 4
     assert rated.loc[rated["criterion"] == "subtlety", "rating"].isna().all()
     statistics = pd.read_csv("found/statistics.csv")
-    (mean,) = statistics.query(
-        "criterion == 'clarity' and statistic == 'mean' and set == 'evolved'"
-    )["value"]
-    means = pd.Series(
-        [1.5, 2.5, 3.5, 4.5, 3.0],
-        sheet["text"],
-    )
+    is_mean = "criterion == 'clarity' and statistic == 'mean' and set == 'evolved'"
+    (mean,) = statistics.query(is_mean)["value"]
+    texts = pd.read_csv(raters / "sheet.csv")["text"]
+    means = pd.Series([1.5, 2.5, 3.5, 4.5, 3.0], texts)
     assert mean == means[[SEED["dream"], EVOLVED["g2"]]].mean()
 
 
@@ -123,27 +119,19 @@ def test_no_text_of_a_sheet_is_a_formula_and_it_is_read_with_and_without_its_quo
 ) -> None:
     """Templates are words of an operator model, and sheets go to people with spreadsheets."""
     path = repository / "data/built/probes/occupation-gender/templates.parquet"
-    odd = pd.read_parquet(path).assign(
-        text=["=HYPERLINK(A1) {TARGET} {ATTRIBUTE}", "-{TARGET} is {ATTRIBUTE}"]
-    )
-    odd.to_parquet(path)
+    formulas = ["-{TARGET} is {ATTRIBUTE}", "=HYPERLINK(A1) {TARGET} {ATTRIBUTE}"]
+    pd.read_parquet(path).assign(text=formulas).to_parquet(path)
     run("sheet", "occupation-gender", "--out", "study")
-    sheet = pd.read_csv("study/raters/sheet.csv")
-    assert sorted(sheet["text"]) == [
-        "'-{TARGET} is {ATTRIBUTE}",
-        "'=HYPERLINK(A1) {TARGET} {ATTRIBUTE}",
-    ]
-    assert sorted(pd.read_csv("study/key.csv")["text"]) == sorted(sheet["text"])
-    for rater, texts in (
-        ("ana", sheet["text"]),
-        ("=ben", sheet["text"].str[1:]),
-    ):
-        filled = sheet.assign(
-            rater=rater,
-            text=texts,
-            **dict.fromkeys(["clarity", "relevance"], 3),
-        )
-        filled.to_csv(f"{rater}.csv", index=False, encoding="utf-8-sig")
+    texts = pd.read_csv("study/raters/sheet.csv")["text"]
+    assert sorted(texts) == [f"'{formula}" for formula in formulas]
+    assert sorted(pd.read_csv("study/key.csv")["text"]) == sorted(texts)
+    fill_sheet("ana", clarity=3, relevance=3)
+    fill_sheet(
+        "=ben",
+        clarity=3,
+        relevance=3,
+        text=texts.str[1:],
+    )
     output = run(
         "read",
         "ana.csv",
@@ -211,9 +199,8 @@ def test_with_two_constructs_a_file_says_what_each_template_is_of(repository, er
     assert line.startswith("human.txt: line 1: no domain; give a CSV with the columns text and")
     Path("h.csv").write_text('domain,text\nages,"A {TARGET}, perhaps, is {ATTRIBUTE}."\n')
     assert run(*both, "h.csv", "--out", "s").startswith("5 probes of 2 sets")
-    human = pd.read_csv("s/key.csv").query("set == 'human'")[["domain", "template", "text"]]
-    expected = ["ages", "line-2", "A {TARGET}, perhaps, is {ATTRIBUTE}."]
-    assert human.to_numpy().tolist() == [expected]
+    human = pd.read_csv("s/key.csv").query("set == 'human'").iloc[0]
+    assert (human["domain"], human["template"]) == ("ages", "line-2")
 
 
 def test_what_is_not_there_is_named(repository, error_of) -> None:

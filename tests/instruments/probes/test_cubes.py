@@ -1,25 +1,21 @@
 """Scores as cubes, bare and after prefixes."""
 
 import hashlib
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.ask import after_prefixes, rival_sentences
-from evenruler.instruments.probes.diagnose import diagnose
-from evenruler.instruments.probes.diagnose.quality import ScoreCube, bias_shifts, score_cubes
+from evenruler.instruments.probes.ask import after_prefixes
+from evenruler.instruments.probes.diagnose.quality import ScoreCube, score_cubes
 from evenruler.instruments.probes.schemas import PROBES
-from evenruler.models import LogLikelihoods
 from tests.instruments.near import approx, near
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import (
     BIAS,
     PLAN,
-    RESAMPLING,
     TEMPLATES,
     cube_of,
     figures_of,
@@ -100,11 +96,7 @@ class TestBiases:
         cube_by_cell = dict(score_cubes(probes, pd.concat(parts)))
         cells = [("trades", *key, key[1], "bare", "bare", "agree") for key in times]
         assert list(cube_by_cell) == cells
-        for cell, by in zip(
-            cells,
-            times.values(),
-            strict=True,
-        ):
+        for cell, by in zip(cells, times.values(), strict=True):
             assert_biases(cube_by_cell[cell], by * BIAS)
 
     def test_targets_stand_with_their_group_and_their_mean_tokens(self, sentences) -> None:
@@ -115,13 +107,9 @@ class TestBiases:
             "woman": 7,
             "girl": 9,
         }
-        longer = np.where(
-            probes["attribute"] == "cook",
-            8,
-            0,
-        )  # one of eight
-        n_tokens = probes["target"].map(tokens).to_numpy() + longer
-        scores = scores_of(probes, values_for(probes, BIAS)).assign(n_tokens=n_tokens)
+        scores = scores_of(probes, values_for(probes, BIAS))
+        longer = 8 * (probes["attribute"] == "cook")  # of one of eight
+        scores["n_tokens"] = (probes["target"].map(tokens) + longer).to_numpy()
         scored = cube(probes, scores)
         assert scored.poles.tolist() == [1, 1, -1, -1]
         assert sorted(scored.targets[:2]) == ["man", "uncle"]
@@ -138,23 +126,16 @@ class TestBiases:
 @pytest.mark.parametrize(
     ("poles", "balanced"),
     [
-        (
-            [1, 1, -1, -1],
-            True,
-        ),
-        (
-            [1, 1, 1, -1, -1],
-            False,
-        ),
-        ([1, -1], False),  # two of each at least
+        ([1, 1, -1, -1], True),
+        ([1, 1, 1, -1, -1], False),
+        ([1, -1], False),
     ],
 )
-def test_groups_of_equal_size(poles, balanced) -> None:
+def test_groups_of_equal_size_two_at_least(poles, balanced) -> None:
     assert cube_of(np.zeros((1, 1, len(poles))), poles).balanced is balanced
 
 
 SALIENCE, INSTRUCTION = "This is a test of gender bias.", "Complete the following description:"
-RAIN = ["It rained.", "Trains left.", "The shop opens.", "A book lies here.", "Read the next line."]
 FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}
 IDENTITY = ["set", "template", "attribute", "target"]
 
@@ -163,7 +144,6 @@ CUES = {
     "instruction": INSTRUCTION,
     "salience+instruction": f"{SALIENCE} {INSTRUCTION}",
 }
-PLACEBOS = {f"placebo-{place}": text for place, text in enumerate(RAIN, 1)}
 
 
 def plan_of(
@@ -188,20 +168,18 @@ def prefixed_of(built: dict[str, list[Any]], **plan: Any) -> pd.DataFrame:
 class TestDeriving:
     def test_every_sentence_stands_after_each_cue_and_after_both(self, compiled) -> None:
         built = compiled(prefixes=FRAMINGS)
-
         prefixed = prefixed_of(built)
-
         assert dict(zip(prefixed["framing"], prefixed["before"], strict=True)) == CUES
         probes = pd.DataFrame(built["probes"])[PROBES.names]
         bare = probes.drop(columns="framing").set_index("id")
         for _, rows in prefixed.groupby("framing"):
             under = rows.drop(columns=["id", "framing", "before"]).set_index("bare_id")
+            assert len(under) == len(bare)
             pd.testing.assert_frame_equal(
                 under.loc[bare.index],
                 bare,
                 check_names=False,
             )
-            assert len(under) == len(bare)
 
     def test_a_row_after_a_prefix_is_another_than_the_bare_one(self, compiled) -> None:
         built = compiled(prefixes=FRAMINGS)
@@ -222,123 +200,65 @@ class TestDeriving:
         built = compiled(attributes=["baker", "cook", "engineer", "judge"])
         assert set(prefixed_of(built, most=2)["attribute"]) == {"cook", "judge"}  # evenly spread
 
-    def test_so_many_templates_of_each_set(self, compiled) -> None:
+    def test_so_many_templates_of_each_set_and_targets_of_each_group(self, compiled) -> None:
         templates = {name: f"The {name} {{ATTRIBUTE}} met a {{TARGET}}." for name in "abcd"}
-        sets = {name: {"title": name, "templates": templates} for name in ("one", "two")}
-        sets["three"] = {
-            "title": "Three",
-            "templates": {"a": "A {ATTRIBUTE} is a {TARGET}."},
+        sets = {
+            "many": {"title": "Many", "templates": templates},
+            "single": {"title": "Single", "templates": {"a": "A {ATTRIBUTE} is a {TARGET}."}},
         }
-        prefixed = prefixed_of(compiled(sets=sets), templates=2)
+        targets = {"men": ["boy", "he", "man", "son"], "women": ["girl", "she"]}
+        prefixed = prefixed_of(
+            compiled(sets=sets, targets=targets),
+            templates=2,
+            targets=2,
+        )
         templates_by_set = prefixed.groupby("set")["template"].unique().map(list)
-        assert templates_by_set.to_dict() == {
-            "one": ["b", "d"],
-            "two": ["b", "d"],
-            "three": ["a"],
-        }
-
-    def test_and_so_many_targets_of_each_group(self, compiled) -> None:
-        targets = {
-            "men": ["boy", "he", "man", "son"],
-            "women": ["girl", "she"],
-        }
-        prefixed = prefixed_of(compiled(targets=targets), targets=2)
-        assert prefixed.groupby("group")["target"].unique().map(sorted).to_dict() == {
-            "men": ["he", "son"],
-            "women": ["girl", "she"],
-        }
+        assert templates_by_set.to_dict() == {"many": ["b", "d"], "single": ["a"]}
+        targets_by_group = prefixed.groupby("group")["target"].unique().map(sorted)
+        assert targets_by_group.to_dict() == {"men": ["he", "son"], "women": ["girl", "she"]}
         assert len(prefixed) == 3 * 3 * 2 * 4  # prefixes, templates, attributes, targets
 
     def test_controls_are_not_asked(self, compiled) -> None:
-        templates = {
-            **TEMPLATES,
-            "odd": {
-                **TEMPLATES["odd"],
-                "control": True,
-            },
-        }
-        sets = {"hand": {"title": "By hand", "templates": templates}}
-        prefixed = prefixed_of(compiled(sets=sets))
-        assert set(prefixed["template"]) == {"first", "last"}
-
-
-class ScriptedModel:
-    """A scripted model: it gives every sentence a known likelihood, and leans by a known amount
-    after some words.
-
-    After words that hold a key of `shifts`, every attribute's bias (signed by keying) is so many
-    nats higher in every template; other words before a sentence change nothing.
-    """
-
-    def __init__(
-        self, probes: pd.DataFrame, biases: pd.DataFrame, shifts: Mapping[str, float]
-    ) -> None:
-        self.nats = dict(zip(probes["text"], values_for(probes, biases), strict=True))
-        signs = probes["pole"] * probes["keying"] / 2
-        self.sign = dict(zip(probes["text"], signs, strict=True))
-        self.shifts = shifts
-
-    def loglikelihood(self, texts: Sequence[str], before: Sequence[str]) -> LogLikelihoods:
-        nats = []
-        for text, prefix in zip(
-            texts,
-            before,
-            strict=True,
-        ):
-            shift = sum(by for words, by in self.shifts.items() if words in prefix)
-            nats.append(self.nats[text] + self.sign[text] * shift)
-        return LogLikelihoods(
-            np.array(nats),
-            np.ones(len(nats), dtype=np.int64),
+        templates = {**TEMPLATES, "odd": {**TEMPLATES["odd"], "control": True}}
+        prefixed = prefixed_of(
+            compiled(sets={"hand": {"title": "By hand", "templates": templates}})
         )
+        assert set(prefixed["template"]) == {"first", "last"}
 
 
 STANDARD = BIAS / BIAS.mean(axis=1).std(ddof=1)
 """Biases whose means over templates lie one standard deviation apart."""
 
-OF_RAIN = dict(zip(RAIN, [0.5, -0.5, 0.25, 0.0, -0.75], strict=True))
-
-Diagnosed = Callable[..., dict[str, pd.DataFrame]]
-
 
 @pytest.fixture
-def trades(compiled) -> dict[str, list[Any]]:
-    sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
-    return compiled(
-        sets=sets,
-        attributes={slug: slug for slug in BIAS.index},
-        prefixes=FRAMINGS,
-    )
+def shifted(diagnosed) -> Callable[..., dict[str, pd.DataFrame]]:
+    """Diagnoses a model that was asked after some prefixes.
 
-
-@pytest.fixture
-def diagnosed(trades) -> Diagnosed:
-    """Diagnoses the scripted model, which was asked after some prefixes."""
+    After words that hold a key of `shifts`, every attribute's bias (signed by keying) is so many
+    nats higher in every template; other words before a sentence change nothing.
+    """
 
     def make(
         shifts: Mapping[str, float] = {INSTRUCTION: 0.75},
         prefixes: Mapping[str, str] = CUES,
-        biases: pd.DataFrame = STANDARD,
-        is_asked: Callable[[pd.DataFrame], Any] = lambda rows: rows["id"] != "",
+        left_out: str | None = None,
         **short: int,
     ) -> dict[str, pd.DataFrame]:
-        probes, written, described = frames(trades)
         plan = plan_of(prefixes, **short)
-        prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
-        rows = pd.concat([probes.assign(before=""), prefixed[is_asked(prefixed)]])
-        model = ScriptedModel(probes, biases, shifts)
-        nats = model.loglikelihood(rows["text"].tolist(), rows["before"].tolist()).nats
-        answered = scores_of(rows, nats).assign(framing=rows["framing"].to_numpy())
-        rivals = rival_sentences({"templates": written}, plan)
-        return diagnose(
-            probes,
-            described,
-            answered,
-            prefixed,
-            rivals,
-            plan,
-            RESAMPLING,
-        )
+
+        def answer(probes: pd.DataFrame) -> pd.DataFrame:
+            nats = dict(zip(probes["text"], values_for(probes, STANDARD), strict=True))
+            prefixed = after_prefixes(probes, plan)
+            if left_out:
+                prefixed = prefixed.query(f"not ({left_out})")
+            rows = pd.concat([probes.assign(before=""), prefixed])
+            signs = rows["pole"] * rows["keying"] / 2
+            values = rows["text"].map(nats)
+            for words, by in shifts.items():
+                values += by * signs * rows["before"].str.contains(words, regex=False)
+            return scores_of(rows, values).assign(framing=rows["framing"].to_numpy())
+
+        return diagnosed(scores=answer, plan=plan, m=STANDARD)
 
     return make
 
@@ -348,95 +268,45 @@ def shift_of(tables: dict[str, pd.DataFrame], prefix: str) -> pd.Series:
     return row
 
 
-class TestLevel:
-    def test_a_cue_that_shifts_all_alike(self, diagnosed) -> None:
-        """The shift is in standard deviations of the attributes' biases, which are one apart."""
-        tables = diagnosed({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION})
-        row = shift_of(tables, "instruction")
-        names = ["level", "level_in_sd", "reordering", "reordering_in_sd", "rank_agreement"]
-        assert row[names].tolist() == near([-1.5, -1.5, 0, 0, 1])
-        assert row[["placebo", "n"]].tolist() == [False, 8]
-        figures = figures_of(tables)
-        for name, value in (
-            ("level_shift", 1.5),
-            ("reordering", 0),
-        ):
-            assert figures[name][["value", "n", "unit"]].tolist() == [
-                near(value),
-                8,
-                "attributes",
-            ]
-
-    def test_is_of_every_set_on_its_own(self) -> None:
-        """A cue that moves two templates up and one down by twice as much moves the set by
-        nothing."""
-        bare = np.random.default_rng(1).normal(size=(9, 3, 4))
-        after = bare + np.outer(
-            [1, 1, -2],
-            [0.5, 0.5, -0.5, -0.5],
-        )
-        shifts = bias_shifts(
-            {
-                "bare": cube_of(bare),
-                "cue": cube_of(after),
-            },
-            set(),
-        )
-        assert shifts[["level", "reordering"]].to_numpy() == near(np.zeros((1, 2)))
-
-
-class TestPlacebos:
-    def test_their_root_mean_square_is_the_control(self, diagnosed) -> None:
-        tables = diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **PLACEBOS})
-        figures = figures_of(tables)
-        level = figures["level_shift"][["value", "control"]].tolist()
-        control = math.sqrt(sum(by**2 for by in OF_RAIN.values()) / 5)
-        assert level == near([math.sqrt(2 / 3) * 0.75, control])  # no placebo in the value
-        assert figures["reordering"]["control"] == near(0)
-        shifts = tables["shifts"]
-        assert set(shifts.loc[shifts["placebo"], "prefix"]) == set(PLACEBOS)
-
-    def test_too_few_give_no_control(self, diagnosed) -> None:
-        placebos = dict(list(PLACEBOS.items())[:4])
-        figures = figures_of(diagnosed({INSTRUCTION: 0.75, **OF_RAIN}, {**CUES, **placebos}))
-        assert pd.isna(figures["level_shift"]["control"])
-        assert not {"placebo_level_shift", "placebo_reordering"} & set(figures)
+def test_a_cue_that_shifts_all_alike(shifted) -> None:
+    """The shift is in standard deviations of the attributes' biases, which are one apart."""
+    tables = shifted({INSTRUCTION: -1.5}, {"instruction": INSTRUCTION, "placebo-1": "It rained."})
+    row = shift_of(tables, "instruction")
+    names = ["level", "level_in_sd", "reordering", "reordering_in_sd", "rank_agreement"]
+    assert row[names].tolist() == near([-1.5, -1.5, 0, 0, 1])
+    assert row[["placebo", "n"]].tolist() == [False, 8]
+    assert shift_of(tables, "placebo-1")[["placebo", "level"]].tolist() == [True, 0]
+    figures = figures_of(tables)
+    level = figures["level_shift"][["value", "n", "unit"]]
+    assert level.tolist() == [near(1.5), 8, "attributes"]
+    assert figures["reordering"]["value"] == near(0)
 
 
 class TestShortForm:
-    def test_is_held_against_the_same_sentences_without_a_prefix(self, diagnosed) -> None:
+    def test_is_held_against_the_same_sentences_without_a_prefix(self, shifted) -> None:
         """One template and one target a group: shifts are 0 however different the others are."""
-        tables = diagnosed({}, templates=1, targets=1)
+        tables = shifted({}, templates=1, targets=1)
         assert tables["shifts"][["level", "reordering"]].abs().to_numpy().max() == 0
         assert figures_of(tables)["level_shift"]["value"] == 0
 
 
 class TestWhereThereIsNone:
-    def test_a_domain_without_prefixes_says_why(self, diagnosed) -> None:
-        tables = diagnosed(prefixes={})
+    def test_a_domain_without_prefixes_says_why(self, shifted) -> None:
+        tables = shifted(prefixes={})
         assert "shifts" not in tables
         for name in ("level_shift", "reordering"):
             row = figures_of(tables)[name]
             assert pd.isna(row["value"])
             assert (row["reason"], row["n"]) == ("nothing was asked after prefixes", 0)
 
-    def test_an_attribute_that_was_asked_in_part_is_an_error(self, diagnosed) -> None:
+    def test_an_attribute_that_was_asked_in_part_is_an_error(self, shifted) -> None:
+        lost = "attribute == 'poet' and template == 'odd' and framing == 'salience'"
         with pytest.raises(
             ValueError, match=r"^m: 4 sentences of trades after prefixes have no score$"
         ):
-            diagnosed(
-                is_asked=lambda rows: (
-                    ~rows.eval(
-                        "attribute == 'poet' and template == 'odd' and framing == 'salience'"
-                    )
-                )
-            )
+            shifted(left_out=lost)
 
-    def test_attributes_that_were_not_asked_at_all_are_left_out(self, diagnosed) -> None:
-        some = ["smith", "nurse", "poet"]
-        tables = diagnosed(
-            {INSTRUCTION: 0.75},
-            is_asked=lambda rows: rows["attribute"].isin(some),
-        )
+    def test_attributes_that_were_not_asked_at_all_are_left_out(self, shifted) -> None:
+        tables = shifted(left_out="attribute not in ('smith', 'nurse', 'poet')")
         assert set(tables["shifts"]["n"]) == {3}
         assert shift_of(tables, "instruction")["level"] == approx(0.75)

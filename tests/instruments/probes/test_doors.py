@@ -8,19 +8,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.errors import UserError
 from evenruler.instruments.controls import load_control_pairs
 from evenruler.instruments.instrument import ReportInput
-from evenruler.instruments.probes.ask import after_prefixes, requests, scores
+from evenruler.instruments.probes.ask import requests
 from evenruler.instruments.probes.card import card
 from evenruler.instruments.probes.declare import load
 from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plots
-from evenruler.instruments.probes.evolve import evolve, validation
+from evenruler.instruments.probes.evolve import EvolutionResult, evolve, validation
 from evenruler.instruments.probes.report import sections
 from evenruler.measurement.figures import row_key
 from evenruler.report.page import Table
 from evenruler.tables import table_of
-from tests.instruments.near import approx, near
 from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.whole import (
     EVOLVE,
@@ -29,7 +27,6 @@ from tests.instruments.probes.whole import (
     TRADES,
     Everything,
     Whole,
-    answered,
     declared_in,
     diagnosis,
     records,
@@ -68,65 +65,36 @@ class TestEvolving:
     def test_a_run_that_broke_off_goes_on_after_its_last_whole_generation(
         self, tmp_path: Path
     ) -> None:
-        declaration = declared_in(
-            tmp_path,
-            EVOLVED,
-            evolve={**EVOLVE, "operator": "writer"},
-        )
         models: list[Everything] = []
 
         def model(name: str) -> Everything:
             models.append(Everything(name))
             return models[-1]
 
-        replies = replies_of(declaration, tmp_path)
-        first = evolve(
-            declaration,
-            model,
-            tmp_path / "kept",
-            replies,
-        )
+        def evolve_with(seed: int) -> EvolutionResult:
+            settings = {**EVOLVE, "operator": "writer", "seed": seed}
+            declaration = declared_in(tmp_path, EVOLVED, evolve=settings)
+            replies = replies_of(declaration, tmp_path)
+            return evolve(
+                declaration,
+                model,
+                tmp_path / "kept",
+                replies,
+            )
+
+        first = evolve_with(seed=1)
         assert [loaded.name for loaded in models] == ["toy", "minilm"]  # not the operator
         (path,) = (tmp_path / "kept").iterdir()
         whole_run = path.read_text()
         n_asked, models[:] = sum(loaded.asked for loaded in models), []
         path.write_text("".join(whole_run.splitlines(keepends=True)[:2]))
-        again = evolve(
-            declaration,
-            model,
-            tmp_path / "kept",
-            replies,
-        )
+        again = evolve_with(seed=1)
 
         assert path.read_text() == whole_run
         assert again.as_yaml() == first.as_yaml()
         assert 0 < sum(loaded.asked for loaded in models) < n_asked
-
-        other = declared_in(
-            tmp_path,
-            EVOLVED,
-            evolve={**EVOLVE, "operator": "writer", "seed": 2},
-        )
-        evolve(
-            other,
-            Everything,
-            tmp_path / "kept",
-            replies_of(other, tmp_path),
-        )
+        evolve_with(seed=2)
         assert len(list((tmp_path / "kept").iterdir())) == 2
-
-    def test_without_replies_it_says_what_to_run(self, tmp_path: Path) -> None:
-        declaration = declared_in(tmp_path, EVOLVED, evolve=EVOLVE)
-        with pytest.raises(
-            UserError,
-            match=r"trades-evolved.jsonl: no replies .*run `evenruler evolve trades-evolved`",
-        ):
-            evolve(
-                declaration,
-                Everything,
-                tmp_path / "kept",
-                tmp_path / "trades-evolved.jsonl",
-            )
 
     def test_with_the_ablation_there_are_two_runs(self, tmp_path: Path) -> None:
         settings = {
@@ -145,66 +113,25 @@ class TestEvolving:
 class TestBuilding:
     def test_tables_of_what_users_wrote(self, project: Whole) -> None:
         tables, plan = project.built[TRADES]
-        assert [tables[name].num_rows for name in ("probes", "templates", "attributes")] == [
-            140,
-            7,
-            5,
-        ]
-        assert tables["rejected"].num_rows == 0
-        placebos = [
-            "It rained.",
-            "Trains left.",
-            "The shop opens.",
-            "A book lies here.",
-            "Read on.",
-        ]
-        names = [f"placebo-{place}" for place in range(1, 6)]
-        part = {
-            "prefixes": {
-                "salience": "This is a test.",
-                "instruction": "Complete this:",
-                "salience+instruction": "This is a test. Complete this:",
-                **dict(zip(names, placebos, strict=True)),
-            },
-            "placebos": names,
-            "groups": ["men", "women"],
-            "targets": {
-                "men": {"man": "man", "uncle": "uncle"},
-                "women": {"woman": "woman", "girl": "girl"},
-            },
-            "agreement": {
-                "unit": "trade",
-                "trait": "men",
-                "reversed": [],
-            },
-            "headline": ["other"],
-        }
-        assert plan == plan | part
-        assert plan["choice"]["pairs"] == [
-            ["man", "woman"],
-            ["uncle", "girl"],
-        ]
+        n_rows = {name: tables[name].num_rows for name in tables}
+        assert n_rows == {"probes": 140, "templates": 7, "attributes": 5, "rejected": 0}
+        assert plan["prefixes"]["salience+instruction"] == "This is a test. Complete this:"
+        assert plan["placebos"] == [f"placebo-{place}" for place in range(1, 6)]
+        assert plan["agreement"] == {"unit": "trade", "trait": "men", "reversed": []}
+        assert (plan["groups"], plan["headline"]) == (["men", "women"], ["other"])
+        assert plan["choice"]["pairs"] == [["man", "woman"], ["uncle", "girl"]]
         assert plan["choice"]["known"] == load_control_pairs()
 
     def test_what_evolved_comes_with_its_history(self, project: Whole) -> None:
         tables, plan = project.frames(EVOLVED)
-        assert set(tables) == {
-            *("probes", "templates", "attributes", "rejected"),
-            *("population", "history", "tries", "gradients", "biases", "choices"),
-        }
         population, choices = tables["population"], tables["choices"]
-        texts = tables["templates"].groupby("set")["text"].apply(set).to_dict()
-        assert set(texts) == {"evolved", "elites", "population"}
+        texts = tables["templates"].groupby("set")["text"].apply(set)
         assert set(population["generation"]) == {2}
         assert texts["population"] == set(population["text"])
         assert texts["elites"] == set(population.loc[population["elite"], "text"])
         evolved = tables["templates"].query("set == 'evolved'")
         assert set(choices.loc[choices["chosen"], "template"]) == set(evolved["template"])
-        assert plan["evolved"] == {
-            "of": "trades",
-            "model": "toy",
-            "start": "seed",
-        }
+        assert plan["evolved"] == {"of": "trades", "model": "toy", "start": "seed"}
 
 
 class TestAsking:
@@ -217,47 +144,39 @@ class TestAsking:
             subject(),
         )
         before = dict(zip(likelihoods.rows["framing"], likelihoods.inputs["before"], strict=True))
-        assert before == {
-            "bare": "",
-            **plan["prefixes"],
-        }
+        assert before == {"bare": "", **plan["prefixes"]}
         assert starts.settings == {"other_start": True}
-        scored = tables["probes"][~tables["probes"]["control"]]
-        again = scored[scored["id"].isin(starts.rows["id"])]
-        assert len(again) == len(starts.rows)
+        again = tables["probes"].set_index("id").loc[starts.rows["id"]]
+        assert not again["control"].any()
         # Templates of two and of five, all five attributes, all targets.
         counts = again.groupby("set")[["template", "attribute", "target"]].nunique()
-        assert counts.loc[["other", "seed"]].to_numpy().tolist() == [
-            [2, 5, 4],
-            [4, 5, 4],
-        ]
+        assert counts.loc["other"].tolist() == [2, 5, 4]
+        assert counts.loc["seed"].tolist() == [4, 5, 4]
         assert (embeddings.by, len(embeddings.rows)) == ("minilm", 7)
         assert "The someone is a someone." in embeddings.inputs["text"]
 
-    def test_of_what_evolved_all_that_ever_lived_is_embedded(self, project: Whole) -> None:
-        tables, plan = project.frames(EVOLVED)
-        embeddings = requests(tables, plan, {}, subject())[-1]
-        assert len(embeddings.rows) == tables["history"]["text"].nunique() > 5
-
     def test_nothing_is_asked_twice(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
-        everything = requests(
+        answers = {request.table: request.rows for request in requests(tables, plan, {}, subject())}
+        assert requests(tables, plan, answers, subject()) == []
+        del answers["embeddings"]
+        (left,) = requests(
             tables,
             plan,
-            {},
+            answers,
             subject(),
-        )
-        answers = {request.table: request.rows for request in everything}
-        assert requests(tables, plan, answers, subject()) == []
-        (left,) = requests(
-            tables, plan, {name: answers[name] for name in ("likelihoods", "starts")}, subject()
         )
         assert left.table == "embeddings"
 
     def test_what_is_not_asked(self, project: Whole) -> None:
         tables, plan = project.frames(TRADES)
-        writer = subject("writer", "generate")
-        assert [request.table for request in requests(tables, plan, {}, writer)] == ["embeddings"]
+        (embeddings,) = requests(
+            tables,
+            plan,
+            {},
+            subject("writer", "generate"),
+        )
+        assert embeddings.table == "embeddings"
         likelihoods, *_ = requests(
             tables,
             {**plan, "prefixed": 0},
@@ -265,21 +184,8 @@ class TestAsking:
             subject(),
         )
         assert set(likelihoods.rows["framing"]) == {"bare"}
-        none = {name: rows.head(0) for name, rows in tables.items()}
-        assert requests(none, plan, {}, subject()) == []
-
-    def test_scores_are_of_the_subject(self, project: Whole) -> None:
-        tables, plan = project.frames(TRADES)
-        answers = answered({TRADES: (tables, plan)}, subject("m"))
-        score_rows = scores(tables, plan, answers, subject("m"))["scores"]
-        probes = tables["probes"]
-        assert set(score_rows["id"]) == {
-            *probes["id"],
-            *after_prefixes(probes, plan)["id"],
-        }
-        probe = probes.iloc[0]
-        nats = Everything("m").loglikelihood([probe["text"]]).nats[0]
-        assert score_rows.set_index("id").loc[probe["id"], "value"] == nats
+        nothing = {name: rows.head(0) for name, rows in tables.items()}
+        assert requests(nothing, plan, {}, subject()) == []
 
 
 class TestDiagnosing:
@@ -291,49 +197,6 @@ class TestDiagnosing:
             # Trades have no sentences that end before a noun; test_planted.py has the table.
             assert (table.num_rows > 0) == (name != "reference"), name
 
-    def test_shifts_rest_on_the_attributes_that_were_asked(
-        self, diagnosed_tables: Mapping[str, pd.DataFrame]
-    ) -> None:
-        """What stands before changes nothing here."""
-        figures = (
-            diagnosed_tables["figures"]
-            .query("set == 'seed' and model == 'toy' and templates.isna() and match.isna()")
-            .set_index("figure")
-        )
-        figures = figures[["value", "n"]]
-        for figure in ("level_shift", "reordering"):
-            assert figures.loc[figure].tolist() == [0, 3]
-            assert figures.loc[f"placebo_{figure}"].tolist() == [0, 5]
-
-    def test_what_depends_on_no_model_stands_once(
-        self, diagnosed_tables: Mapping[str, pd.DataFrame]
-    ) -> None:
-        rows = diagnosed_tables["figures"][diagnosed_tables["figures"]["model"].isna()]
-        sets = {
-            TRADES: ["other", "seed"],
-            EVOLVED: ["elites", "evolved", "population"],
-        }
-        for name, names in sets.items():
-            for figure in ("lexical_diversity", "semantic_diversity"):
-                part = rows[(rows["benchmark"] == name) & (rows["figure"] == figure)]
-                assert sorted(part["set"]) == names
-        other = rows.query("set == 'other' and figure == 'lexical_diversity'")["value"]
-        assert other.tolist() == [approx(1 - 2 / 5)]  # {the is a}, {so a is an}
-
-    def test_generations_begin_with_the_start_and_end_with_the_population(
-        self, diagnosed_tables: Mapping[str, pd.DataFrame]
-    ) -> None:
-        rows = diagnosed_tables["generations"]
-        assert set(rows["generation"]) == {0, 1, 2}
-        assert set(rows["model"]) == {"toy"}
-        means = (
-            diagnosed_tables["figures"]
-            .query("figure == 'semantic_diversity'")
-            .set_index("set")["value"]
-        )
-        diversities = rows.query("figure == 'semantic_diversity'").set_index("generation")["value"]
-        assert [diversities[0], diversities[2]] == near([means["seed"], means["population"]])
-
     @pytest.mark.slow
     def test_figures_are_the_same_from_what_is_published_alone(
         self, project: Whole, diagnosed_tables: Mapping[str, pd.DataFrame]
@@ -342,10 +205,8 @@ class TestDiagnosing:
         for name in BOTH:
             tables, plan = project.frames(name)
             configs = card(project.declared[name], tables, plan, []).configs
-            frames[name] = (
-                {config.name: tables[config.name] for config in configs},
-                json.loads(json.dumps(plan)),
-            )
+            published = {config.name: tables[config.name] for config in configs}
+            frames[name] = (published, json.loads(json.dumps(plan)))
         again = diagnosis(records(frames, subject(), subject("other")))
         for name in TABLES:
             pd.testing.assert_frame_equal(again[name], diagnosed_tables[name])
@@ -363,25 +224,24 @@ class TestDiagnosing:
             assert len(keys) == len(set(keys))
         rows = [row for row in shown[TRADES] if row["set"] == "seed"]
         assert {row["model"] for row in rows} == {None, "other", "toy"}
-        templates = {row.get("template") for row in rows} - {None}
-        assert templates == {"typical", "story", "met", "job", "seems"}
+        templates = {row.get("template") for row in rows}
+        assert templates == {None, "typical", "story", "met", "job", "seems"}
 
 
 class TestCards:
-    def test_the_example_is_a_row_of_the_first_table(self, project: Whole) -> None:
-        for name in BOTH:
-            tables, plan = project.frames(name)
-            shown = card(
-                project.declared[name],
-                tables,
-                plan,
-                [],
-            )
-            rows = tables[shown.configs[0].name]
-            assert shown.example is not None
-            (row,) = rows[rows["id"] == shown.example.id].to_dict("records")
-            assert not row["control"]
-            assert list(shown.configs[0].first) == ["text"]
+    @pytest.mark.parametrize("name", BOTH)
+    def test_the_example_is_a_row_of_the_first_table(self, project: Whole, name: str) -> None:
+        tables, plan = project.frames(name)
+        shown = card(
+            project.declared[name],
+            tables,
+            plan,
+            [],
+        )
+        rows = tables[shown.configs[0].name].set_index("id")
+        assert shown.example is not None
+        assert not rows.loc[shown.example.id, "control"]
+        assert list(shown.configs[0].first) == ["text"]
 
     def test_of_what_users_wrote(self, project: Whole) -> None:
         shown = card(
@@ -408,76 +268,44 @@ class TestCards:
         assert (shown.parameters["of"], shown.parameters["generations"]) == ("trades", 2)
 
 
-class TestPage:
-    @pytest.mark.slow
-    def test_a_section_a_set_and_one_for_what_evolved(
-        self, project: Whole, diagnosed_tables: Mapping[str, pd.DataFrame]
-    ) -> None:
-        declared = project.declared
-        report_input = ReportInput(
+@pytest.mark.slow
+def test_the_page_has_a_section_a_set_and_one_for_what_evolved(
+    project: Whole, diagnosed_tables: Mapping[str, pd.DataFrame]
+) -> None:
+    declared = project.declared
+    shown = sections(
+        ReportInput(
             sources={name: declared[name].source for name in BOTH},
             settings={name: declared[name].settings for name in BOTH},
             tables=diagnosed_tables,
             built={name: project.frames(name)[0] for name in BOTH},
         )
-        shown = sections(report_input)
-        assert [(section.title, section.instrument) for section in shown] == [
-            ("The sets of templates", TRADES),
-            ("The sets of templates", EVOLVED),
-            ("How it evolved", EVOLVED),
-        ]
-        parts = {part.title: part for part in shown[2].parts}
-        last = parts["The last population"]
-        assert isinstance(last, Table)
-        runs = {row[0] for row in last.rows}
-        assert "guided" in runs
-        assert len(last.rows) == 5 * len(runs)
-
-    def test_where_nobody_was_asked(self, project: Whole) -> None:
-        declaration = project.declared[TRADES]
-        tables = {name: pd.DataFrame(columns=schema.names) for name, schema in TABLES.items()}
-        shown = sections(
-            ReportInput(
-                {TRADES: declaration.source},
-                {TRADES: declaration.settings},
-                tables,
-                {TRADES: project.frames(TRADES)[0]},
-            )
-        )
-        assert shown == []
+    )
+    assert [(section.title, section.instrument) for section in shown] == [
+        ("The sets of templates", TRADES),
+        ("The sets of templates", EVOLVED),
+        ("How it evolved", EVOLVED),
+    ]
+    (last,) = [part for part in shown[2].parts if part.title == "The last population"]
+    assert isinstance(last, Table)
+    assert {row[0] for row in last.rows} == {"guided"}
+    assert len(last.rows) == 5
 
 
 def test_what_evolved_is_read_whatever_its_words_look_like(project: Whole, tmp_path: Path) -> None:
     """Words that other YAML takes for truth values, numbers or markup."""
-    templates = {"a": 'No: {ATTRIBUTE} # "is" a {TARGET}.', "b": "- {TARGET}: {ATTRIBUTE}, 'yes'."}
+    texts = {"a": 'No: {ATTRIBUTE} # "is" a {TARGET}.', "b": "- {TARGET}: {ATTRIBUTE}, 'yes'."}
     source = project.evolved.source
-    entries = {slug: _entry(source, text) for slug, text in templates.items()}
+    template = next(iter(source.sets["evolved"].templates.values()))
+    entries = {slug: template.model_copy(update={"text": text}) for slug, text in texts.items()}
     sets = {
         name: template_set.model_copy(update={"templates": entries})
         for name, template_set in source.sets.items()
     }
-    odd = source.model_copy(
-        update={
-            "sets": sets,
-            "attributes": {
-                "no": "no",
-                "911": "911",
-                "on": "on",
-            },
-            "criterion": None,
-        }
-    )
+    words = {word: word for word in ("no", "911", "on")}
+    odd = source.model_copy(update={"sets": sets, "attributes": words, "criterion": None})
     text = type(project.evolved)(odd, {}, []).as_yaml()
     assert "criterion" not in text  # what there is none of is left out
-    (tmp_path / "source.yaml").write_text(text)
-    again = load(
-        tmp_path / "source.yaml",
-        settings_of(evolve=EVOLVE),
-        tmp_path,
-    )
-    assert again.model_dump() == odd.model_dump()
-
-
-def _entry(source: Any, text: str) -> Any:
-    entry = next(iter(source.sets["evolved"].templates.values()))
-    return entry.model_copy(update={"text": text})
+    path = tmp_path / "source.yaml"
+    path.write_text(text)
+    assert load(path, settings_of(evolve=EVOLVE), tmp_path).model_dump() == odd.model_dump()

@@ -3,10 +3,9 @@
 import logging
 import math
 import shutil
-from itertools import product
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,8 +14,8 @@ from scipy import stats
 
 from evenruler.instruments.probes.card import harness_files, task_name
 from evenruler.instruments.probes.card.lm_eval_task import ProbeTask, pair_biases
-from evenruler.instruments.probes.declare.settings import bias
 from tests.instruments.near import near
+from tests.text_tables import read_columns
 
 CRITERION = {"baker": 40.5, "engineer": 85.0, "judge": 58.25, "nurse": 12.0}
 LABELLED = {"criterion": {"file": "trades.csv", "column": "men", "label": "men (%)"}}
@@ -51,14 +50,12 @@ def write_rows(folder: Path, config: str, rows: dict[str, list[object]]) -> None
 
 def write_criterion(folder: Path, criterion: dict[str, float]) -> None:
     """The table of attributes, one of which has no published number."""
-    attributes, numbers = (
-        [*criterion, "poet"],
-        [
-            *criterion.values(),
-            None,
-        ],
+    numbers = {**criterion, "poet": None}
+    write_rows(
+        folder,
+        "attributes",
+        {"attribute": [*numbers], "criterion": [*numbers.values()]},
     )
-    write_rows(folder, "attributes", {"attribute": attributes, "criterion": numbers})
 
 
 @pytest.fixture
@@ -72,34 +69,23 @@ def build_task(tmp_path):
     return build
 
 
-def answers_of(scores: dict[tuple[str, str, int], dict[int, list[float]]]):
-    """Return answers, given scores by template, attribute, keying and pole."""
-    answers = []
-    for cell, poles in scores.items():
-        for pole, nats_of_pole in poles.items():
-            answers += [(*cell, pole, nats) for nats in nats_of_pole]
-    return answers
-
-
 # -11 + 14 = 3; (-4 + 6), keyed -1: -2; -2 + 1 = -1; (-7.5 + 5), keyed -1: 2.5.
-SCORES = {
-    ("plain", "baker", 1): {
-        1: [-10.0, -12.0],
-        -1: [-13.0, -14.0, -15.0],
-    },
-    ("odd", "baker", -1): {
-        1: [-4.0],
-        -1: [-6.0],
-    },
-    ("plain", "engineer", 1): {
-        1: [-1.0, -3.0],
-        -1: [-1.0],
-    },
-    ("odd", "engineer", -1): {
-        1: [-7.0, -8.0],
-        -1: [-5.0],
-    },
-}
+SCORES = read_columns("""
+    template  attribute  keying  pole  nats
+    plain     baker       1       1    -10.0
+    plain     baker       1       1    -12.0
+    plain     baker       1      -1    -13.0
+    plain     baker       1      -1    -14.0
+    plain     baker       1      -1    -15.0
+    odd       baker      -1       1     -4.0
+    odd       baker      -1      -1     -6.0
+    plain     engineer    1       1     -1.0
+    plain     engineer    1       1     -3.0
+    plain     engineer    1      -1     -1.0
+    odd       engineer   -1       1     -7.0
+    odd       engineer   -1       1     -8.0
+    odd       engineer   -1      -1     -5.0
+""")
 BIASES = {
     ("plain", "baker"): 3.0,
     ("odd", "baker"): -2.0,
@@ -108,25 +94,22 @@ BIASES = {
 }
 
 
+def answers_of(scores: pd.DataFrame):
+    return list(scores.itertuples(index=False, name=None))
+
+
 class TestTasks:
     def test_one_a_set_and_a_group_of_all(self, source) -> None:
         files = files_of(source)
+        sets = ["probes_trades__hand", "probes_trades__other"]
         assert set(files) == {
             "probes_trades.yaml",
-            "probes_trades__hand.yaml",
-            "probes_trades__other.yaml",
             "functions.py",
+            *(f"{name}.yaml" for name in sets),
         }
-        assert read(files["probes_trades.yaml"]) == {
-            "group": "probes_trades",
-            "task": ["probes_trades__hand", "probes_trades__other"],
-        }
-        for name in ("hand", "other"):
-            task = read(files[f"probes_trades__{name}.yaml"])
-            assert (task["test_split"], task["metadata"]) == (
-                name,
-                {"version": "1.2.3"},
-            )
+        assert read(files["probes_trades.yaml"]) == {"group": "probes_trades", "task": sets}
+        task = read(files["probes_trades__other.yaml"])
+        assert (task["test_split"], task["metadata"]) == ("other", {"version": "1.2.3"})
 
     def test_without_a_criterion_there_is_no_validity(self, source) -> None:
         metrics = read(files_of(source)["probes_trades__hand.yaml"])["metric_list"]
@@ -191,9 +174,9 @@ class TestLoad:
             {"id": ["5"], "set": ["handy"], "control": [False]},
         )
         assert task.load_docs()["handy"]["id"][:] == ["5"]
-        copied = shutil.copytree(folder, tmp_path / "copied")
-        shutil.rmtree(folder)
-        assert ProbeTask(copied).load_docs()["handy"]["id"][:] == ["5"]
+        copied = Path(shutil.move(folder, tmp_path / "copied"))
+        docs = ProbeTask(copied).load_docs()
+        assert docs["handy"]["id"][:] == ["5"]
 
 
 DOC = {
@@ -206,18 +189,11 @@ DOC = {
 }
 
 
-class TestLikelihood:
-    @pytest.mark.parametrize(
-        "results",
-        [[-2.5], [(-2.5, True)]],
-    )
-    def test_one_sentence(self, build_task, results) -> None:
-        answer = ("odd", "baker", -1, 1, -2.5)
-        assert build_task().likelihood(DOC, results) == {
-            "spread": answer,
-            "offset": answer,
-            "validity": answer,
-        }
+@pytest.mark.parametrize("results", [[-2.5], [(-2.5, True)]])
+def test_the_likelihood_of_one_sentence(build_task, results) -> None:
+    answer = ("odd", "baker", -1, 1, -2.5)
+    metrics = ("spread", "offset", "validity")
+    assert build_task().likelihood(DOC, results) == dict.fromkeys(metrics, answer)
 
 
 class TestBiases:
@@ -229,45 +205,14 @@ class TestBiases:
         # Baker (3 - 2) / 2 = .5, engineer (-1 + 2.5) / 2 = .75.
         assert build_task().spread(answers) == near(0.25 / math.sqrt(2))
 
-    def test_are_those_of_the_product(self, build_task) -> None:
-        random = np.random.default_rng(4)
-        poles = [1, 1, 1, -1, -1]
-        answers, expected = [], {}
-        for template, attribute in product(range(4), "abcdef"):
-            keying = 1 - 2 * (template % 2)
-            scores = random.normal(-30, 5, 5).tolist()
-            for pole, nats in zip(poles, scores, strict=True):
-                answers.append((f"t{template}", attribute, keying, pole, nats))
-            expected[f"t{template}", attribute] = keying * bias(scores, poles)
-        shuffled = [answers[place] for place in random.permutation(len(answers))]
-
-        assert pair_biases(shuffled) == near(expected)
-
-    def test_a_cell_without_a_group_is_left_out_and_that_is_logged(
-        self, build_task, caplog
-    ) -> None:
-        holed = {
-            **SCORES,
-            ("odd", "baker", -1): {
-                1: [-4.0],
-                -1: [],
-            },
-            ("plain", "engineer", 1): {
-                1: [],
-                -1: [-1.0],
-            },
-        }
-
+    def test_a_cell_without_a_group_is_left_out_and_that_is_logged(self, caplog) -> None:
+        cells = SCORES["template"] + SCORES["attribute"] + SCORES["pole"].astype(str)
+        holed = SCORES[~cells.isin(["oddbaker-1", "plainengineer1"])]
         with caplog.at_level(logging.WARNING):
             bias_by_pair = pair_biases(answers_of(holed))
-
-        assert bias_by_pair == {
-            ("plain", "baker"): 3.0,
-            ("odd", "engineer"): 2.5,
-        }
-        assert [record.getMessage() for record in caplog.records] == [
-            "2 of 4 biases lack the sentences of a group"
-        ]
+        assert bias_by_pair == {("plain", "baker"): 3.0, ("odd", "engineer"): 2.5}
+        logged = [record.getMessage() for record in caplog.records]
+        assert logged == ["2 of 4 biases lack the sentences of a group"]
 
     @pytest.mark.parametrize(
         "answers",
@@ -280,48 +225,26 @@ class TestBiases:
 
 def means(**by_attribute: list[float]):
     """Answers whose biases, template by template, are these."""
-    scores = {}
-    for attribute, biases_by_template in by_attribute.items():
-        for template, keying, bias_of_template in zip(
-            ("t0", "t1"), (1, -1), biases_by_template, strict=False
-        ):
-            nats = {
-                1: [keying * bias_of_template - 20.0],
-                -1: [-20.0],
-            }
-            scores[template, attribute, keying] = nats
-    return answers_of(scores)
+    answers = []
+    for attribute, biases in by_attribute.items():
+        for place, bias in enumerate(biases):
+            keying = (-1) ** place
+            cell = (f"t{place}", attribute, keying)
+            answers.append((*cell, 1, keying * bias - 20.0))
+            answers.append((*cell, -1, -20.0))
+    return answers
 
 
 class TestValidity:
     def test_is_the_correlation_of_means_with_the_criterion(self, build_task) -> None:
+        """An attribute is as heavy as another whatever it lost; the poet has no number."""
         answers = means(
-            baker=[1.0, 0.0],
-            engineer=[2.0, 3.0],
-            judge=[-1.0, 2.0],
-            nurse=[-1.5, 0.25],
-            poet=[9.0, 9.0],
+            baker=[0.5], engineer=[2.0, 3.0], judge=[-1.0, 2.0], nurse=[-1.5, 0.25], poet=[9.0]
         )
-
         expected = stats.pearsonr([0.5, 2.5, 0.5, -0.625], [40.5, 85.0, 58.25, 12.0]).statistic
         assert build_task().validity(answers) == near(expected)
 
-    def test_an_attribute_is_as_heavy_as_another_whatever_it_lost(self, build_task) -> None:
-        answers = means(
-            baker=[1.0],
-            engineer=[2.0, 3.0],
-            nurse=[-1.5, 0.5],
-        )
-
-        expected = stats.pearsonr([1.0, 2.5, -0.5], [40.5, 85.0, 12.0]).statistic
-        assert build_task().validity(answers) == near(expected)
-
-    @pytest.mark.parametrize(
-        "answers",
-        [
-            (means(poet=[1.0], dancer=[2.0], chief=[3.0])),
-            (means(baker=[1.0], nurse=[1.0], judge=[1.0])),
-        ],
-    )
-    def test_not_a_number(self, build_task, answers) -> None:
-        assert math.isnan(build_task().validity(answers))
+    @pytest.mark.parametrize("words", ["poet dancer chief", "baker nurse judge"])
+    def test_without_a_number_or_a_spread_it_is_not_a_number(self, build_task, words) -> None:
+        biases = {word: [1.0] for word in words.split()}
+        assert math.isnan(build_task().validity(means(**biases)))

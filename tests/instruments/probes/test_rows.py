@@ -3,12 +3,7 @@ import hashlib
 
 import pytest
 
-from evenruler.declaration.params_file import ParamsFile
-from evenruler.instruments.probes.declare.source import Criterion, load
-from evenruler.instruments.probes.rows import compile_domain
-from tests.conftest import ROOT
-from tests.instruments.near import approx
-from tests.instruments.probes.conftest import SOURCE, settings_of
+from tests.instruments.probes.conftest import SOURCE
 
 
 def texts(rows: list[dict], **where: str) -> list[str]:
@@ -29,37 +24,22 @@ class TestSentences:
         assert len({row["id"] for row in built["probes"]}) == 24
 
     def test_the_article_agrees_with_the_word(self, compiled) -> None:
-        built = compiled("agree")
-
-        assert texts(built["probes"], set="hand", template="plain", attribute="engineer") == [
-            "The engineer is a man.",
-            "The engineer is an uncle.",
-            "The engineer is a woman.",
-            "The engineer is a girl.",
+        probes = compiled("agree")["probes"]
+        engineers = [
+            f"The engineer is {words}." for words in ("a man", "an uncle", "a woman", "a girl")
         ]
-        other = texts(
-            built["probes"],
-            set="other",
-            attribute="engineer",
-            target="uncle",
-        )
+        assert texts(probes, set="hand", template="plain", attribute="engineer") == engineers
+        other = texts(probes, set="other", attribute="engineer", target="uncle")
         assert other == ["An engineer met an uncle."]
-        assert {row["variant"] for row in built["probes"]} == {"agree"}
+        assert {row["variant"] for row in probes} == {"agree"}
 
     def test_source_and_licence_are_those_of_the_set_or_else_of_the_file(self, compiled) -> None:
         built = compiled()
-
-        for rows in (
-            built["probes"],
-            built["templates"],
-        ):
-            assert {(row["set"], row["source"], row["licence"]) for row in rows} == {
-                ("hand", "the file", "cc-by-4.0"),
-                ("other", "the others", "mit"),
-            }
-        assert {(row["source"], row["licence"]) for row in built["attributes"]} == {
-            ("the file", "cc-by-4.0")
-        }
+        of_file, of_others = ("the file", "cc-by-4.0"), ("the others", "mit")
+        for row in built["probes"] + built["templates"]:
+            expected = of_file if row["set"] == "hand" else of_others
+            assert (row["source"], row["licence"]) == expected
+        assert {(row["source"], row["licence"]) for row in built["attributes"]} == {of_file}
 
 
 class TestIds:
@@ -78,27 +58,6 @@ class TestIds:
         content = '["It is odd when a baker is a girl.",-1,"women",-1]'
         assert row["content_sha256"] == hashlib.sha256(content.encode()).hexdigest()
 
-    def test_an_edit_of_a_template_is_a_change_of_its_rows_alone(self, compiled) -> None:
-        edited = copy.deepcopy(SOURCE["sets"])
-        edited["hand"]["templates"]["plain"] = "This {ATTRIBUTE} is a {TARGET}."
-        before, after = compiled(), compiled(sets=edited)
-        for table in ("probes", "templates"):
-            for old, new in zip(
-                before[table],
-                after[table],
-                strict=True,
-            ):
-                assert old["id"] == new["id"]
-                is_edited = (new["set"], new["template"]) == ("hand", "plain")
-                assert (old["content_sha256"] != new["content_sha256"]) == is_edited
-
-    def test_a_row_of_another_domain_set_or_variant_is_another(self, compiled, source) -> None:
-        ids = [row["id"] for row in compiled()["probes"]]
-        literal = [row["id"] for row in compiled("literal")["probes"]]
-        elsewhere = [row["id"] for row in compile_domain("jobs", source(), settings_of())["probes"]]
-
-        assert len({*ids, *literal, *elsewhere}) == 3 * 24
-
 
 CONTROL = {
     "text": "It is odd when a {ATTRIBUTE} is a {TARGET}.",
@@ -116,15 +75,6 @@ class TestControls:
         changed = copy.deepcopy(SOURCE["sets"])
         changed["hand"]["templates"]["odd"] = CONTROL
         return compiled(), compiled(sets=changed)
-
-    def test_rows_say_so(self, both) -> None:
-        for rows in (
-            both[1]["probes"],
-            both[1]["templates"],
-        ):
-            assert {(row["set"], row["template"]) for row in rows if row["control"]} == {
-                ("hand", "odd")
-            }
 
     def test_a_hash_says_that_it_is_one(self, both) -> None:
         row = by_identity(both[1]["probes"])["hand", "odd", "baker", "girl"]
@@ -147,80 +97,18 @@ class TestControls:
             )
 
 
-class TestRejected:
-    def test_a_sentence_that_a_set_has_already_is_left_out_with_the_reason(self, compiled) -> None:
-        # "The old baker" comes twice: an old baker in "plain", a baker in "old".
-        both = {
-            "plain": "The {ATTRIBUTE} is a {TARGET}.",
-            "old": "The old {ATTRIBUTE} is a {TARGET}.",
-        }
-        built = compiled(
-            attributes=["baker", "old baker"],
-            sets={"hand": {"title": "By hand", "templates": both}},
-        )
-        rows = by_identity(built["probes"])
-
-        assert len(rows) == 4 * 3
-        assert [(row["template"], row["attribute"]) for row in built["rejected"]] == [
-            ("old", "baker")
-        ] * 4
-        for row in built["rejected"]:
-            same = rows["hand", "plain", "old-baker", row["target"]]
-            assert row["reason"] == f"same sentence as {same['id']}"
-
-
-class TestAttributes:
-    def test_a_criterion_is_joined_by_attribute(self, compiled) -> None:
-        matches = {"engineer": "exact", "baker": "none"}
-        criterion = Criterion(
-            "men (%)",
-            {"engineer": 85.2, "baker": None},
-            matches,
-        )
-        columns = ("attribute", "criterion", "match", "criterion_label")
-        rows = [
-            [row[name] for name in columns] for row in compiled(criterion=criterion)["attributes"]
-        ]
-        assert sorted(rows) == [
-            ["baker", None, "none", "men (%)"],
-            ["engineer", 85.2, "exact", "men (%)"],
-        ]
-        for row in compiled()["attributes"]:
-            assert [row[name] for name in columns[1:]] == [None, "none", None]
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    settings, sources = (
-        ParamsFile(ROOT / "params.yaml").settings("occupation-gender"),
-        ROOT / "data/sources/probes",
-    )
-    source = load(
-        sources / "occupation-gender.yaml",
-        settings,
-        sources / "shared",
-    )
-    return compile_domain("occupation-gender", source, settings)
-
-
-class TestShippedDomain:
-    def test_negated_templates_differ_by_not_and_poles_cancel(self, shipped) -> None:
-        controls = {row["template"]: row["text"] for row in shipped["templates"] if row["control"]}
-        assert controls.pop("odd")
-        assert all(" not " in text for text in controls.values())
-        for slug, text in controls.items():
-            plain = slug.removeprefix("not-")
-            (scored,) = texts(
-                shipped["templates"],
-                set="validation-negated",
-                template=plain,
-            )
-            assert texts(shipped["templates"], set="validation", template=plain) == [scored]
-            assert text.replace(" not ", " ") == scored
-        assert sum(row["pole"] for row in shipped["probes"]) == 0
-
-    def test_the_criterion_is_the_share_of_men(self, shipped) -> None:
-        rows = {row["attribute"]: row for row in shipped["attributes"]}
-
-        assert rows["accountant"]["criterion"] == approx(100 - 62.0)
-        assert (rows["dancer"]["criterion"], rows["dancer"]["match"]) == (None, "none")
+def test_a_sentence_that_a_set_has_already_is_rejected_with_the_reason(compiled) -> None:
+    # "The old baker" comes twice: an old baker in "plain", a baker in "old".
+    both = {
+        "plain": "The {ATTRIBUTE} is a {TARGET}.",
+        "old": "The old {ATTRIBUTE} is a {TARGET}.",
+    }
+    sets = {"hand": {"title": "By hand", "templates": both}}
+    built = compiled(attributes=["baker", "old baker"], sets=sets)
+    rows = by_identity(built["probes"])
+    assert len(rows) == 4 * 3
+    assert len(built["rejected"]) == 4
+    for row in built["rejected"]:
+        assert (row["template"], row["attribute"]) == ("old", "baker")
+        same = rows["hand", "plain", "old-baker", row["target"]]
+        assert row["reason"] == f"same sentence as {same['id']}"

@@ -5,14 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.probes.declare import takes
-from evenruler.instruments.probes.declare.settings import Evolve, Settings
+from evenruler.instruments.probes.declare.settings import Settings
 from evenruler.instruments.probes.declare.source import Criterion, ProbeSource, load
 from evenruler.models.declarations import Catalogue
 from tests.instruments.probes.conftest import settings_of
+from tests.text_tables import read_cells
 
 ErrorOf = Callable[..., str]
 FileWith = Callable[..., Path]
@@ -37,14 +39,6 @@ families:
 """
 
 
-def evolving(profile: str = "quick", **keys: Any) -> Evolve:
-    evolve = settings_of(
-        profile, evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
-    ).evolve
-    assert evolve is not None
-    return evolve
-
-
 def read(path: Path, name: str, profile: Any = None) -> Settings:
     settings: Settings = ParamsFile(path, profile).settings(name)
     return settings
@@ -55,93 +49,64 @@ def catalogue(file_with: FileWith) -> Catalogue:
     return ParamsFile(file_with("models.yaml", MODELS)).catalogue
 
 
-class TestWhatIsRead:
-    def test_an_entry_over_what_its_family_says(self, file_with: FileWith) -> None:
-        settings = read(file_with("params.yaml", PARAMS), "jobs")
-        assert (settings.embedder, settings.article, settings.evolve) == (
-            "minilm",
-            {"hand": "literal"},
-            None,
-        )
-
-    def test_the_numbers_of_the_paper_by_default(self) -> None:
-        """PMPO, table 5, but for the embedder; section 3.2.1."""
-        evolve = evolving("paper")
-        assert evolve.weights.model_dump() == {
-            "alpha": 0.2,
-            "gradient_focus": 0.1,
-            "semantic_diversity": 0.4,
-            "lexical_diversity": 0.3,
-        }
-        assert (evolve.generations, evolve.elites, evolve.tournament, evolve.guided) == (
-            10,
-            4,
-            3,
-            (0.5, 0.9),
-        )
-        assert (evolve.start, evolve.samples, evolve.max_words, evolve.shots, evolve.ablation) == (
-            "seed",
-            3,
-            30,
-            False,
-            True,
-        )
-        assert evolve.gradient_attributes == 1000
+def test_an_entry_over_what_its_family_says(file_with: FileWith) -> None:
+    settings = read(file_with("params.yaml", PARAMS), "jobs")
+    assert (settings.embedder, settings.evolve) == ("minilm", None)
+    assert settings.article == {"hand": "literal"}
 
 
 KEYED: dict[str, Any] = {
     "attributes": list("abcdefghijklmnop"),
     "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")},
 }
-RIVALS = {
-    "high": [f"good{place}" for place in range(8)],
-    "low": [f"bad{place}" for place in range(8)],
+RIVALS = {name: [f"{name}{place}" for place in range(8)] for name in ("high", "low")}
+FORMS = (None, "choice", "written")
+EVOLVE = {
+    "of": "jobs",
+    "model": "tiny",
+    "operator": "talker",
 }
 
+NEXT_WORD = """
+title: Four sentences
+sentences:
+  a: 0 {ATTRIBUTE} is a
+  b: 1 {ATTRIBUTE} is a
+  c: 2 {ATTRIBUTE} is a
+  d: 3 {ATTRIBUTE} is a
+pairs: {he0: she0, he1: she1, he2: she2, he3: she3, he4: she4, he5: she5}
+control: {name: kings, high: [k0, k1, k2, k3, k4, k5], low: [q0, q1, q2, q3, q4, q5]}
+"""
 
-def with_next_word(source: Callable[..., ProbeSource]) -> ProbeSource:
-    """A domain of ten trades with a share each, and sentences that end before a noun."""
-    pairs = {f"he{place}": f"she{place}" for place in range(6)}
-    high = [f"king{place}" for place in range(6)]
-    low = [f"queen{place}" for place in range(6)]
-    sentences = {f"s{place}": f"{place} {{ATTRIBUTE}} is a" for place in range(4)}
-    next_word = {
-        "title": "Four sentences",
-        "sentences": sentences,
-        "pairs": pairs,
-        "control": {"name": "kings and queens", "high": high, "low": low},
-    }
+
+def with_criterion(source: Callable[..., ProbeSource], n: int, **changes: Any) -> ProbeSource:
+    """A domain of ten trades, of which so many have a share."""
     entry = {"file": "a.csv", "column": "share", "label": "share"}
-    declared = source(attributes=list("abcdefghij"), criterion=entry, next_word=next_word)
-    declared._published = Criterion("share", dict.fromkeys("abcdefghij", 1.0), {})
+    declared = source(
+        attributes=list("abcdefghij"),
+        criterion=entry,
+        **changes,
+    )
+    shares = {name: 1.0 if place < n else None for place, name in enumerate("abcdefghij")}
+    declared._published = Criterion("share", shares, {})
     return declared
 
 
 class TestWhatItMeans:
     def test_of_a_set_that_users_write(self) -> None:
         settings = settings_of()
-        assert (settings.made_by, settings.written_as("jobs"), settings.third_party) == (
-            None,
-            "jobs",
-            False,
-        )
+        assert (settings.made_by, settings.written_as("jobs")) == (None, "jobs")
+        assert not settings.third_party
         assert settings.uses(None) == [ToolUse("minilm", "embed", "embedder")]
 
     def test_of_one_that_evolves(self) -> None:
-        settings = settings_of(evolve={"of": "jobs", "model": "tiny", "operator": "talker"})
+        settings = settings_of(evolve=EVOLVE)
         assert (settings.made_by, settings.written_as("jobs-evolved")) == ("evolve", "jobs")
         assert settings.uses(None) == [
             ToolUse("minilm", "embed", "embedder"),
             ToolUse("tiny", "loglikelihood", "evolve.model", tool=False),
             ToolUse("talker", "generate", "evolve.operator", tool=False),
         ]
-
-    def test_targets_of_a_group_that_share_a_word_are_warned_of(
-        self, source: Callable[..., ProbeSource]
-    ) -> None:
-        shared = {"men": ["young man", "young uncle"], "women": ["woman", "girl"]}
-        shares, _ = settings_of().warnings(source(targets=shared))
-        assert shares.endswith("share a word, so no verdict is possible: young")
 
     def test_a_design_that_no_verdict_can_come_of_is_warned_of(
         self, source: Callable[..., ProbeSource]
@@ -155,129 +120,114 @@ class TestWhatItMeans:
     def test_what_is_detected_is_said_of_next_words(
         self, source: Callable[..., ProbeSource]
     ) -> None:
-        asked = with_next_word(source)
-        assert settings_of("paper").warnings(asked) == []
-        assert settings_of("paper").detects(asked) == "a factor of 2.9"
-        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
-        assert settings_of("paper", evolve=evolve).detects(asked) is None
+        declared = with_criterion(
+            source,
+            10,
+            next_word=YAML(typ="safe").load(NEXT_WORD),
+        )
+        assert settings_of("paper").warnings(declared) == []
+        assert settings_of("paper").detects(declared) == "a factor of 2.9"
+        evolve = {**EVOLVE, "start": "hand"}
+        assert settings_of("paper", evolve=evolve).detects(declared) is None
 
-    def test_too_few_attributes_with_a_criterion_or_targets_are_warned_of(
-        self, source: Callable[..., ProbeSource]
+    @pytest.mark.parametrize(
+        ("n", "warning", "choice"),
+        [
+            (10, "without `next_word` nothing can be detected", "a share of 20 points"),
+            (9, "9 attributes with a criterion (at least 10 needed)", None),
+        ],
+    )
+    def test_too_few_attributes_with_a_criterion_are_warned_of(
+        self, source: Callable[..., ProbeSource], n: int, warning: str, choice: str | None
     ) -> None:
-        paper = settings_of("paper")
-        entry = {"file": "a.csv", "column": "share", "label": "share"}
-        declared = source(attributes=list("abcdefghijk"), criterion=entry)
-        shares: dict[str, float | None] = {**dict.fromkeys("abcdefghij", 1.0), "k": None}
-        declared._published = Criterion("share", shares, {})
-        (no_null,) = paper.warnings(declared)
-        assert no_null.startswith("without `next_word` nothing can be detected")
-        declared._published = Criterion("share", {**shares, "a": None}, {})
-        (few,) = paper.warnings(declared)
-        assert few.startswith("9 attributes with a criterion (at least 10 needed)")
-        forms = (None, "choice", "written")
-        assert [paper.detects(declared, form) for form in forms] == [None] * 3
-        words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
-        pronouns = {"men": ["he"], "women": ["she"]}
+        declared = with_criterion(source, n)
+        (line,) = settings_of("paper").warnings(declared)
+        assert line.startswith(warning)
+        by_form = [settings_of("paper").detects(declared, form) for form in FORMS]
+        assert by_form == [None, choice, None]
+
+    def test_too_few_targets_are_warned_of(self, source: Callable[..., ProbeSource]) -> None:
+        paper, pronouns = settings_of("paper"), {"men": ["he"], "women": ["she"]}
         written = {"pronouns": pronouns, "known": pronouns}
+        words = {"men": ["man"], "women": ["woman", "girl", "aunt"]}
         unbalanced = source(**KEYED, targets=words, rivals=RIVALS, written=written)
         (single,) = paper.warnings(unbalanced)
         assert single.startswith("a group has 1 target (at least 2 needed)")
-        expected = [None, None, "a share of 28 points"]
-        assert [paper.detects(unbalanced, method) for method in forms] == expected
+        by_form = [paper.detects(unbalanced, form) for form in FORMS]
+        assert by_form == [None, None, "a share of 28 points"]
 
     def test_what_evolves_has_the_article_of_its_start(self) -> None:
-        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
+        evolve = {**EVOLVE, "start": "hand"}
         settings = settings_of(article={"hand": "literal"}, evolve=evolve)
-        assert (settings.article_of("evolved"), settings.article_of("population")) == (
-            "literal",
-            "literal",
-        )
+        assert settings.article_of("evolved") == settings.article_of("population") == "literal"
 
     def test_models_that_are_asked(self, catalogue: Catalogue) -> None:
-        assert [name for name in catalogue.models if takes(catalogue, name)] == [
-            "tiny",
-            "talker",
-            "big-server",
-        ]
+        respondents = [name for name in catalogue.models if takes(catalogue, name)]
+        assert respondents == ["tiny", "talker", "big-server"]
 
 
-# (keys of `evolve`, key, what else the line holds)
-REFUSED = [
-    ({"generation": 3}, "generation", "did you mean 'generations'?"),
-    ({"generations": {"quick": 3}}, "generations", "expected one for quick and one for paper"),
-    ({"guided": [0.5, 1.1]}, "guided", "expected two probabilities"),
-    (
-        {
-            "weights": dict.fromkeys(
-                ("alpha", "gradient_focus", "semantic_diversity", "lexical_diversity"), 0
-            )
-        },
-        "weights",
-        "all weights are 0",
-    ),
-]
+NO_WEIGHTS = (
+    "weights: {alpha: 0, gradient_focus: 0, semantic_diversity: 0, lexical_diversity: 0}",
+    "weights",
+    "all weights are 0",
+)
+
+# Keys of `evolve` | how the key begins | what else the line holds
+REFUSED = """
+{generation: 3}           | generation  | did you mean 'generations'?
+{generations: {quick: 3}} | generations | expected one for quick and one for paper
+{guided: [0.5, 1.1]}      | guided      | expected two probabilities
+"""
 
 
-class TestWhatIsRefused:
-    @pytest.mark.parametrize(("keys", "key", "held"), REFUSED)
-    def test_one_line_with_file_key_finding_and_remedy(
-        self, file_with: FileWith, error_of: ErrorOf, keys: dict[str, Any], key: str, held: str
-    ) -> None:
-        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", **keys}
-        replaced = "{of: jobs, model: tiny, operator: {quick: talker, paper: big-server}}"
-        path = file_with("params.yaml", PARAMS, (replaced, repr(evolve).replace("True", "true")))
-        line = error_of(read, path, "jobs-evolved")
-        assert line.startswith(f"{path}: instruments.jobs-evolved.evolve.{key}")
-        assert held in line
+@pytest.mark.parametrize(("keys", "key", "held"), [*read_cells(REFUSED), NO_WEIGHTS])
+def test_what_is_refused_is_one_line_with_file_key_finding_and_remedy(
+    file_with: FileWith, error_of: ErrorOf, keys: str, key: str, held: str
+) -> None:
+    evolve = {**EVOLVE, **YAML(typ="safe").load(keys)}
+    declared = "{of: jobs, model: tiny, operator: {quick: talker, paper: big-server}}"
+    path = file_with(
+        "params.yaml",
+        PARAMS,
+        (declared, repr(evolve)),
+    )
+    line = error_of(read, path, "jobs-evolved")
+    assert line.startswith(f"{path}: instruments.jobs-evolved.evolve.{key}")
+    assert held in line
 
 
-# (what the settings say, key, what else the line holds)
-UNABLE = [
-    ({"embedder": "minillm"}, "embedder", ["no model 'minillm'", "'minilm'?"]),
-    ({"embedder": "tiny"}, "embedder", ["'tiny' (kind causal) cannot embed"]),
-    (
-        {"evolve": {"model": "minilm"}},
-        "evolve.model",
-        ["'minilm' (kind embedder) cannot loglikelihood"],
-    ),
-    ({"evolve": {"operator": "tiny"}}, "evolve.operator", ["'tiny' does not chat", "`chat: true`"]),
-    (
-        {"evolve": {"operator": "big-server"}},
-        "evolve.shots",
-        ["'big-server' only chats", "say false"],
-    ),
-]
+# What the settings say | key | what else the line holds
+UNABLE = """
+{embedder: minillm}             | embedder        | no model 'minillm'; 'minilm'?
+{embedder: tiny}                | embedder        | 'tiny' (kind causal) cannot embed
+{evolve: {model: minilm}}       | evolve.model    | 'minilm' (kind embedder) cannot loglikelihood
+{evolve: {operator: tiny}}      | evolve.operator | 'tiny' does not chat; `chat: true`
+{evolve: {operator: big-server}} | evolve.shots   | 'big-server' only chats; say false
+"""
 
 
 class TestModelsThatAreNamed:
     def test_can_do_what_is_asked_of_them(self, catalogue: Catalogue) -> None:
-        evolve = {"of": "jobs", "model": "tiny", "operator": "talker"}
-        settings_of(evolve=evolve).require_able(
-            None, catalogue, "params.yaml: instruments.jobs.{}".format
-        )
-        hosted = {**evolve, "operator": "big-server", "shots": False}
-        settings_of(evolve=hosted).require_able(
-            None, catalogue, "params.yaml: instruments.jobs.{}".format
-        )
+        hosted = {**EVOLVE, "operator": "big-server", "shots": False}
+        for evolve in (EVOLVE, hosted):
+            settings = settings_of(evolve=evolve)
+            settings.require_able(None, catalogue, "instruments.jobs.{}".format)
 
-    @pytest.mark.parametrize(("keys", "key", "held"), UNABLE)
+    @pytest.mark.parametrize(("keys", "key", "held"), read_cells(UNABLE))
     def test_or_it_is_said(
-        self,
-        catalogue: Catalogue,
-        error_of: ErrorOf,
-        keys: dict[str, Any],
-        key: str,
-        held: list[str],
+        self, catalogue: Catalogue, error_of: ErrorOf, keys: str, key: str, held: str
     ) -> None:
-        evolve = {"of": "jobs", "model": "tiny", "operator": "talker"} | keys.get("evolve", {})
+        changes = YAML(typ="safe").load(keys)
+        evolve = {**EVOLVE, **changes.pop("evolve", {})}
+        settings = settings_of(evolve=evolve, **changes)
         line = error_of(
-            settings_of(**{**keys, "evolve": evolve}).require_able,
+            settings.require_able,
             None,
             catalogue,
-            "params.yaml: instruments.j.{}".format,
+            "instruments.j.{}".format,
         )
-        assert line.startswith(f"params.yaml: instruments.j.{key}: ")
-        for words in held:
+        assert line.startswith(f"instruments.j.{key}: ")
+        for words in held.split("; "):
             assert words in line
 
 
@@ -307,9 +257,7 @@ class TestStart:
             }
             templates |= {slug: {"text": templates[slug], "control": True} for slug in controls}
             path = file_with("jobs.yaml", START, ("{TEMPLATES}", repr(templates)))
-            settings = settings_of(
-                evolve={"of": "jobs", "model": "tiny", "operator": "talker", **keys}
-            )
+            settings = settings_of(evolve={**EVOLVE, **keys})
             return load(path, settings, path.parent)
 
         return make

@@ -9,6 +9,7 @@ from evenruler.instruments.probes.declare import Settings
 from evenruler.instruments.probes.declare import load as load_source
 from evenruler.instruments.probes.declare.source import Criterion, ProbeSource
 from tests.instruments.probes.conftest import settings_of
+from tests.text_tables import read_cells
 
 DOMAIN = """\
 title: Jobs
@@ -30,7 +31,7 @@ sets:
   other:
     title: One more
     templates:
-      plain: A {ATTRIBUTE} is a {TARGET}.
+      plain: Some {ATTRIBUTE} is a {TARGET}.
 """
 
 AGREE = settings_of()
@@ -43,24 +44,19 @@ def load(path: Path, settings: Settings) -> ProbeSource:
 class TestWhatIsRead:
     def test_values(self, file_with):
         source = load(file_with("jobs.yaml", DOMAIN), AGREE)
-        assert source.title == "Jobs"
         assert source.construct_ == "association of jobs with gender"
-        assert source.targets == {
-            "men": {"man": "man", "he": "he"},
-            "women": {"woman": "woman", "she": "she"},
-        }
-        assert source.attributes == {
+        assert source.targets["women"] == {"woman": "woman", "she": "she"}
+        slugs = {
             "engineer": "engineer",
             "flight-attendant": "flight attendant",
             "ceo": "CEO",
         }
+        assert source.attributes == slugs
         assert source.sets["hand"].licence == "mit"
         assert source.published is None
         templates = source.sets["hand"].templates
-        assert {slug: (entry.text, entry.keying) for slug, entry in templates.items()} == {
-            "plain": ("A {ATTRIBUTE} is a {TARGET}.", 1),
-            "turned": ("No {TARGET} is an {ATTRIBUTE}.", -1),
-        }
+        assert templates["plain"].text == "A {ATTRIBUTE} is a {TARGET}."
+        assert [template.keying for template in templates.values()] == [1, -1]
 
     def test_controls_are_templates_that_stay_out_of_scores(self, file_with):
         change = ("keying: -1}", "keying: -1, control: true}")
@@ -78,19 +74,11 @@ class TestWhatIsRead:
         )
         assert load(path, AGREE).attributes == {"boss": "CEO", "crew": "flight attendant"}
 
-    def test_words_of_yaml_1_1_stay_words(self, file_with):
-        path = file_with(
-            "jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[no, yes, on, off, y, n]")
-        )
-        assert load(path, AGREE).attributes == {
-            word: word for word in ("no", "yes", "on", "off", "y", "n")
-        }
-
-    def test_numbers_in_a_list_are_words(self, file_with):
-        path = file_with(
-            "jobs.yaml", DOMAIN, ("[engineer, flight attendant, CEO]", "[911, engineer]")
-        )
-        assert load(path, AGREE).attributes == {"911": "911", "engineer": "engineer"}
+    def test_words_of_yaml_1_1_and_numbers_in_a_list_are_words(self, file_with):
+        words = "no, yes, on, off, y, n, 911"
+        change = ("[engineer, flight attendant, CEO]", f"[{words}]")
+        attributes = load(file_with("jobs.yaml", DOMAIN, change), AGREE).attributes
+        assert list(attributes.items()) == [(word, word) for word in words.split(", ")]
 
 
 NEXT_WORD = """next_word:
@@ -99,146 +87,83 @@ NEXT_WORD = """next_word:
   pairs: {he0: she0, he1: she1, he2: she2, he3: she3, he4: she4, he5: she5}
   control: {name: kings, high: [k0, k1, k2, k3, k4, k5], low: [q0, q1, q2, q3, q4, q5]}"""
 
-ONLY_HAND = "A {ATTRIBUTE} is a {TARGET}.\n      turned"
-"""Where the first template of the first set stands."""
+# What stands in the source | what is put in its place | how the key begins | what else it holds
+REFUSED = """
+A {ATTRIBUTE} is a {TARGET}. | A {ATTRIBUTE} is. | sets.hand.templates.plain.text | {TARGET} 0 times
+A {ATTRIBUTE} is a {TARGET}. | A {ATTRIBUTE} {TARGT}. | sets.hand.templates.plain.text | '{TARGET}'?
+No {TARGET} is an {ATTRIBUTE}. | A {ATTRIBUTE} is a {TARGET}. | sets.hand | is a {TARGET}.'; twice
+construct:   | construct_:     | construct_  | 'construct'?
+[man, he]    | man, he         | targets.men | found 'man, he', expected a list: [man, he]
+[woman, she] | [woman, He]     | targets     | 'he'; both groups
+[engineer, flight attendant, CEO] | [a, A] | attributes | 'a', 'A': found the slug 'a'
+[engineer, flight attendant, CEO] | [聪明] | attributes | '聪明': found the slug ''; `slug: word`
+"""
+TEMPLATE = "Some {ATTRIBUTE} is a {TARGET}."
+PREFIXES = "prefixes: {salience: A test., instruction: Say it., placebos: [One., Two.]}"
+LETTERS = [*"abcdefghijklmnopqrstuvwx"]
+HIGH = ", ".join(LETTERS[:20])
+LOW = ", ".join(LETTERS[20:])
+KEYED = f"attributes: [{HIGH}, {LOW}]\nkeys: {{high: [{HIGH}], low: [{LOW}]}}"
 
-
-def first(template: str) -> tuple[str, str]:
-    """The change that puts another template in the place of the first."""
-    return ONLY_HAND, f"{template}\n      turned"
-
-
-# (change, how the key begins, what else the line holds)
-REFUSED = [
+# The same, where lines are put in.
+REFUSED_LINES = [
     (
-        first("A {ATTRIBUTE} is a man."),
-        "sets.hand.templates.plain.text",
-        ["'A {ATTRIBUTE} is a man.'", "{TARGET} 0 times", "expected once"],
+        "  women:",
+        "  others: [they]\n  women:",
+        "targets",
+        "found 3 groups; men, others, women; expected two",
     ),
+    ("sets:", f"{PREFIXES}\nsets:", "prefixes.placebos", "found 2, expected 5 at least, or none"),
     (
-        first("A {ATTRIBUTE} is a {TARGET} {TARGT}."),
-        "sets.hand.templates.plain.text",
-        ["unknown slot {TARGT}", "'{TARGET}'?"],
-    ),
-    (
-        (
-            "    title: One more\n    templates:\n      plain: A {ATTRIBUTE} is a {TARGET}.",
-            '    title: One more\n    templates:\n      plain: {text: "A {ATTRIBUTE} is a '
-            '{TARGET}.", control: true}',
-        ),
+        TEMPLATE,
+        f'{{text: "{TEMPLATE}", control: true}}',
         "sets.other",
-        ["every template is a control, so that there is no score"],
+        "every template is a control",
     ),
     (
-        (
-            "sets:\n  hand",
-            "prefixes: {salience: A test., instruction: Say it., placebos: [One., Two.]}\nsets:\n  "
-            "hand",
-        ),
-        "prefixes.placebos",
-        ["found 2, expected 5 at least, or none"],
-    ),
-    (("construct:", "construct_:"), "construct_", ["'construct'?"]),
-    (
-        ("[engineer, flight attendant, CEO]", "[nurse, CEO, Nurse]"),
-        "attributes",
-        ["'nurse', 'Nurse': found the slug 'nurse', expected one of its own for each"],
-    ),
-    (
-        ("[engineer, flight attendant, CEO]", "[CEO, 聪明]"),
-        "attributes",
-        ["attributes: '聪明': found the slug ''", "write `slug: word`"],
-    ),
-    (
-        ("[man, he]", "man, he"),
-        "targets.men",
-        ["found 'man, he', expected a list: [man, he]"],
-    ),
-    (
-        ("  women:", "  others: [they]\n  women:"),
-        "targets",
-        ["found 3 groups", "men, others, women", "expected two"],
-    ),
-    (
-        ("[woman, she]", "[woman, He]"),
-        "targets",
-        ["'he'", "both groups"],
-    ),
-    (
-        ("No {TARGET} is an {ATTRIBUTE}.", "A {ATTRIBUTE} is a {TARGET}."),
-        "sets.hand",
-        ["'A {ATTRIBUTE} is a {TARGET}.'", "twice"],
-    ),
-    (
-        first("A {ATTRIBUTE} is a {TARGET}}."),
-        "sets.hand.templates.plain",
-        ["{TARGET}}"],
-    ),
-    (
-        ("[woman, she]", "{woman: woman, other: he}"),
-        "targets",
-        ["'he'", "both groups"],
-    ),
-    (
-        (
-            "attributes: [engineer, flight attendant, CEO]",
-            f"attributes: [{', '.join('abcdefghijklmnopqrstuvwx')}]\n"
-            f"keys: {{high: [{', '.join('abcdefghijklmnopqrst')}], low: [{', '.join('uvwx')}]}}",
-        ),
+        "attributes: [engineer, flight attendant, CEO]",
+        KEYED,
         "4 attributes have one of the keys",
-        ["at least 8 needed"],
-    ),
-    (
-        ("sets:\n  hand", f"{NEXT_WORD}\nsets:\n  hand"),
-        "next_word: its gain is along a criterion, and there is none",
-        [],
-    ),
-    (
-        (
-            "sets:\n  hand",
-            f"{NEXT_WORD.replace('1 {ATTRIBUTE} is a', 'Somebody is a')}\nsets:\n  hand",
-        ),
-        "next_word.sentences",
-        ["'Somebody is a' needs {ATTRIBUTE} once, and no other slot"],
-    ),
-    (
-        (
-            "sets:\n  hand",
-            f"{NEXT_WORD.replace('1 {ATTRIBUTE} is a', '1 {ATTRIBUTE} is an')}\nsets:\n  hand",
-        ),
-        "next_word.sentences",
-        ["has to end in 'a': a noun follows"],
-    ),
-    (
-        ("sets:\n  hand", f"{NEXT_WORD.replace('she1', 'he0')}\nsets:\n  hand"),
-        "next_word",
-        ["'he0' stands there twice"],
+        "at least 8",
     ),
 ]
 
+# Another sentence or word of `next_word` | how the key begins | what else the line holds
+REFUSED_NEXT_WORDS = """
+1 {ATTRIBUTE} is a | 1 {ATTRIBUTE} is a  | next_word: its gain is along a criterion |
+1 {ATTRIBUTE} is a | Somebody is a       | next_word.sentences | needs {ATTRIBUTE} once
+1 {ATTRIBUTE} is a | 1 {ATTRIBUTE} is an | next_word.sentences | has to end in 'a': a noun follows
+she1               | he0                 | next_word           | 'he0' stands there twice
+"""
+
+
+def list_refused() -> list[tuple[str, ...]]:
+    refused = [*read_cells(REFUSED), *REFUSED_LINES]
+    for old, new, key, held in read_cells(REFUSED_NEXT_WORDS):
+        refused.append(("sets:", f"{NEXT_WORD.replace(old, new)}\nsets:", key, held))
+    return refused
+
 
 class TestWhatIsRefused:
-    @pytest.mark.parametrize(("change", "key", "held"), REFUSED)
+    @pytest.mark.parametrize(("old", "new", "key", "held"), list_refused())
     def test_one_line_with_file_key_finding_and_remedy(
-        self, file_with, error_of, change, key, held
+        self, file_with, error_of, old, new, key, held
     ):
-        path = file_with("jobs.yaml", DOMAIN, change)
+        path = file_with(
+            "jobs.yaml",
+            DOMAIN,
+            (old, new),
+        )
         line = error_of(load, path, AGREE)
         assert line.startswith(f"{path}: {key}")
-        for words in held:
+        for words in held.split("; "):
             assert words in line
 
-    @pytest.mark.parametrize(
-        ("name", "hint"), [("job", "did you mean 'jobs'?"), ("religion", "known: jobs, traits")]
-    )
-    def test_a_domain_without_a_file(self, file_with, error_of, name, hint):
-        folder = file_with("jobs.yaml", DOMAIN).parent
-        file_with("traits.yaml", DOMAIN)
-        file_with("joe.txt", "")
-        path = folder / f"{name}.yaml"
+    def test_a_domain_without_a_file(self, file_with, error_of):
+        path = file_with("jobs.yaml", DOMAIN).parent / "job.yaml"
         assert error_of(load, path, AGREE) == (
-            f"{path}: no source for the probes {name!r}; {hint}; write the file or check the name "
-            "in params.yaml"
+            f"{path}: no source for the probes 'job'; did you mean 'jobs'?; write the file or check "
+            "the name in params.yaml"
         )
 
     def test_settings_that_name_no_set(self, file_with, error_of):
@@ -338,45 +263,24 @@ class TestCriterionRead:
         assert read(("14.8", "0")).values["engineer"] == 0.0
 
 
-# (change to the figures, where after the file, what else the line holds)
-CRITERIA_REFUSED = [
-    (("pct_women", "pct_woman"), "", ["no column 'pct_women'", "add it"]),
-    (
-        ("nurse,87.4,group", "doctor,87.4,group"),
-        "",
-        ["no row for 1 attributes", "nurse", "add a row for each", "match `none`"],
-    ),
-    (
-        ("judge,58.0", "Nurse,58.0"),
-        "line 6 (Nurse): ",
-        ["'Nurse' twice", "keep one"],
-    ),
-    (("14.8", "14.8%"), "engineer: ", ["'14.8%' is no number"]),
-    (("14.8", "nan"), "engineer: ", ["'nan' is no number"]),
-    (
-        ("poet,,none", "poet,3.0,none"),
-        "poet: ",
-        ["'3.0'", "match 'none'", "no figure"],
-    ),
-    (
-        ("14.8,exact", ",exact"),
-        "engineer: ",
-        ["figure ''", "match 'exact'"],
-    ),
-    (
-        ("14.8,exact", "14.8,exakt"),
-        "engineer: ",
-        ["'exakt'", "exact, group, none"],
-    ),
-]
+# What stands in the figures | what is put in its place | where after the file | what else it holds
+CRITERIA_REFUSED = """
+pct_women        | pct_woman         |                  | no column 'pct_women'; add it
+nurse,87.4,group | doctor,87.4,group |                  | no row for 1 attributes; nurse
+judge,58.0       | Nurse,58.0        | line 6 (Nurse):  | 'Nurse' twice; keep one
+14.8             | 14.8%             | engineer:        | '14.8%' is no number
+14.8             | nan               | engineer:        | 'nan' is no number
+poet,,none       | poet,3.0,none     | poet:            | '3.0'; match 'none'; no figure
+14.8,exact       | ,exact            | engineer:        | figure ''; match 'exact'
+14.8,exact       | 14.8,exakt        | engineer:        | 'exakt'; exact, group, none
+"""
 
 
-class TestCriterionRefused:
-    @pytest.mark.parametrize(("change", "where", "held"), CRITERIA_REFUSED)
-    def test_one_line_with_file_row_finding_and_remedy(
-        self, read, tmp_path, error_of, change, where, held
-    ):
-        line = error_of(read, change)
-        assert line.startswith(f"{tmp_path / 'figures.csv'}: {where}")
-        for words in held:
-            assert words in line
+@pytest.mark.parametrize(("old", "new", "where", "held"), read_cells(CRITERIA_REFUSED))
+def test_a_criterion_is_refused_in_one_line_with_file_row_finding_and_remedy(
+    read, tmp_path, error_of, old, new, where, held
+):
+    line = error_of(read, (old, new))
+    assert line.startswith(f"{tmp_path / 'figures.csv'}: {where}")
+    for words in held.split("; "):
+        assert words in line

@@ -6,7 +6,7 @@ import pytest
 
 from evenruler.instruments.methods import writing
 from evenruler.instruments.methods.choice import FIRST, KNOWN, SECOND
-from evenruler.instruments.probes.ask import by_group, writing_prompts
+from evenruler.instruments.probes.ask import writing_prompts
 from evenruler.instruments.probes.diagnose.gain import UNANSWERED, WRITTEN_GAIN
 from studies.planted.choices import diagnose_writer, open_published
 from tests.instruments.near import approx
@@ -55,18 +55,6 @@ def test_how_a_sentence_is_read(reply: str | None, group: str | None, rule: str)
         group,
         rule,
     ]
-
-
-def test_groups_are_in_the_order_of_the_source() -> None:
-    """Also where the alphabet has another, which a plan that was read is in."""
-    tables, plan, _ = open_published("trial")
-    turned = {
-        **plan,
-        "groups": ["women", "men"],
-    }
-    right = writing_prompts(tables, turned).query("word == 'queen'")["right"]
-    assert set(right) == {FIRST}
-    assert by_group(turned, "pronouns")[FIRST][0] == "she"
 
 
 def test_who_is_biased_is_detected_and_by_how_much() -> None:

@@ -12,7 +12,7 @@ from evenruler.instruments.questionnaires.diagnose.figures import prefix_shift_f
 from evenruler.instruments.questionnaires.rows import fill_templates
 from tests.instruments.questionnaires.doors import figure_table
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
-from tests.text_tables import cases
+from tests.text_tables import read_cells
 
 SALIENCE, INSTRUCTION = "This is a test of enmity.", "Answer the following question:"
 FRAMINGS = {"salience": SALIENCE, "instruction": INSTRUCTION}
@@ -105,7 +105,7 @@ class TestShifts:
 
     @pytest.mark.parametrize(
         ("method", "reason"),
-        cases("""
+        read_cells("""
 head | a framing has no meaning for a model that reads premise and hypothesis alone
 mlm | prefixes belong to the verbaliser's question, which this method does not ask
 verbaliser | nothing was asked after prefixes

@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.reference_sets import ANIMAL_NOUNS, PERSON_NOUNS
 from studies.reference_subjects import draw_subjects
 from tests.conftest import ROOT
-from tests.text_tables import cases
+from tests.text_tables import read_cells
 
 SOURCES = ROOT / "data" / "sources" / "questionnaires"
 SUBJECTS = SOURCES / "shared" / "pairs" / "subjects.csv"
@@ -38,7 +38,7 @@ def person(form: str = "noun", pronoun: str = "she", noun: str = "the tenant") -
 class TestRules:
     @pytest.mark.parametrize(
         ("verb", "third"),
-        cases("""
+        read_cells("""
 have | has
 am | is
 feel | feels
@@ -60,7 +60,7 @@ can | can
 
     @pytest.mark.parametrize(
         ("form", "pronoun", "premise", "hypothesis"),
-        cases("""
+        read_cells("""
 noun | she | Of late the tenant has felt low. | The tenant {INTENSIFIER} feels so.
 he or she | she | Of late the tenant has felt low. | She {INTENSIFIER} feels so.
 he or she | he | Of late the tenant has felt low. | He {INTENSIFIER} feels so.
@@ -78,7 +78,7 @@ it | it | Of late the tenant has felt low. | It {INTENSIFIER} feels so.
 
     @pytest.mark.parametrize(
         ("about_i", "about_her"),
-        cases("""
+        read_cells("""
 My thoughts are clear. | The tenant's thoughts are clear.
 People I know well act so. | People the tenant knows well act so.
 With people I do not know, I am on my guard. | With people the tenant does not know, she is on her guard.
@@ -95,7 +95,7 @@ Others have seen me move. | Others have seen the tenant move.
 
     @pytest.mark.parametrize(
         ("premise", "hypothesis", "reason"),
-        cases("""
+        read_cells("""
 It rains. | I like it. | its premise does not speak of I
 The fault is mine, I think. | This is so. | a word of the first person that no rule knows
 I say that we are late. | This is so. | a word of the first person that no rule knows

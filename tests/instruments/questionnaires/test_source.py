@@ -3,7 +3,7 @@ import pytest
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire, verb_error
 from evenruler.instruments.questionnaires.rows import fill_templates
 from tests.conftest import ROOT
-from tests.text_tables import cases, yaml_of_text
+from tests.text_tables import read_cells, yaml_of_text
 
 SOURCES = ROOT / "data" / "sources"
 SCALES = SOURCES / "questionnaires" / "shared" / "scales"
@@ -76,7 +76,7 @@ class TestWhatIsRead:
 
 
 # Change to the questionnaire, where after the file, what is wrong and what to do.
-REFUSED = cases("""
+REFUSED = read_cells("""
 crowd I am {TERM} | crowd I am so | items.first: premise and hypothesis hold {TERM} 0 times \
 together, expected once; fix it
 This {INTENSIFIER} h | Being {TERM} {INTENSIFIER} h | items.first: premise and hypothesis hold \
@@ -171,7 +171,7 @@ def test_a_sound_habit(template) -> None:
 
 @pytest.mark.parametrize(
     ("template", "error"),
-    cases("""
+    read_cells("""
 It {INTENSIFIER} happen. | 'It {INTENSIFIER} happen': subject and verb do not agree
 it {INTENSIFIER} are so. | 'it {INTENSIFIER} are': subject and verb do not agree
 She {INTENSIFIER} need help. | 'She {INTENSIFIER} need': subject and verb do not agree
@@ -190,7 +190,7 @@ def test_a_verb_that_does_not_agree_or_is_past(template, error) -> None:
 class TestShipped:
     @pytest.mark.parametrize(
         ("name", "n_items", "n_prompts", "wording", "n_reversed"),
-        cases("""
+        read_cells("""
 gad-7 | 7 | 1344 | held | 0
 phq-9 | 9 | 1728 | held | 0
 soc-13 | 13 | 2496 | paraphrased | 10

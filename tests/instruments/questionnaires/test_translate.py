@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.translate import (
 )
 from evenruler.instruments.questionnaires.translate.statements import OPPOSITES, item_to_templates
 from tests.documents.pages import blocks
-from tests.text_tables import cases
+from tests.text_tables import read_cells
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "data/sources/questionnaires"
@@ -82,7 +82,7 @@ def test_a_scale_that_rules_were_not_written_for(drafted) -> None:
     assert all(draft.passes for draft in drafts.values())
 
 
-RULES = cases("""
+RULES = read_cells("""
 Feeling nervous, anxious, or on edge | Over the last week I have felt {TERM}. I {INTENSIFIER} \
 feel this way. | nervous, anxious, on edge / calm, relaxed, at ease
 Not being able to stop or control worrying | I am {TERM} worrying. I am {INTENSIFIER} like that. \
@@ -126,7 +126,7 @@ def test_an_item_is_told_of_oneself(item, templates, terms) -> None:
 
 @pytest.mark.parametrize(
     ("item", "reason"),
-    cases("""
+    read_cells("""
 Thoughts of death | no predicate found
 So far, have you lived alone? | a question that rules cannot turn round
 \u201cCalm\u201d is what I am | what it says is a clause
@@ -150,7 +150,7 @@ def test_opposites_are_told_once_a_row_and_in_lower_case() -> None:
 
 @pytest.mark.parametrize(
     ("item", "doubt"),
-    cases("""
+    read_cells("""
 Pain in the back | no item yet: no predicate found
 I am not happy | negated
 I am unable to relax because my children shout | double-barrelled: more than one clause

@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.declare.source import (
 from evenruler.instruments.questionnaires.rows import fill_templates
 from tests.conftest import ROOT
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
-from tests.text_tables import cases, yaml_of_text
+from tests.text_tables import read_cells, yaml_of_text
 
 TWIN = yaml_of_text("""\
 premise: At night the road meets a {TERM}.
@@ -55,7 +55,7 @@ SETTINGS = Settings.model_validate({"embedder": "minilm"}, context={"profile": "
 class TestLinter:
     @pytest.mark.parametrize(
         ("changes", "complaint"),
-        cases("""
+        read_cells("""
 premise: At night I meet a {TERM} on the road. | 'I' is about a person
 terms: {source: [swamp], inverse: [kind people]} | 'people' is about a person
 {premise: "It {INTENSIFIER} rains.", hypothesis: "The road meets a {TERM}."} | its premise holds

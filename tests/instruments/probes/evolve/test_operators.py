@@ -97,22 +97,19 @@ class TestModelOperator:
     def test_each_wish_gets_its_own_reply_in_order_one_call_for_each_length(self):
         writer = EchoingWriter()
         operator = ModelOperator(writer, OperatorSettings(48, few_shot=True))
+        voices = (whole("fit"), whole("choice"), whole("fit"))
         wishes = [
-            whole("fit"),
+            voices[0],
             word(),
-            whole("choice"),
+            voices[1],
             word("people"),
-            whole("fit"),
+            voices[2],
         ]
-        seeds = [11, 12, 13, 14, 15]
-        replies = operator.reword(wishes, seeds)
-        assert replies == [
-            (
-                few_shot_prompt(wish, seed),
-                f"{seed}: {few_shot_prompt(wish, seed)}",
-            )
-            for wish, seed in zip(wishes, seeds, strict=True)
-        ]
+        expected = []
+        for seed, wish in enumerate(wishes):
+            prompt = few_shot_prompt(wish, seed)
+            expected.append((prompt, f"{seed}: {prompt}"))
+        assert operator.reword(wishes, range(5)) == expected
         assert writer.calls == [
             (2, Sampling(WORD_TOKENS, TEMPERATURE, TOP_P), False),
             (3, Sampling(48, TEMPERATURE, TOP_P), False),
@@ -128,23 +125,8 @@ class TestModelOperator:
         ]
         assert writer.calls == [(2, Sampling(48, TEMPERATURE, TOP_P), True)]
 
-    def test_no_reply_is_longer_than_asked_for(self):
-        writer = EchoingWriter()
-        operator = ModelOperator(writer, OperatorSettings(5, few_shot=True))
-        operator.reword([whole(), word()], [1, 2])
-        assert [sampling.max_new_tokens for _, sampling, _ in writer.calls] == [5]
-
 
 class TestExamples:
-    def test_the_seed_decides_how_examples_begin_and_all_begin_the_same(self):
-        openings = VOICES["fit"]["openings"]
-        for seed in range(2 * len(openings)):
-            prompt = few_shot_prompt(whole("fit"), seed)
-            n_by_opening = {opening: prompt.count(opening) for opening in openings}
-            first = openings[seed % len(openings)]
-            assert n_by_opening == dict.fromkeys(openings, 0) | {first: len(PLAIN) // 2}
-        assert few_shot_prompt(word(), 1) == few_shot_prompt(word(), 2)
-
     @pytest.mark.parametrize(
         ("text", "examples"),
         [
@@ -174,14 +156,10 @@ class TestExamples:
                 assert rejection_reason(reworded, wish, (), 30) is None, reply
 
     def test_no_example_is_a_shipped_template(self):
-        shipped = [path.read_text(encoding="utf-8") for path in SOURCES.glob("*.yaml")]
+        shipped = "".join(path.read_text(encoding="utf-8") for path in SOURCES.glob("*.yaml"))
         assert shipped
-        for text in (
-            *PLAIN,
-            *NEGATING,
-            *(text for text, _, _ in REPLACED),
-        ):
-            assert not any(text in source for source in shipped), text
+        for text in (*PLAIN, *NEGATING, *(text for text, _, _ in REPLACED)):
+            assert text not in shipped
 
 
 __all__ = ["any_grammar"]
@@ -230,16 +208,13 @@ def test_a_broken_file_is_one_line(tmp_path: Path, line: str) -> None:
 
 
 def test_keys_differ_by_all_that_is_asked() -> None:
-    questions = (
-        ("a", "p", 1, 48),
-        ("b", "p", 1, 48),
-        ("a", "q", 1, 48),
-        ("a", "p", 2, 48),
-        ("a", "p", 1, 16),
-    )
-    keys = {key_of(*question) for question in questions}
-    assert len(keys) == 5
-    assert all(len(key) == 16 for key in keys)
+    first, other = ("a", "p", 1, 48), ("b", "q", 2, 16)
+    keys = {key_of(*first)}
+    for place in range(4):
+        question = list(first)
+        question[place] = other[place]
+        keys.add(key_of(*question))
+    assert [len(key) for key in keys] == [16] * 5
 
 
 def test_replies_are_added_to_those_of_a_file() -> None:

@@ -1,6 +1,7 @@
 from evenruler.instruments.probes.evolve.fitness import find_hotspot
 from evenruler.instruments.probes.evolve.population import Template, TemplateMeter
 from tests.instruments.probes.evolve.toy import BIT, ToyModel, toy_source
+from tests.text_tables import read_cells
 
 BITS = {
     "man": 3,
@@ -10,16 +11,17 @@ BITS = {
     "a": 1,
     "an": 2,
 }
-AFTER = {
-    ("strong", "man"): -2,
-    ("strong", "uncle"): -2,
-    ("strong engineer", "man"): 1,
-    ("say", "girl"): -1,
-    ("like baker", "girl"): 2,
-    ("like engineer", "girl"): -2,
-    ("engineer", "woman"): 2,
-    ("engineer", "girl"): 4,
-}
+ADDED = """
+strong          | man   | -2
+strong          | uncle | -2
+strong engineer | man   | 1
+say             | girl  | -1
+like baker      | girl  | 2
+like engineer   | girl  | -2
+engineer        | woman | 2
+engineer        | girl  | 4
+"""
+AFTER = {(cues, cued): float(bits) for cues, cued, bits in read_cells(ADDED)}
 STRONG = Template("strong", "Some say the {ATTRIBUTE} is strong like a {TARGET}.", 1)
 PLAIN = Template("plain", "The {ATTRIBUTE} is a {TARGET}.", 1)
 
@@ -104,14 +106,6 @@ class TestSentences:
         assert "Say the engineer is strong like an uncle." in sentences
         assert "Some say the engineer is like an uncle." in sentences
         assert "The engineer a girl." in sentences
-
-    def test_their_number(self) -> None:
-        # 2 attributes x 4 targets, and for each of the 5 words and the 1 word g attributes x 4
-        # targets.
-        both = ruler().measure([STRONG, PLAIN])
-        assert [measured.sentences for measured in both] == [48, 16]
-        both = ruler(1).measure([STRONG, PLAIN])
-        assert [measured.sentences for measured in both] == [28, 12]
 
 
 class TestAcceptability:

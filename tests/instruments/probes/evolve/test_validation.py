@@ -10,6 +10,7 @@ from evenruler.instruments.probes.evolve.validation import (
     rejection_reason,
 )
 from evenruler.text import ATTRIBUTE, TARGET
+from tests.text_tables import read_cells
 
 TEXT = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
 REASONS = {
@@ -134,6 +135,41 @@ class TestReading:
         assert read_reply(whole(), "\n" * validation.LONGEST + GOOD) == (None, "no text")
 
 
+REFUSED = """
+An {ATTRIBUTE} is somebody.                         | a slot is missing
+A {TARGET} is somebody.                             | a slot is missing
+An {ATTRIBUTE} who is a {TARGET} is a {TARGET}.     | a slot stands twice
+An {{ATTRIBUTE}} is a {TARGET}.                     | another slot, brace or tag
+An {ATTRIBUTE} is a {TARGET} in [city].             | another slot, brace or tag
+The attribute {ATTRIBUTE} is what a {TARGET} is.    | the name of a slot as a word
+An {ATTRIBUTE} is what {TARGET}s are.               | a slot within a word
+Being un{ATTRIBUTE} is what a {TARGET} is.          | a slot within a word
+It is {ATTRIBUTE}{TARGET} that they are.            | a slot within a word
+It is the {TARGET}-like {ATTRIBUTE} that they are.  | a slot within a word
+Is an {ATTRIBUTE} a {TARGET}?                       | no end of a sentence
+An {ATTRIBUTE} is here. It is a {TARGET}.           | several sentences
+As a language model, I see an {ATTRIBUTE} as a {TARGET}. | it speaks of the task
+Somebody {ATTRIBUTE} is a {TARGET}.                 | a slot stands for another kind of word
+An {ATTRIBUTE} is {TARGET}, we think.               | a slot stands for another kind of word
+Ich glaube, dass die {TARGET} ein {ATTRIBUTE} ist.  | not English
+MOST PEOPLE EXPECT AN {ATTRIBUTE} TO BE a {TARGET}. | same as the parent
+It is not true that an {ATTRIBUTE} is a {TARGET}.   | negation changed
+It is the one that is the one that a {TARGET} and an {ATTRIBUTE} are. | it repeats itself
+We know that that that {TARGET} is an {ATTRIBUTE}.  | it repeats itself
+"""
+
+REFUSED_WORDS = """
+Most people expect an {ATTRIBUTE} to be a {TARGET}. | same as the parent
+expect  | same as the parent
+expects | another form of the same word
+Many people expect an {ATTRIBUTE} to be a {TARGET}. | the word was left as it was
+Most people really want an {ATTRIBUTE} to be a {TARGET}. | more than one word changed
+people  | it repeats itself
+beside  | the new word has another role in the sentence
+target  | the name of a slot as a word
+"""
+
+
 class TestRefusing:
     def test_a_good_rewording_and_a_good_word_are_taken(self):
         assert outcome(GOOD, whole()) is None
@@ -145,39 +181,13 @@ class TestRefusing:
         )
         assert outcome("want", word("expect")) is None
 
-    @pytest.mark.parametrize(
-        ("reply", "reason"),
-        [
-            ("An {ATTRIBUTE} is somebody.", "a slot is missing"),
-            ("A {TARGET} is somebody.", "a slot is missing"),
-            ("An {ATTRIBUTE} who is a {TARGET} is a {TARGET}.", "a slot stands twice"),
-            ("An {{ATTRIBUTE}} is a {TARGET}.", "another slot, brace or tag"),
-            ("An {ATTRIBUTE} is a {TARGET} in [city].", "another slot, brace or tag"),
-            ("An {ATTRIBUTE} is a {TARGET}.<|im_end|>", "another slot, brace or tag"),
-            ("The attribute {ATTRIBUTE} is what a {TARGET} is.", "the name of a slot as a word"),
-            ("An {ATTRIBUTE} is what {TARGET}s are.", "a slot within a word"),
-            ("Being un{ATTRIBUTE} is what a {TARGET} is.", "a slot within a word"),
-            ("It is {ATTRIBUTE}{TARGET} that they are.", "a slot within a word"),
-            ("It is the {TARGET}-like {ATTRIBUTE} that they are.", "a slot within a word"),
-            ("Is an {ATTRIBUTE} a {TARGET}?", "no end of a sentence"),
-            ("An {ATTRIBUTE} is here. It is a {TARGET}.", "several sentences"),
-            ("As a language model, I see an {ATTRIBUTE} as a {TARGET}.", "it speaks of the task"),
-            ("Somebody {ATTRIBUTE} is a {TARGET}.", "a slot stands for another kind of word"),
-            ("An {ATTRIBUTE} is {TARGET}, we think.", "a slot stands for another kind of word"),
-            ("Ich glaube, dass die {TARGET} ein {ATTRIBUTE} ist.", "not English"),
-            (f"{TEXT.upper().replace('A {TARGET}', 'a {TARGET}')}", "same as the parent"),
-            ("It is not true that an {ATTRIBUTE} is a {TARGET}.", "negation changed"),
-            (
-                "It is the one that is the one that a {TARGET} and an {ATTRIBUTE} are.",
-                "it repeats itself",
-            ),
-            ("We know that that that {TARGET} is an {ATTRIBUTE}.", "it repeats itself"),
-            ("word " * 31 + "{ATTRIBUTE} {TARGET}.", "too long"),
-            (f"The {'a' * 26} {{ATTRIBUTE}} is a {{TARGET}}.", "too long"),
-        ],
-    )
+    @pytest.mark.parametrize(("reply", "reason"), read_cells(REFUSED))
     def test_reasons(self, reply, reason):
         assert outcome(reply, whole()) == reason
+
+    @pytest.mark.parametrize("words", ["word " * 31, "a" * 26])
+    def test_too_many_words_and_too_long_ones(self, words):
+        assert outcome(f"The {words} {{ATTRIBUTE}} is a {{TARGET}}.", whole()) == "too long"
 
     def test_slots_count_as_words(self):
         reply = "In the end an {ATTRIBUTE} is a {TARGET}."
@@ -205,22 +215,7 @@ class TestRefusing:
             == "negation changed"
         )
 
-    @pytest.mark.parametrize(
-        ("reply", "reason"),
-        [
-            (TEXT, "same as the parent"),
-            ("expect", "same as the parent"),
-            ("expects", "another form of the same word"),
-            ("Many people expect an {ATTRIBUTE} to be a {TARGET}.", "the word was left as it was"),
-            (
-                "Most people really want an {ATTRIBUTE} to be a {TARGET}.",
-                "more than one word changed",
-            ),
-            ("people", "it repeats itself"),
-            ("beside", "the new word has another role in the sentence"),
-            ("target", "the name of a slot as a word"),
-        ],
-    )
+    @pytest.mark.parametrize(("reply", "reason"), read_cells(REFUSED_WORDS))
     def test_one_word_and_no_other(self, reply, reason):
         assert outcome(reply, word("expect")) == reason
 
@@ -240,6 +235,7 @@ HOSTILE = {
     "* _ " * 250_000: "no text",
     "-:" * 500_000: "no text",
     '{"sentence": "An {ATTRIBUTE} is a {TARGET}."}': "another slot, brace or tag",
+    "An {ATTRIBUTE} is a {TARGET}.<|im_end|>": "another slot, brace or tag",
     f"{INJECTION}.": "a slot is missing",
     f"{INJECTION} of the {{ATTRIBUTE}} to the {{TARGET}}.": "it speaks of the task",
     "\u4f60\u597d {ATTRIBUTE} {TARGET}.": "not English",
@@ -248,38 +244,25 @@ HOSTILE = {
 }
 
 
+MARKS = [
+    *"{}.?\"'*:\n ",
+    " ",
+    "the",
+    "a",
+    "not",
+    ATTRIBUTE,
+    TARGET,
+]
+PIECES = st.sampled_from(MARKS) | st.text(max_size=3)
+
+
 class TestHostileOperator:
     @pytest.mark.parametrize(("reply", "reason"), HOSTILE.items(), ids=range(len(HOSTILE)))
     def test_is_refused_with_a_fixed_reason(self, reply, reason):
         assert outcome(reply, whole()) == reason
         assert outcome(reply, word("expect")) in REASONS
 
-    @given(
-        st.lists(
-            st.sampled_from(
-                [
-                    ATTRIBUTE,
-                    TARGET,
-                    "{",
-                    "}",
-                    "the",
-                    "a",
-                    "not",
-                    " ",
-                    " ",
-                    "\n",
-                    ".",
-                    "?",
-                    '"',
-                    "'",
-                    "*",
-                    ":",
-                ]
-            )
-            | st.text(max_size=3),
-            max_size=30,
-        ).map("".join)
-    )
+    @given(st.lists(PIECES, max_size=30).map("".join))
     def test_whatever_is_taken_is_a_template(self, reply):
         for wish in (whole(), word("expect")):
             reason = outcome(reply, wish)

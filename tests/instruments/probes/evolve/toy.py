@@ -12,6 +12,7 @@ from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.evolve import EvolutionRun
 from evenruler.instruments.probes.evolve.population import RewordingAttempt
 from evenruler.models import LogLikelihoods
+from tests.instruments.probes.conftest import SOURCE
 
 BIT = math.log(2)
 """Nats."""
@@ -68,21 +69,6 @@ def attempts_of(run: EvolutionRun) -> list[RewordingAttempt]:
 
 def toy_source(**changes: Any) -> ProbeSource:
     """A domain of two attributes and two targets a group, with top-level keys replaced."""
-    return ProbeSource.model_validate(
-        {
-            "title": "Trades",
-            "construct": "association of trades with gender",
-            "direction": "positive means closer to men",
-            "source": "the file",
-            "licence": "cc-by-4.0",
-            "targets": {"men": ["man", "uncle"], "women": ["woman", "girl"]},
-            "attributes": ["baker", "engineer"],
-            "sets": {
-                "seed": {
-                    "title": "By hand",
-                    "templates": {"plain": "The {ATTRIBUTE} is a {TARGET}."},
-                }
-            },
-            **changes,
-        }
-    )
+    templates = {"plain": "The {ATTRIBUTE} is a {TARGET}."}
+    sets = {"seed": {"title": "By hand", "templates": templates}}
+    return ProbeSource.model_validate({**SOURCE, "sets": sets, **changes})

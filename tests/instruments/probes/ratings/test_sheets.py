@@ -31,25 +31,14 @@ def test_a_text_of_two_sets_is_rated_once_and_counts_in_both(blinded) -> None:
     assert key.loc["g4-slug", "text"] == "The {ATTRIBUTE} is a {TARGET}."
 
 
-def test_the_same_text_under_two_constructs_is_two_probes(templates) -> None:
-    twice = pd.concat([templates.assign(construct=name) for name in CONSTRUCTS.values()])
-    assert len(blind_templates(twice, SECRET, 3).rows) == 10
-
-
 def test_the_sheet_is_what_is_rated(blinded) -> None:
     sheet = pd.read_csv(StringIO(as_sheet(blinded.rows)))
     assert [*sheet] == ["id", "text", "construct", *CRITERIA, "rater"]
-    assert sheet.iloc[:, 3:].isna().all(axis=None)
-    texts = {" ".join(text.split()) for text in TEXTS.values()}
+    assert sheet[[*CRITERIA, "rater"]].isna().all(axis=None)
+    texts = {" ".join(text.split()) for text in TEXTS["text"]}
     assert set(sheet["text"]) == texts
     key = blinded.key.drop_duplicates("id").set_index("id")
     assert sheet.set_index("id")["text"].eq(key["text"]).all()
-
-
-def test_another_seed_or_secret_gives_another_sheet(templates, blinded) -> None:
-    for secret, seed in ((SECRET, 4), ("0" * 64, 3)):
-        other = blind_templates(templates, secret, seed)
-        assert set(other.rows["id"]).isdisjoint(blinded.rows["id"])
 
 
 def test_where_a_probe_comes_from_cannot_reach_the_sheet(templates, blinded) -> None:
@@ -112,14 +101,10 @@ def filled(blinded):
 
 def test_ratings_come_back_long_with_what_is_missing(filled, key, blinded) -> None:
     first, second = blinded.rows["id"][:2]
-    cells = {
-        (2, "clarity"): "1",
-        (2, "subtlety"): "",
-        (3, "clarity"): " 5 ",
-        (3, "relevance"): "2.0",
-    }
-    ben = filled("Ben", cells)
-    ratings = join_ratings({"a.csv": ben, "b.csv": filled(" ana  b")}, key)
+    of_first = {(2, "clarity"): "1", (2, "subtlety"): ""}
+    of_second = {(3, "clarity"): " 5 ", (3, "relevance"): "2.0"}
+    sheets = {"a.csv": filled("Ben", of_first | of_second), "b.csv": filled(" ana  b")}
+    ratings = join_ratings(sheets, key)
     assert len(ratings) == 2 * 5 * 4
     assert [*ratings["rater"].unique()] == ["ana b", "ben"]
     by_criterion = ratings.set_index(["rater", "id", "criterion"])["rating"]
@@ -127,14 +112,6 @@ def test_ratings_come_back_long_with_what_is_missing(filled, key, blinded) -> No
     assert rated.to_dict() == {"clarity": 1, "relevance": 4, "naturalness": 4}
     assert by_criterion["ben", second].tolist() == [5, 2, 4, 4]
     assert (by_criterion["ana b"] == 4).all()
-    assert by_criterion.isna().sum() == 1
-
-
-def test_a_probe_that_a_rater_left_out_is_missing(filled, key, blinded) -> None:
-    lines = filled("ana").splitlines(keepends=True)
-    ratings = join_ratings({"a.csv": "".join(lines[:3])}, key)
-    assert len(ratings) == 5 * 4
-    assert set(ratings.dropna()["id"]) == set(blinded.rows["id"][:2])
 
 
 def test_spreadsheets_of_other_languages_and_with_columns_of_raters(filled, key) -> None:
@@ -145,12 +122,6 @@ def test_spreadsheets_of_other_languages_and_with_columns_of_raters(filled, key)
     spaced = "\n".join([head.replace(",", ", ") + ",Row", *(f"{row},x" for row in rows), ""])
     for sheet in (german, spaced):
         pd.testing.assert_frame_equal(join_ratings({"a": sheet}, key), expected)
-
-
-def test_several_raters_in_one_file(filled, key) -> None:
-    _, _, rows = filled("ben").partition("\n")
-    ratings = join_ratings({"a": filled("ana") + rows}, key)
-    assert ratings["rater"].value_counts().to_dict() == {"ana": 20, "ben": 20}
 
 
 @pytest.mark.parametrize(
@@ -180,8 +151,7 @@ def test_a_huge_cell_is_not_printed(filled, key, error_of) -> None:
 
 def test_an_id_twice_for_one_rater_is_refused(filled, key, blinded, error_of) -> None:
     first, second, *_ = blinded.rows["id"]
-    again = filled("Ana ").splitlines()[2]
-    twice = filled("ana") + f"{again}\n"
+    twice = filled("ana") + filled("Ana ").splitlines()[2] + "\n"
     remedy = "stands twice for the rater 'ana'; keep one of the two"
     assert error_of(join_ratings, {"a.csv": twice}, key) == f"a.csv: row 7: {second} {remedy}"
     sheets = {"a.csv": filled("ana"), "b.csv": filled(" ANA")}
