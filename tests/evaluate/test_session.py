@@ -253,9 +253,9 @@ def test_in_untrained_models_nothing_is_detected(elsewhere: Path, tmp_path: Path
 def test_what_a_model_cannot_answer_is_one_line(
     error_of: Callable[..., str], elsewhere: Path
 ) -> None:
-    line = error_of(measure, "endpoint:big", "external-winogender")
+    line = error_of(measure, "endpoint:big", "external-bec-pro")
     assert line.startswith(
-        "external-winogender: it has no question for big (kind chat) by the method choice, which "
+        "external-bec-pro: it has no question for big (kind chat) by the method choice, which "
         "takes English texts whose headline is the lean"
     )
     assert "--kind completions" in line
