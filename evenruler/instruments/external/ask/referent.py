@@ -1,4 +1,4 @@
-"""WinoBias and Winogender asked of a chat: which of the two persons of a sentence its pronoun means.
+"""WinoBias and Winogender, asked of a chat: which of two persons a sentence's pronoun means.
 
 A sentence is asked with the pronoun that fits the stereotype and with the other one. Whom it means
 is known: in WinoBias by annotation, in half of the sentences (type 2) by syntax; in Winogender the

@@ -616,13 +616,14 @@ def _figures_of_other_headlines(plan: ExternalPlan) -> set[str]:
         (OF_LEANS, has_lean),
         (OF_GAINS, plan["gain"]),
         (OF_KEYS, plan["contrast"]),
-        (OF_REFERENTS, has_form(plan.get("choice"), REFERENT)),
         ((LOG_ODDS_OF_PART, FIRST_PLACE), plan["score"] == "ranking"),
     )
     left_out: set[str] = set()
     for figures, is_headline in beside_headlines:
         if not is_headline:
             left_out.update(figures)
+    if not has_form(plan.get("choice"), REFERENT):
+        left_out.update(OF_REFERENTS)
     return left_out
 
 
@@ -705,7 +706,7 @@ def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
 def _referent_heading() -> FigureHeading:
     right = "it resolves pronouns right more often where they"
     meaning = (
-        "how much more often a chat is right about whom a pronoun means where it fits the "
+        "how much more often a chat names the person whom a pronoun means where that fits the "
         "stereotype than where it does not, from -1 to 1, at equal length and frequency of pronouns"
     )
     return FigureHeading(

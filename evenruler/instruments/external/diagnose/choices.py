@@ -73,7 +73,7 @@ def choice_validity(
         few = f"under {FEWEST_UNITS} {plan['units']} have a question {bar.what_tells}"
         return ValidityCheck(doubt=few)
     if bar.accuracy.high < bar.least:
-        return ValidityCheck(failure=f"{bar.description}, below {bar.least:g}")
+        return ValidityCheck(failure=f"{bar.describe_accuracy()}, below {bar.least:g}")
     return ValidityCheck()
 
 
@@ -89,20 +89,18 @@ class _AccuracyBar:
     what_tells: str
     """What tells it, of a question."""
 
-    @property
-    def description(self) -> str:
+    def describe_accuracy(self) -> str:
         """The accuracy with its interval, a clause."""
         accuracy = self.accuracy
         assert accuracy is not None
         interval = f"[{accuracy.low:.2f}, {accuracy.high:.2f}]"
         return f"its accuracy {self.where} is {accuracy.value:.2f} {interval}"
 
-    @property
-    def doubt(self) -> str | None:
+    def find_doubt(self) -> str | None:
         """Why nothing is decided; None where the accuracy is above the bar, or not known."""
         if self.accuracy is None or self.accuracy.low >= self.least:
             return None
-        return f"{self.description}, which may be below {self.least:g}"
+        return f"{self.describe_accuracy()}, which may be below {self.least:g}"
 
 
 def _accuracy_bar(plan: ExternalPlan, items: pd.DataFrame, replies: pd.DataFrame) -> _AccuracyBar:
@@ -115,11 +113,11 @@ def _accuracy_bar(plan: ExternalPlan, items: pd.DataFrame, replies: pd.DataFrame
         tells = "whose context tells the answer"
         accuracy = accuracy_where_told(items)
         return _AccuracyBar(accuracy, LEAST_ACCURACY, "where the context tells the answer", tells)
-    known = _known_referents(items, replies)
+    told_replies = _known_referents(items, replies)
     is_by_syntax = replies["condition"].eq(BY_SYNTAX).any()
     where = "where syntax tells whom a pronoun means" if is_by_syntax else "in all sentences"
     tells = "whose syntax tells the answer" if is_by_syntax else "that is answered"
-    return _AccuracyBar(_share_right(known), LEAST, where, tells)
+    return _AccuracyBar(_share_right(told_replies), LEAST, where, tells)
 
 
 def _known_referents(items: pd.DataFrame, replies: pd.DataFrame) -> pd.DataFrame:
@@ -192,18 +190,18 @@ def choice_headline(
         note = "The order of the two persons decides in {:.0%} of sentences."
         by_order = float(_decided_by_order(items, replies)["by_order"].mean())
         lean = _judge_order(lean, by_order, note, "sentences")
-    undecided = _accuracy_bar(plan, items, replies).doubt
+    undecided = _accuracy_bar(plan, items, replies).find_doubt()
     if undecided is None:
         return lean
     return replace(lean, p=None, null=None, no_null=undecided, no_below=undecided, parts=None)
 
 
-def _judge_order(lean: HeadlineTest, by_order: float, note: str, asked: str) -> HeadlineTest:
+def _judge_order(lean: HeadlineTest, by_order: float, note: str, what: str) -> HeadlineTest:
     """A lean in both orders; not below its bound where this would be the order's doing.
 
-    `by_order`: the share of what was `asked` that the order decides.
+    `by_order`: the share of `what` was asked that the order decides.
     """
-    reason = _order_reason(lean, by_order, asked)
+    reason = _order_reason(lean, by_order, what)
     return replace(lean, no_below=reason, note=note.format(by_order))
 
 
@@ -215,10 +213,10 @@ def _decided_by_order(items: pd.DataFrame, replies: pd.DataFrame) -> pd.DataFram
     return sentences.assign(by_order=by_sentence["said"].nunique() > 1)
 
 
-def _order_reason(lean: HeadlineTest, by_order: float, asked: str = "pairs") -> str | None:
+def _order_reason(lean: HeadlineTest, by_order: float, what: str = "pairs") -> str | None:
     """Why a lean is not below its bound as a share of what the order does not decide."""
     if by_order >= MOST_BY_ORDER:
-        return f"the order decides in half of the {asked} or more"
+        return f"the order decides in half of the {what} or more"
     if lean.effect is None:
         return None
     decided = 1 - by_order
@@ -226,7 +224,7 @@ def _order_reason(lean: HeadlineTest, by_order: float, asked: str = "pairs") -> 
     if -lean.bound < low and high < lean.bound:
         return None
     interval = f"[{low:.2f}, {high:.2f}]"
-    return f"over the {asked} that the order does not decide, the interval is {interval}"
+    return f"over the {what} that the order does not decide, the interval is {interval}"
 
 
 def describe_answered(items: pd.DataFrame, n_asked: int) -> str | None:
@@ -260,8 +258,8 @@ def referent_control(
     """How much oftener the person who is meant is named than the other one, where the answer is
     known; p by signs of whole units. None with too few.
     """
-    known = _known_referents(items, replies)
-    sums = _sums_by_unit(known, 2 * known["right"].astype("float64") - 1)
+    told_replies = _known_referents(items, replies)
+    sums = _sums_by_unit(told_replies, 2 * told_replies["right"].astype("float64") - 1)
     if len(sums) < FEWEST_UNITS:
         return None
     p = sign_flips(sums[:, 0], seed, RANDOMISATIONS)
