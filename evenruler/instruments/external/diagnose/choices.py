@@ -10,7 +10,6 @@ Source: spec/fixed-models.md, section 4; docs/external.md ("Chats").
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -175,10 +174,10 @@ def choice_headline(
         control = positive_control(items, "bbq", seed) if len(items) else None
         scored_items = items[items["condition"] == AMBIGUOUS]
     else:
-        is_pairs = choice_plan["form"] == PAIRS
-        find_control = known_answer_control if is_pairs else partial(referent_control, items)
-        control = find_control(replies, seed)
         scored_items = items
+        control = known_answer_control(replies, seed)
+        if choice_plan["form"] == REFERENT:
+            control = referent_control(items, replies, seed)
     if scored_items.empty:
         no_answer = "no question was answered"
         return HeadlineTest(LEAN, units, {units: 0}, None, bound, no_verdict=no_answer)
