@@ -6,7 +6,7 @@ given. With `--detects`: how often a lean is detected, by size.
 
 Replies are drawn anew in each draw; so is what units and pairs add to the log odds. BBQ is asked
 as at `standard` (four ambiguous questions of a template and one that tells), pairs are eight a unit
-or all.
+or all, of sentences with a pronoun, too.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from evenruler.instruments.external.ask.choice import choice_questions, sample_items
+from evenruler.instruments.external.ask.choice import choice_questions, choice_texts, sample_choices
 from evenruler.instruments.external.diagnose.choices import choice_headline, choice_validity
 from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
@@ -27,7 +27,14 @@ from evenruler.measurement.figures import WHOLE, HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import judge
 from studies.planted.external import build_benchmark
 from studies.tables import print_head, print_row
-from tests.instruments.external.chats import Chat, OptionChat, PairChat, ask_chat
+from tests.instruments.external.chats import (
+    Chat,
+    OptionChat,
+    PairChat,
+    ReferentChat,
+    ask_chat,
+    think_aloud,
+)
 
 Most = dict[str, float]
 
@@ -54,17 +61,18 @@ def _build(name: str) -> Benchmark:
 def build_sample(name: str, most: Most) -> Benchmark:
     """The rows that a chat is asked, and the plan."""
     tables, plan = _build(name)
-    texts = tables["texts"]
-    items = sample_items(texts, most)["item"]
+    asked_plan = {**plan, "choice_most": most}
+    texts = choice_texts(tables, asked_plan)
+    items = sample_choices(texts, asked_plan)["item"]
     asked_texts = texts[texts["item"].isin(items)]
-    return {**tables, "texts": asked_texts}, {**plan, "choice_most": most}
+    return {**tables, "texts": asked_texts[tables["texts"].columns]}, asked_plan
 
 
 def judge_draws(name: str, most: Most, chat: Chat, draws: int) -> Iterator[HeadlineFigure]:
     """Headlines of one chat, its replies drawn anew."""
     tables, plan = build_sample(name, most)
     questions = choice_questions(tables, plan)
-    words = differing_words(tables["texts"])
+    words = differing_words(choice_texts(tables, plan))
     for seed in range(draws):
         scores = ask_chat(tables, plan, chat, seed, questions)
         items, replies = scores["items"], scores["choices"]
@@ -102,6 +110,25 @@ def _list_pair_chats() -> Iterator[tuple[str, PairChat]]:
     yield "refuses 90%", PairChat(refuses=0.9)
 
 
+def _list_referent_chats(name: str) -> Iterator[tuple[str, ReferentChat]]:
+    """Chats that are asked whom a pronoun means, with their words.
+
+    In Winogender no syntax tells, so that a chat that is asked it has to know more.
+    """
+    knows = {"winobias": 2.0, "winogender": 2.5}[name]
+    small, large = {"winobias": (1.0, 1.8), "winogender": (0.9, 1.65)}[name]
+    yield "fair", ReferentChat(knows=knows)
+    yield "fair, A +1.5", ReferentChat(knows=knows, at_first=1.5)
+    yield "fair, right with his pronoun +1", ReferentChat(knows=knows, his=1.0)
+    yield "lean .17", ReferentChat(knows=knows, lean=small)
+    yield "lean .31", ReferentChat(knows=knows, lean=large)
+    thinks = ReferentChat(knows=knows, lean=large, style=think_aloud)
+    yield "lean .31, thinks aloud", thinks
+    yield "always A", ReferentChat(always="A")
+    yield "random letters", ReferentChat(random=True)
+    yield "refuses 90%", ReferentChat(refuses=0.9)
+
+
 def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
     """Benchmark, what is asked of it, and the chat in words."""
     for words, question_chat in _list_question_chats():
@@ -109,16 +136,21 @@ def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
     for name in ("crows-pairs", "stereoset"):
         for words, pair_chat in _list_pair_chats():
             yield name, EIGHT, words, pair_chat
+    for name in ("winobias", "winogender"):
+        for words, referent_chat in _list_referent_chats(name):
+            yield name, EIGHT, words, referent_chat
     yield "stereoset", EVERY, "fair, all pairs", PairChat()
     yield "stereoset", EVERY, "fair, A +4, knows, all pairs", PairChat(at_first=4.0, knows=9.0)
 
 
-def print_verdicts(draws: int) -> None:
-    """Print how often each chat gets each verdict."""
+def print_verdicts(draws: int, only: str = "") -> None:
+    """Print how often each chat gets each verdict; `only`: of one benchmark."""
     verdicts = [Verdict.DETECTED, Verdict.BELOW, Verdict.INCONCLUSIVE, Verdict.INVALID]
     headings = [f"`{verdict}`" for verdict in verdicts]
     print_head("benchmark", "chat", "lean", *headings, "draws")
     for name, most, words, chat in _list_chats():
+        if only not in ("", name):
+            continue
         counts: Counter[str] = Counter()
         leans: list[float] = []
         is_certain = chat.always is not None or chat.random or chat.refuses > 0.5
@@ -136,18 +168,31 @@ def print_verdicts(draws: int) -> None:
 LOG_ODDS = (0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
 
-def print_detected(draws: int) -> None:
-    """Print how often a lean is detected, by size."""
+CHATS: dict[str, type[OptionChat | PairChat | ReferentChat]] = {
+    "bbq": OptionChat,
+    "crows-pairs": PairChat,
+    "stereoset": PairChat,
+    "winobias": ReferentChat,
+    "winogender": ReferentChat,
+}
+
+
+def print_detected(draws: int, only: str = "") -> None:
+    """Print how often a lean is detected, by size; `only`: of one benchmark."""
     of_pairs: tuple[Most, ...] = ({WHOLE: 2}, EIGHT, EVERY)
     sizes = {
         "bbq": (TRIAL, STANDARD, FULL),
         "crows-pairs": of_pairs,
         "stereoset": of_pairs,
+        "winobias": of_pairs,
+        "winogender": of_pairs,
     }
     print_head("benchmark", "asked", "log odds", "lean", "`detected`", "of the figure", "draws")
     for name, every_size in sizes.items():
+        if only not in ("", name):
+            continue
         for most, log_odds in product(every_size, LOG_ODDS):
-            chat = OptionChat(lean=log_odds) if name == "bbq" else PairChat(lean=log_odds)
+            chat = CHATS[name](lean=log_odds)
             headlines = [*judge_draws(name, most, chat, draws)]
             detected = np.mean([Verdict(str(row.verdict)).is_detected for row in headlines])
             lean = np.mean([row.value for row in headlines if row.value is not None])
@@ -156,12 +201,12 @@ def print_detected(draws: int) -> None:
             print_row(name, most, log_odds, size, share, f"{stated:.3f}", draws)
 
 
-def main(draws: int = 100, detects: bool = False) -> None:
-    """Print the table of verdicts, or of what is detected."""
+def main(draws: int = 100, detects: bool = False, only: str = "") -> None:
+    """Print the table of verdicts, or of what is detected; `only`: of one benchmark."""
     if detects:
-        print_detected(draws)
+        print_detected(draws, only)
     else:
-        print_verdicts(draws)
+        print_verdicts(draws, only)
 
 
 if __name__ == "__main__":

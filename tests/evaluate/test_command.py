@@ -91,7 +91,7 @@ def chat(user: User) -> Iterator[ScriptedServer]:
 def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) -> None:
     shared = ("measure", "endpoint:big", "--limit", "2")
     two = (*shared, "--with", "framing-gender", "--with", "saged-countries")
-    three = (*two, "--with", "external-winogender")
+    three = (*two, "--with", "external-bec-pro")
     _, refused = user.run(*three, status=2)
     assert "error: measure: it sends " in refused
     assert refused.rstrip().endswith("; say --yes, or --max-cost with --price")
@@ -99,7 +99,7 @@ def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) 
     printed, meanwhile = user.run(*three, "--yes", status=2)
     assert "framing-gender" in printed
     assert "saged-countries" in printed
-    lacking = "external-winogender: it has no question for big (kind chat) by the method choice"
+    lacking = "external-bec-pro: it has no question for big (kind chat) by the method choice"
     assert lacking in meanwhile
     assert meanwhile.rstrip().endswith("; the others were measured")
     framing = user.result("big", "framing-gender", "+limit-2")

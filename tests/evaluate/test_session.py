@@ -237,7 +237,7 @@ def test_in_untrained_models_nothing_is_detected(elsewhere: Path, tmp_path: Path
 
 
 def test_what_a_model_cannot_answer_is_one_line(error_of: ErrorOf, elsewhere: Path) -> None:
-    line = error_of(measure, "endpoint:big", "external-winogender")
+    line = error_of(measure, "endpoint:big", "external-bec-pro")
     assert "it has no question for big (kind chat) by the method choice" in line
 
 

@@ -18,7 +18,9 @@ from evenruler.instruments.external.ask.choice import (
     choice_questions,
     parse_replies,
 )
+from evenruler.instruments.external.ask.referent import STEREOTYPICAL
 from evenruler.instruments.external.diagnose import figures
+from evenruler.instruments.external.diagnose.choices import BY_SYNTAX
 from evenruler.instruments.external.schemas import AMBIGUOUS, FIRST, ROLES
 from evenruler.instruments.instrument import ModelMeta, Tables
 from evenruler.instruments.methods.choice import KNOWN
@@ -31,6 +33,11 @@ CHAT = ModelMeta(
 )
 
 Logits = NDArray[np.float64]
+
+
+def think_aloud(letter: str, text: str) -> str:
+    """A reply that weighs both letters before it states one."""
+    return f"<think>It may be A or B. Who would do that? {text}, I think.</think>\n{letter}"
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,42 @@ class PairChat(Chat):
         place = np.where(_stands_first(questions, FIRST), self.at_first, -self.at_first)
         first = expit(towards + place)
         return np.column_stack([first, 1 - first, np.zeros(len(first))])
+
+
+@dataclass(frozen=True)
+class ReferentChat(Chat):
+    """A chat that says whom a pronoun means."""
+
+    lean: float = 0.0
+    """Log odds of the person who is meant, where the pronoun fits the stereotype; where it does
+    not, the same is taken off."""
+    at_first: float = 0.0
+    """Log odds that option A has in front."""
+    knows: float = 2.0
+    """Log odds of the person who is meant."""
+    by_syntax: float = 1.5
+    """What is added where syntax tells."""
+    his: float = 0.0
+    """Log odds of the person who is meant, where the pronoun is his."""
+    units: float = 0.3
+    pairs: float = 1.0
+    """SD over units, and over pairs, of `lean`."""
+    sentences: float = 1.5
+    """SD over pairs of `knows`."""
+
+    def shares(self, questions: pd.DataFrame, random: np.random.Generator) -> Logits:
+        unit_codes, units = pd.factorize(questions["unit"], sort=True)
+        pair_codes, pairs = pd.factorize(questions["id"], sort=True)
+        of_units = self.units * random.normal(size=len(units))[unit_codes]
+        of_pairs = self.pairs * random.normal(size=len(pairs))[pair_codes]
+        knows = self.knows + self.sentences * random.normal(size=len(pairs))[pair_codes]
+        is_stereotypical = (questions["framing"] == STEREOTYPICAL).to_numpy()
+        fits = np.where(is_stereotypical, 1.0, -1.0) * (self.lean + of_units + of_pairs)
+        is_his = questions["prompt"].str.contains("Who does '(?:he|him|his|himself)'").to_numpy()
+        tells = self.by_syntax * (questions["condition"] == BY_SYNTAX).to_numpy()
+        place = np.where(_stands_first(questions, FIRST), self.at_first, -self.at_first)
+        meant = expit(knows + tells + fits + self.his * is_his + place)
+        return np.column_stack([meant, 1 - meant, np.zeros(len(meant))])
 
 
 def _stands_first(questions: pd.DataFrame, role: str) -> NDArray[np.bool_]:

@@ -79,7 +79,10 @@ METHODS: AskingMethods = {
     LIKELIHOOD: AskingMethod(("loglikelihood",)),
     PLL: AskingMethod(("pll",), instead=True),
     CHOICE: AskingMethod(
-        ("generate",), chat=True, instead=True, takes="English texts whose headline is the lean"
+        ("generate",),
+        chat=True,
+        instead=True,
+        takes="English texts whose headline is the lean, WinoBias and Winogender",
     ),
 }
 """`pll`: pseudo-log-likelihoods, of masked models, which have no others. The two are different

@@ -1,19 +1,31 @@
-"""The method `choice` of published benchmarks: a chat answers BBQ's questions in their form, or
-says which of two texts is more likely to be written, in both orders.
+"""The method `choice` of published benchmarks: a chat answers BBQ's questions in their form, says
+which of two texts is more likely to be written, in both orders, or whom a pronoun means.
 
 What is asked at a larger size holds what is asked at a smaller one, so that no reply is lost.
 Source: spec/fixed-models.md, section 4; docs/external.md ("Chats").
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from evenruler.instruments.external import schemas
+from evenruler.instruments.external.ask.referent import (
+    OTHER_PRONOUN,
+    STEREOTYPICAL,
+    referent_questions,
+    referent_texts,
+)
 from evenruler.instruments.external.declare import ExternalPlan
-from evenruler.instruments.external.declare.choices import OPTIONS
+from evenruler.instruments.external.declare.choices import (
+    OPTIONS,
+    REFERENT,
+    ChatPlan,
+    ChoiceForm,
+    has_form,
+)
 from evenruler.instruments.external.schemas import FIRST, SECOND, THIRD
 from evenruler.instruments.instrument import RequestBatch, Tables
 from evenruler.instruments.methods import choice
@@ -23,7 +35,15 @@ from evenruler.models.questions import LETTERS_A_TOKEN
 from evenruler.tables.frames import concat_frames
 from evenruler.tables.schemas import BARE
 
-__all__ = ["choice_items", "choice_questions", "choice_requests", "parse_replies", "sample_items"]
+__all__ = [
+    "choice_items",
+    "choice_questions",
+    "choice_requests",
+    "choice_texts",
+    "parse_replies",
+    "sample_choices",
+    "sample_items",
+]
 
 ROTATIONS: Final = 3
 
@@ -44,17 +64,40 @@ EXCHANGED: Final = (
 ORDERS: Final = (*LATIN_SQUARE, *EXCHANGED)
 """The options of a question by its turn."""
 
+QUESTION_ABOUT: Final = ("item", "unit", "part", "condition", "right")
+"""The columns of questions that say what they are about."""
+
 ASKS_FOR: Final = "\n\nQ: "
 """What parts context and question in the prompts of BBQ, which end with `ENDS_WITH`."""
 ENDS_WITH: Final = "\nA:"
 
 
-def sample_items(texts: pd.DataFrame, most: Mapping[str, float]) -> pd.DataFrame:
+def choice_texts(tables: Tables, plan: ExternalPlan) -> pd.DataFrame:
+    """The texts that choices are about; of sentences with a pronoun by `referent_texts`."""
+    choice_plan, texts = plan.get("choice"), tables["texts"]
+    if choice_plan is not None and choice_plan["form"] == REFERENT:
+        return referent_texts(texts, choice_plan)
+    return texts
+
+
+def sample_choices(texts: pd.DataFrame, plan: ExternalPlan) -> pd.DataFrame:
+    """The items that a chat is asked, by `sample_items`; `texts`: by `choice_texts`.
+
+    Sentences with a pronoun alternate between types and whom they mean, so that a few of a unit
+    have some whose answer is known.
+    """
+    strata = ("condition", "part") if has_form(plan["choice"], REFERENT) else ()
+    return sample_items(texts, plan["choice_most"], strata)
+
+
+def sample_items(
+    texts: pd.DataFrame, most: Mapping[str, float], strata_of_whole: Sequence[str] = ()
+) -> pd.DataFrame:
     """The items that a chat is asked: at most so many of each unit, by condition (`WHOLE`: of all).
 
     They are in a random order that is always the same. Those with conditions alternate between the
     subgroups of `stratum` and of the right answer: BBQ's polarities, so that naming the same group
-    whatever is asked is no lean.
+    whatever is asked is no lean. Those of `WHOLE` alternate between those of `strata_of_whole`.
 
     Returns:
         `item unit part condition right turn`: `right`, the role of the right answer, or ""; `turn`:
@@ -67,7 +110,7 @@ def sample_items(texts: pd.DataFrame, most: Mapping[str, float]) -> pd.DataFrame
         n_of_unit = max(1, round(limit))
         every = max(1, round(1 / limit))
         group = items[is_in & (items["unit_place"] % every == 0)]
-        strata = [] if condition == WHOLE else ["stratum", "right"]
+        strata = [*strata_of_whole] if condition == WHOLE else ["stratum", "right"]
         group = _alternate_polarities(group, strata)
         sampled_groups.append(group[group["place"] < n_of_unit])
     sampled_items = concat_frames(sampled_groups)
@@ -120,10 +163,24 @@ def choice_questions(tables: Tables, plan: ExternalPlan) -> pd.DataFrame:
     choice_plan = plan.get("choice")  # an older plan has none
     columns = ["id", "framing", "turn", "prompt", "options"]
     if choice_plan is None:
-        return pd.DataFrame(columns=[*columns, "item", "unit", "part", "condition", "right"])
-    items = sample_items(tables["texts"], plan["choice_most"])
-    texts = tables["texts"]
-    texts = texts[texts["item"].isin(items["item"])]
+        return pd.DataFrame(columns=[*columns, *QUESTION_ABOUT])
+    all_texts = choice_texts(tables, plan)
+    items = sample_choices(all_texts, plan)
+    texts = all_texts[all_texts["item"].isin(items["item"])]
+    rows = _list_questions(texts, items, plan, choice_plan)
+    if not rows:
+        return pd.DataFrame(columns=[*columns, *QUESTION_ABOUT])
+    questions = pd.DataFrame(rows)
+    questions["id"] = questions["item"]
+    return concat_frames([questions, _known_questions(choice_plan["control_pairs"])])
+
+
+def _list_questions(
+    texts: pd.DataFrame, items: pd.DataFrame, plan: ExternalPlan, choice_plan: ChatPlan
+) -> list[dict[str, Any]]:
+    """A row each, with what `choice_questions` returns but its `id`."""
+    if choice_plan["form"] == REFERENT:
+        return referent_questions(texts, items)
     text_by_role = texts.pivot(index="item", columns="role", values="text").to_dict("index")
     prompts = texts.groupby("item")["prompt"].first().to_dict()
     rows: list[dict[str, Any]] = []
@@ -140,9 +197,7 @@ def choice_questions(tables: Tables, plan: ExternalPlan) -> pd.DataFrame:
             before = f"{prompt}{plan['between']}" if prompt else ""
             pair = [f"{before}{text_of[role]}" for role in (FIRST, SECOND)]
             rows += _in_both_orders({**row, "framing": BARE}, pair)
-    questions = pd.DataFrame(rows)
-    questions["id"] = questions["item"]
-    return concat_frames([questions, _known_questions(choice_plan["control_pairs"])])
+    return rows
 
 
 def _ask_question(prompt: str, options: choice.Options) -> str:
@@ -191,8 +246,8 @@ def parse_replies(questions: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame
     """
     parsed = choice.parse_options(chosen, questions)
     keys = ["id", "framing", "turn"]
-    about = ["item", "unit", "part", "condition", "right"]
-    replies = parsed.merge(questions[[*keys, *about, "options"]], on=keys, validate="1:1")
+    columns = [*keys, *QUESTION_ABOUT, "options"]
+    replies = parsed.merge(questions[columns], on=keys, validate="1:1")
     places: list[float] = []
     for role, options in zip(replies["said"], replies["options"], strict=True):
         names = [name for name, _ in options]
@@ -201,15 +256,17 @@ def parse_replies(questions: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame
 
 
 def choice_items(tables: Tables, plan: ExternalPlan, replies: pd.DataFrame) -> pd.DataFrame:
-    """Items with an answer, by `schemas.ITEMS`: a question of BBQ; a pair in both orders.
+    """Items with an answer, by `schemas.ITEMS`: a question of BBQ; a pair in both orders; both
+    sentences of a pair that differ in the pronoun, in both orders.
 
-    `lean`: 1 or -1 by the option, 0 for `unknown`; of a pair 0 where the order decides. `value` is
-    the same, since a choice has no likelihood. `replies`: by `parse_replies`.
+    `lean`: 1 or -1 by the option, 0 for `unknown`; of a pair 0 where the order decides; of
+    sentences, right with the stereotypical pronoun less right with the other. `value` is the same,
+    since a choice has no likelihood. `replies`: by `parse_replies`.
     """
     choice_plan = plan["choice"]
     assert choice_plan is not None
     questions = replies[replies["framing"] != KNOWN]
-    points = questions["said"].map({FIRST: 1.0, SECOND: -1.0, THIRD: 0.0})
+    points = _count_points(questions, choice_plan["form"])
     grouped = questions.assign(lean=points, is_missing=points.isna()).groupby("item")
     items = grouped[["unit", "part", "condition", "right", "said"]].first()
     items["lean"] = items["value"] = grouped["lean"].mean()
@@ -219,9 +276,18 @@ def choice_items(tables: Tables, plan: ExternalPlan, replies: pd.DataFrame) -> p
     items["known"] = items["said"] != THIRD
     items["right"] = is_right if choice_plan["form"] == OPTIONS else None
     items = items.assign(related=np.nan, in_tokens=False, criterion=np.nan)
-    texts = tables["texts"]
+    texts = choice_texts(tables, plan)
     items = items.join(_text_differences(texts[texts["item"].isin(items.index)]))
     return items.reset_index().reindex(columns=schemas.ITEMS.names)
+
+
+def _count_points(questions: pd.DataFrame, form: ChoiceForm) -> "pd.Series[float]":
+    """The lean of each reply, of which that of its item is the mean; NaN without an answer."""
+    if form != REFERENT:
+        return questions["said"].map({FIRST: 1.0, SECOND: -1.0, THIRD: 0.0})
+    # Half of the replies of an item are to either pronoun, so that 2 stands for a whole one.
+    sign = questions["framing"].map({STEREOTYPICAL: 2.0, OTHER_PRONOUN: -2.0})
+    return questions["said"].map({FIRST: 1.0, SECOND: 0.0}) * sign
 
 
 def _text_differences(texts: pd.DataFrame) -> pd.DataFrame:

@@ -17,8 +17,10 @@ from evenruler.instruments.external.declare.choices import (
     CHOICE,
     OPTIONS,
     PAIRS,
+    REFERENT,
     ChatPlan,
     ChoiceForm,
+    has_form,
 )
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import (
@@ -147,6 +149,9 @@ COLUMNS_OF: Final[dict[Layout, tuple[ColumnRole, ...]]] = {
     "keyed": ("statement", "key"),
 }
 """The columns that a layout of tables needs; other layouts know the files of their authors."""
+
+OF_REFERENTS: Final = ("accuracy", "accuracy_difference")
+"""Figures of sentences whose pronoun means one of two persons."""
 
 OF_RANKINGS: Final = ("answered", LOG_ODDS_OF_PART, FIRST_PLACE)
 """Our figures of rankings, which have no others of ours; other benchmarks lack all but the
@@ -359,12 +364,15 @@ class Source(instrument.Source):
     @property
     def choice_form(self) -> ChoiceForm | None:
         """How a chat is asked to choose; None where it cannot be, since it is asked in English, and
-        pairs that make a gain or have a constant contrast differ in a word alone.
+        pairs that make a gain or have a constant contrast differ in a word alone. Of WinoBias and
+        Winogender it is asked whom that word means.
         """
         if not self.in_english:
             return None
         if self.score == "bbq":
             return OPTIONS
+        if self.gain and self.layout in ("winobias", "winogender"):
+            return REFERENT
         return None if self.gain or self.contrast else PAIRS
 
     _likeness: pd.DataFrame | None = PrivateAttr(default=None)
@@ -595,7 +603,10 @@ def headings(plan: ExternalPlan) -> list[FigureHeading]:
         headline = _gain_heading(plan, gain)
     elif plan["contrast"] is not None:
         headline = _keyed_heading(plan, plan["contrast"])
-    return [headline, *published, *ours]
+    headlines = [headline]
+    if has_form(plan.get("choice"), REFERENT):
+        headlines.append(_referent_heading())
+    return [*headlines, *published, *ours]
 
 
 def _figures_of_other_headlines(plan: ExternalPlan) -> set[str]:
@@ -611,6 +622,8 @@ def _figures_of_other_headlines(plan: ExternalPlan) -> set[str]:
     for figures, is_headline in beside_headlines:
         if not is_headline:
             left_out.update(figures)
+    if not has_form(plan.get("choice"), REFERENT):
+        left_out.update(OF_REFERENTS)
     return left_out
 
 
@@ -686,6 +699,24 @@ def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
         size="{factor:.1f}-fold",
         measured_in="nats",
         ends=[f"{first} likelier", f"{second} likelier"],
+        not_shown=NOT_SHOWN,
+    )
+
+
+def _referent_heading() -> FigureHeading:
+    right = "it resolves pronouns right more often where they"
+    meaning = (
+        "how much more often a chat names the person whom a pronoun means where that fits the "
+        "stereotype than where it does not, from -1 to 1, at equal length and frequency of pronouns"
+    )
+    return FigureHeading(
+        LEAN,
+        LEAN,
+        meaning,
+        figure_type="headline",
+        says=[f"{right} fit a stereotype", f"{right} do not fit one"],
+        size="by {points:.0f} percentage points",
+        ends=["right with the stereotypical pronoun", "right with the other one"],
         not_shown=NOT_SHOWN,
     )
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from evenruler.instruments.external import schemas
 from evenruler.instruments.external.ask import READS, method_dimension, sample_texts
+from evenruler.instruments.external.ask.choice import choice_texts
 from evenruler.instruments.external.declare import (
     FIRST_WORD,
     GAIN,
@@ -29,7 +30,7 @@ from evenruler.instruments.external.declare import (
     Score,
     name_part,
 )
-from evenruler.instruments.external.declare.choices import CHOICE
+from evenruler.instruments.external.declare.choices import CHOICE, REFERENT, has_form
 from evenruler.instruments.external.diagnose import choices
 from evenruler.instruments.external.diagnose.gain import (
     LOG_FREQUENCY,
@@ -400,7 +401,7 @@ def _choice_figures(
     `ask.choice`.
     """
     items, replies, score = scores["items"], scores[choice.TABLE], plan["score"]
-    rows = tables["texts"]
+    rows = choice_texts(tables, plan)
     rows = rows[rows["item"].isin(replies["item"].dropna())]
     fit = choices.choice_validity(plan, items, replies)
     words = differing_words(rows)
@@ -413,7 +414,7 @@ def _choice_figures(
     ]
     described = [
         *part_figures(lean, plan["dimensions"]["part"]),
-        *_published_of_choices(items, plan, resampling.level),
+        *_published_of_choices(items, replies, plan, resampling.level),
     ]
     unjudged += [mark_by_validity(figure, fit) for figure in described]
     unjudged += choices.reply_figures(plan, items, replies, resampling.level)
@@ -436,7 +437,7 @@ def _choice_figures(
 
 
 def _published_of_choices(
-    items: pd.DataFrame, plan: ExternalPlan, level: float
+    items: pd.DataFrame, replies: pd.DataFrame, plan: ExternalPlan, level: float
 ) -> Iterator[Figure]:
     """The published figures that choices give, of all items and by condition and part.
 
@@ -444,6 +445,11 @@ def _published_of_choices(
     one. What needs a third text was not asked.
     """
     if items.empty:
+        return
+    if has_form(plan["choice"], REFERENT):
+        for dimensions, group in ({}, items), *split_by_dimension(items, plan):
+            for figure in choices.referent_figures(group, replies, plan["units"], level):
+                yield replace(figure, dimensions=dimensions)
         return
     is_bbq = plan["score"] == "bbq"
     scored_items = items if is_bbq else items.assign(won=(items["lean"] + 1) / 2)

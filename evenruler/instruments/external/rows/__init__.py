@@ -6,7 +6,7 @@ Items are read from the files of the authors, by a function for each layout.
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -27,7 +27,7 @@ from evenruler.instruments.external.declare import (
     Source,
     table_in,
 )
-from evenruler.instruments.external.declare.choices import CHOICE, PAIRS, ChatPlan
+from evenruler.instruments.external.declare.choices import CHOICE, PAIRS, REFERENT, ChatPlan
 from evenruler.instruments.external.rows.ranking import build_rankings
 from evenruler.instruments.external.schemas import (
     AMBIGUOUS,
@@ -166,9 +166,10 @@ def build(declaration: Declaration[Settings, Source], catalogue: Catalogue) -> B
     n_beyond = len(usable_items) - n_items
     if n_beyond > 0:
         summary += f", {n_beyond:,} beyond {most:,} a unit and condition"
+    persons = sorted({item.unit for item in usable_items})
     plan = plan_with_sizes(
         declaration,
-        lambda settings: _build_plan(declaration.name, source, settings),
+        lambda settings: _build_plan(declaration.name, source, settings, persons),
         [CHOICE] if source.choice_form else [],
     )
     return BuiltInstrument(tables, plan, [summary])
@@ -182,7 +183,10 @@ def _verified_files(source: Source, where: str) -> dict[str, Path]:
     return files
 
 
-def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
+def _build_plan(
+    name: str, source: Source, settings: Settings, persons: Sequence[str] = ()
+) -> ExternalPlan:
+    """What is asked; `persons`: that sentences may name."""
     placebos = source.placebos[: settings.most_placebos]
     plan: ExternalPlan = {
         "name": name,
@@ -203,7 +207,7 @@ def _build_plan(name: str, source: Source, settings: Settings) -> ExternalPlan:
         "contrast": _plan_contrast(source),
         "corpus": source.frequencies is not None,
         "agreement": source.agreement.as_planned if source.agreement else None,
-        "choice": _choice_plan(source),
+        "choice": _choice_plan(source, settings, persons),
         "choice_most": settings.choice_most(source),
     }
     if source.gain is None:
@@ -223,11 +227,19 @@ def _dimension_of_condition(source: Source) -> str:
     return "direction" if is_direction else "condition"
 
 
-def _choice_plan(source: Source) -> ChatPlan | None:
+def _choice_plan(source: Source, settings: Settings, persons: Sequence[str]) -> ChatPlan | None:
     form = source.choice_form
     if form is None:
         return None
-    return {"form": form, "control_pairs": load_control_pairs() if form == PAIRS else []}
+    choice_plan: ChatPlan = {"form": form, "control_pairs": []}
+    if form == PAIRS:
+        choice_plan["control_pairs"] = load_control_pairs()
+    if form == REFERENT:
+        choice_plan["bound"] = settings.bound
+        choice_plan["layout"] = "winogender"
+        if source.layout == "winobias":
+            choice_plan |= {"layout": "winobias", "persons": [*persons]}
+    return choice_plan
 
 
 def _bound_of(source: Source, settings: Settings) -> float:
