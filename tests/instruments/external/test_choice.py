@@ -173,7 +173,7 @@ def test_what_is_sent_and_detected_is_told_before(tmp_path) -> None:
         assert detected_effect_text(built.plan, size, "choice") == lean
 
 
-def test_a_gain_is_nothing_that_a_chat_is_asked(tmp_path: Path) -> None:
+def test_a_gain_is_nothing_that_a_chat_is_asked(tmp_path) -> None:
     gain = {"low": "10%", "high": "90%"}
     built = made.built(made.source(tmp_path, "bec-pro", gain=gain))
     assert built.plan["choice"] is None  # type: ignore[typeddict-item]
