@@ -49,15 +49,17 @@ def referent_texts(texts: pd.DataFrame, choice_plan: ChatPlan) -> pd.DataFrame:
     columns = ["unit", "part", "criterion"]
     items = texts.groupby("item", sort=False)[columns].first().join(pairs)
     rows: list[tuple[str, str, str, str, str, str]] = []
-    for item, *about, first, second in items.itertuples(name=None):
+    persons: tuple[str, str] | None
+    roles: tuple[str, str] | None
+    for item, unit, part, criterion, first, second in items.itertuples(name=None):
         pronouns = _differing_pronouns(first, second)
         if pronouns is None:
             continue
         if choice_plan.get("layout") == "winogender":
             persons = _persons_of_name(item)
-            roles = _roles_by_majority(*about[1:], pronouns)
+            roles = _roles_by_majority(part, criterion, pronouns)
         else:
-            persons = _persons_in_text(first, about[0], choice_plan["persons"])
+            persons = _persons_in_text(first, unit, choice_plan["persons"])
             roles = (FIRST, SECOND)
         if persons is None or roles is None:
             continue
