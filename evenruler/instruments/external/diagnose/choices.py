@@ -175,8 +175,9 @@ def choice_headline(
         scored_items = items[items["condition"] == AMBIGUOUS]
     else:
         scored_items = items
-        control = known_answer_control(replies, seed)
-        if choice_plan["form"] == REFERENT:
+        if choice_plan["form"] == PAIRS:
+            control = known_answer_control(replies, seed)
+        else:
             control = referent_control(items, replies, seed)
     if scored_items.empty:
         no_answer = "no question was answered"
