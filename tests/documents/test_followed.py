@@ -105,7 +105,7 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     assert "on my-model" in listed
     assert "questionnaires-gad-7" in questionnaire
     assert "probes-my-drinks 0.0.0 (Tea and coffee) on my-model, trial" in measured
-    assert "choice      standard    3,756 questions" in forms
+    assert "choice      standard    2,172 questions" in forms
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
     assert (
