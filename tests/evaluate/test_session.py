@@ -245,8 +245,9 @@ def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
 def test_in_untrained_models_nothing_is_detected(elsewhere: Path, tmp_path: Path) -> None:
     for seed in range(2):
         folder = save_tiny(tmp_path / f"random-{seed}", seed=seed)
-        result = measure(f"local:{folder}", "probes-occupation-gender", size="trial")
-        gain = find_figure(result.figures, figure="gain", set="validation")
+        result = measure(f"local:{folder}", "probes-age-competence", size="trial")
+        gain = find_figure(result.figures, figure="gain", set="seed")
+        assert gain["value"] != 0
         assert not Verdict(gain["verdict"]).asserts
 
 
@@ -426,8 +427,6 @@ def test_an_example_without_a_reply_says_why_there_is_none() -> None:
     ("name", "every"),
     [
         ("framing-age", 2),
-        pytest.param("framing-age", 1, marks=pytest.mark.long),
-        pytest.param("saged-fruit", 2, marks=pytest.mark.long),
         pytest.param("saged-fruit", 1, marks=pytest.mark.long),
     ],
 )

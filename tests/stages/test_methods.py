@@ -174,7 +174,6 @@ def expected_place(row: pd.Series) -> WordInPlace:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 class TestAnswers:
     def test_each_form_has_its_rows(self, built: Path) -> None:
         n = len(ITEMS) * 4 * len(WORDS)
@@ -225,7 +224,6 @@ class TestAnswers:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 class TestFigures:
     @pytest.mark.parametrize(("model", "method"), [("causal", "sentence"), ("masked", "mlm")])
     def test_scores_are_those_of_the_probabilities(self, model, method, answers, diagnosed) -> None:
