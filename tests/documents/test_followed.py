@@ -112,7 +112,7 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
         "  verified: 10 of 10 answers drawn at random are those of local:other-model\n" in verified
     )
     assert "differs" not in verified
-    assert "{'gain:set=seed': 'inconclusive'}" in called
+    assert "{'gain:set=seed': 'descriptive'}" in called
     assert "gender-salience" in pivoted
     assert "Its validity check fails" in client
 
