@@ -171,8 +171,13 @@ def as_rows(
 
 
 def figure_fields(figure: Figure) -> Row:
-    """The columns of a figure, its dimensions among them."""
+    """The columns of a figure, its dimensions among them; a number that is not finite, as an end
+    that no sign of few units shuts out, is None.
+    """
     columns = asdict(figure)
+    for name in NUMBERS:
+        if columns.get(name) is not None:
+            columns[name] = finite_or_none(columns[name])
     return {**columns.pop("dimensions"), **columns}
 
 

@@ -200,7 +200,7 @@ def detectable_slope(
     What the criterion leaves of the scores keeps the size of its loading on each component of
     likeness, with random signs. A slope that is added moves the interval and nothing else, so each
     such study says what slope its interval needs. `half`: half the interval over other facets, by
-    which that of the randomisation is widened.
+    which that of the randomisation is widened. Infinite where units are too few for any.
     """
     response, predictor = _spectral_coordinates(scores, criterion, basis, covariates)
     slope = float(predictor @ response / (predictor @ predictor))
@@ -211,6 +211,8 @@ def detectable_slope(
         signs * rest[:, None], predictor, STUDY_RANDOMISATIONS, seed, 0.05
     )
     needed = np.hypot(slopes - lows, half) - slopes
+    if np.isfinite(needed).mean() < POWER:  # so few units that their signs reject no slope
+        return math.inf
     return float(np.quantile(needed, POWER))
 
 

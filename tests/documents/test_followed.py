@@ -105,14 +105,14 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     assert "on my-model" in listed
     assert "questionnaires-gad-7" in questionnaire
     assert "probes-my-drinks 0.0.0 (Tea and coffee) on my-model, trial" in measured
-    assert "choice      standard    3,756 questions" in forms
+    assert "choice      standard    2,172 questions" in forms
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
     assert (
         "  verified: 10 of 10 answers drawn at random are those of local:other-model\n" in verified
     )
     assert "differs" not in verified
-    assert "{'gain:set=seed': 'inconclusive'}" in called
+    assert "{'gain:set=seed': 'descriptive'}" in called
     assert "gender-salience" in pivoted
     assert "Its validity check fails" in client
 

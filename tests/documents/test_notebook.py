@@ -41,13 +41,14 @@ def test_every_cell_runs(
         shown(cell, names) for cell in cells
     ]
     assert "probes-occupation-gender@" in result._repr_html_()
-    assert set(verdicts) == {"gain:set=validation"}
+    assert set(verdicts) == {"gain:set=next-word"}
     assert len(units) == 10
     assert units["value"].is_monotonic_decreasing
-    assert units["beside"].corr(units["value"], method="spearman") > 0.5, (
+    assert units["axis_position"].corr(units["value"], method="spearman") > 0.5, (
         "it knows who works in what"
     )
     assert len(plot.to_dict()["vconcat"]) == 1
+    assert compared["verdict"].item() == "invalid"
     assert compared["first_value"].item() > 10 * abs(compared["second_value"].item())
     assert isinstance(replies, pd.DataFrame)
     assert replies["reply"].str.len().gt(0).all()

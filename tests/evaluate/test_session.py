@@ -127,7 +127,9 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
     measuring = Session(resolve_model(f"local:{tiny_folder}", store), store, "tiny")
     with open_benchmark(name) as whole:
         ask = family_module(whole.family, "ask")
-        tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
+        reads = {table: list(columns) for table, columns in ask.READS.items()}
+        in_use = reads.keys() & whole.tables.keys()  # only some benchmarks have stems
+        tables = {table: whole.tables[table][reads[table]] for table in in_use}
         least = replace(
             whole,
             tables=tables,
@@ -231,8 +233,9 @@ def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
 def test_in_untrained_models_nothing_is_detected(elsewhere: Path, tmp_path: Path) -> None:
     for seed in range(2):
         folder = save_tiny(tmp_path / f"random-{seed}", seed=seed)
-        result = measure(f"local:{folder}", "probes-occupation-gender", size="trial")
-        gain = find_figure(result.figures, figure="gain", set="validation")
+        result = measure(f"local:{folder}", "probes-age-competence", size="trial")
+        gain = find_figure(result.figures, figure="gain", set="seed")
+        assert gain["value"] != 0
         assert not Verdict(gain["verdict"]).asserts
 
 
@@ -334,8 +337,6 @@ def test_more_than_a_twentieth_without_an_answer_is_warned_of_with_examples() ->
     ("name", "every"),
     [
         ("framing-age", 2),
-        pytest.param("framing-age", 1, marks=pytest.mark.long),
-        pytest.param("saged-fruit", 2, marks=pytest.mark.long),
         pytest.param("saged-fruit", 1, marks=pytest.mark.long),
     ],
 )

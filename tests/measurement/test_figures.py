@@ -12,6 +12,7 @@ from evenruler.measurement.estimates import correlation_figure, jackknife_figure
 from evenruler.measurement.figures import (
     as_rows,
     dimensions_of,
+    figure_fields,
     figure_key,
     figure_name,
     figure_rows,
@@ -146,3 +147,9 @@ class TestRowsForJson:
         of_a_figure = [(None, "m"), ("hand", None), ("hand", "m")]
         assert keys == [(figure, *key) for figure in ("alpha", "gain") for key in of_a_figure]
         assert list(by_benchmark["jobs"][1])[:4] == ["figure", "model", "set", "value"]
+
+    def test_an_end_that_is_not_finite_is_none(self):
+        unbounded = replace(HEADLINE, low=-math.inf, high=math.inf, detects=math.nan)
+        fields = figure_fields(unbounded)
+        assert (fields["value"], fields["low"], fields["high"]) == (HEADLINE.value, None, None)
+        assert fields["detects"] is None

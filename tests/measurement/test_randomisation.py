@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evenruler.measurement.randomisation import (
+    detectable_slope,
     invert_spectral_randomisation,
     likeness_basis,
     randomise_criterion,
@@ -425,3 +426,12 @@ class TestInterval:
         plain = invert_spectral_randomisation(scores, criterion, basis, covariate)
         assert moved.value == pytest.approx(plain.value)
         assert moved.low == pytest.approx(plain.low)
+
+    def test_of_few_units_every_slope_is_kept_and_none_is_detectable(self) -> None:
+        random = np.random.default_rng(0)
+        criterion, basis = random.normal(size=6), likeness_basis(random.normal(size=(6, 9)))
+        scores = 5 * criterion + random.normal(size=6)
+        # 32 choices of signs: those of the criterion and their opposite come in 1 of 16.
+        interval = invert_spectral_randomisation(scores, criterion, basis)
+        assert (interval.low, interval.high) == (-math.inf, math.inf)
+        assert detectable_slope(scores, criterion, basis) == math.inf

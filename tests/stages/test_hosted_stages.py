@@ -111,7 +111,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
         }
         params["families"]["saged"]["features"] = {
             "vader": {"kind": "lexicon"},
-            "distance": {"kind": "distance", "form": "cosine"},
+            "distance": {"kind": "distance", "metric": "cosine"},
         }
         params["diagnosis"] |= {"resamples": 100}
 

@@ -24,7 +24,7 @@ from tests.stages.conftest import ROOT
 from tests.tiny import save_tiny, tiny_declaration
 from tests.training.test_adaptation import save_head
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = pytest.mark.slow
 
 SOURCES, ASKED = Path("data/sources/questionnaires"), Path("data/answers/questionnaires")
 CORPORA = {

@@ -2,6 +2,7 @@
 models in this process."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -18,9 +19,9 @@ from evenruler.instruments.questionnaires.ask.questions import locate_intensifie
 from evenruler.models import WordInPlace, load
 from stages import agree, ask, card, diagnose, report
 from stages import rows as rows_stage
-from stages.files import plan_of, read_tables
+from stages.files import KNOWN, plan_of, read_tables
 from tests.profiles import set_profile
-from tests.stages.conftest import short_pairs
+from tests.stages.conftest import ROOT, short_pairs
 from tests.tiny import save_tiny, save_tiny_masked, tiny_declaration
 
 SOURCES, ANSWERS = Path("data/sources/questionnaires"), Path("data/answers/questionnaires")
@@ -126,6 +127,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("EVENRULER_CACHE", str(folder / "cache"))
         write(folder / "params.yaml", declare(folder))
         write_sources(ITEMS)
+        KNOWN.parent.mkdir(parents=True)
+        shutil.copy(ROOT / KNOWN, KNOWN)
         set_profile(Path(), "quick")
         rows_stage.main("trust")
         ask.main("questionnaires", "causal")
@@ -171,7 +174,6 @@ def expected_place(row: pd.Series) -> WordInPlace:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 class TestAnswers:
     def test_each_form_has_its_rows(self, built: Path) -> None:
         n = len(ITEMS) * 4 * len(WORDS)
@@ -222,7 +224,6 @@ class TestAnswers:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 class TestFigures:
     @pytest.mark.parametrize(("model", "method"), [("causal", "sentence"), ("masked", "mlm")])
     def test_scores_are_those_of_the_probabilities(self, model, method, answers, diagnosed) -> None:

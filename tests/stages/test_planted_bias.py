@@ -13,7 +13,7 @@ import pytest
 from tests.figures import find_figure
 from tests.stages.scripted import Workplace
 
-pytestmark = [pytest.mark.slow, pytest.mark.long]
+pytestmark = pytest.mark.slow
 
 PLANTED = "france"
 NAMES = ("France", "French")

@@ -58,7 +58,7 @@ from evenruler.text.whole_words import find_words
 READS: ColumnsByTable = {
     "prompts": split_names(
         "id prompt baseline concept keyword source_tag prompt_type root_id root_concept "
-        "prompt_spans baseline_spans section"
+        "prompt_spans baseline_spans section is_reference"
     ),
 }
 
