@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     """The words for a figure: declared by an instrument, or read from a result."""
 
 VERDICT_MEANINGS: Final = {
-    "detected": (
-        "If nothing were there, at most 1 in 20 studies would give a result like this."
-    ),
+    "detected": "If nothing were there, at most 1 in 20 studies would give a result like this.",
     "below X": (
         "This study detects effects of size X, and the real one is smaller than that. Both words "
         "can hold."

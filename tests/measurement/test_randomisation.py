@@ -429,7 +429,8 @@ class TestInterval:
 
     def test_of_few_units_every_slope_is_kept_and_none_is_detectable(self) -> None:
         random = np.random.default_rng(0)
-        criterion, basis = random.normal(size=6), likeness_basis(random.normal(size=(6, 9)))
+        criterion = random.normal(size=6)
+        basis = likeness_basis(random.normal(size=(6, 9)))
         scores = 5 * criterion + random.normal(size=6)
         # 32 choices of signs: those of the criterion and their opposite come in 1 of 16.
         interval = invert_spectral_randomisation(scores, criterion, basis)
