@@ -256,7 +256,7 @@ class Healing(ScriptedServer):
 
 def test_a_server_that_heals(behind: Any) -> None:
     """One line at first; then the rest is asked, and what was refused is a row with a reason."""
-    ill = Healing(faults=[*ODD], refuses="of those described", filters="As for age")
+    ill = Healing(faults=[*ODD], refuses="A: Old", filters="A: Tall")
     with behind(ill) as hosted:
         path, stage = f"answers/framing/{CHAT}/replies", f"ask@framing@{CHAT}"
         server, healthy = hosted.server, hosted.table(path)
