@@ -38,9 +38,10 @@ THREADS := $(shell expr \( $(shell nproc) + $(AT_ONCE) - 1 \) / $(AT_ONCE))
 # `repro` tries those again that fail.
 together = dvc status --json | grep -oE '"($(1))@[^"]+"' | tr -d '"' | $(by_name) \
 	| OMP_NUM_THREADS=$(THREADS) xargs -r -L $(2) -P $(AT_ONCE) --process-slot-var=SLOT sh -c $(one_batch) sh || true
-# A line for each name, as `scrape@fruit rows@fruit`: what is made of one source runs in one process, in order.
-by_name = awk -F@ '!($$2 in stages) {names[++n] = $$2} {stages[$$2] = stages[$$2] " " $$0} \
-	END {for (i = 1; i <= n; i++) print stages[names[i]]}'
+# A line for each name, as `scrape@fruit rows@fruit`, or for each model that is asked: what is made of one source, and
+# what asks one model, runs in one process, in order.
+by_name = awk -F@ '{name = $$2} $$1 == "ask" {sub(/^[a-z]+-/, "", name)} !(name in stages) {names[++n] = name} \
+	{stages[name] = stages[name] " " $$0} END {for (i = 1; i <= n; i++) print stages[names[i]]}'
 # DVC holds its lock while it begins; and xargs stops at once, and leaves what runs alone, where a command ends with 255.
 one_batch = 'sleep $$((2 * SLOT)); dvc repro --quiet --single-item "$$@" || exit 1'
 

@@ -23,9 +23,9 @@ def main(name: str) -> None:
     """
     params = ParamsFile()
     entry, settings = params.active.entry("evolve", name), params.settings(name)
-    if Path(entry.source).stem != settings.written_as(name):
+    if Path(entry.source).stem != settings.source_name(name):
         where = f"{ACTIVE}: active.evolve.{name}.source"
-        what = f"found {entry.source}, but it evolves of {settings.written_as(name)}"
+        what = f"found {entry.source}, but it evolves of {settings.source_name(name)}"
         raise UserError(what, where=where, remedy="run `evenruler check`")
     path = path_from_top(entry.source)
     declare = family_module(entry.family, "declare")

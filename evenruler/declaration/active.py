@@ -56,7 +56,7 @@ class DeclaredInstrument:
     @property
     def written(self) -> Path:
         """The file that users write."""
-        return SOURCES / self.family / f"{self.settings.written_as(self.name)}.yaml"
+        return SOURCES / self.family / f"{self.settings.source_name(self.name)}.yaml"
 
 
 def instruments_at(root: Path, params: Path, profile: Profile) -> list[DeclaredInstrument]:
@@ -67,7 +67,7 @@ def instruments_at(root: Path, params: Path, profile: Profile) -> list[DeclaredI
     instruments = []
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
-        written = settings.written_as(name)
+        written = settings.source_name(name)
         if (
             settings.made_by == "evolve"
         ):  # made from another instrument of its family, which users write

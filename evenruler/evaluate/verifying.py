@@ -399,9 +399,9 @@ def _verify_sampled_answers(
         answer_pairs = zip(held[names].to_numpy(), now[names].to_numpy(), strict=True)
         for was, is_now in answer_pairs:
             if "reply" in names:
-                compared.take(Reply(str(was)), Reply(str(is_now)))
+                compared.compare_answers(Reply(str(was)), Reply(str(is_now)))
             else:
-                compared.take(was, is_now)
+                compared.compare_answers(was, is_now)
     n_same = len(drawn) - compared.beyond - compared.otherwise
     same = f"{n_same} of {len(drawn)} answers drawn at random"
     if differing_keys:

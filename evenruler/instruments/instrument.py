@@ -207,7 +207,7 @@ class BaseSettings(StrictModel, Generic[SourceT]):
         """
         return self
 
-    def written_as(self, name: str) -> str:
+    def source_name(self, name: str) -> str:
         """Stem of the file under the family's sources that users write for an instrument."""
         return name
 

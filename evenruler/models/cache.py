@@ -158,7 +158,7 @@ class Cache:
                     how, drawn_questions, drawn, everything, keeps=len(drawn) == len(held)
                 )
             for key in drawn:
-                compared.take(unpack(held[key]), unpack(now[key]))
+                compared.compare_answers(unpack(held[key]), unpack(now[key]))
             if len(drawn) == len(held):
                 held = dict(now)
             elif compared.is_beyond:

@@ -69,8 +69,8 @@ class ReplayCheck:
             other.release, difference=max(self.difference, other.difference), **summed
         )
 
-    def take(self, held: object, now: object) -> None:
-        """Compare a current answer with the released one, both unpacked."""
+    def compare_answers(self, held: object, now: object) -> None:
+        """Count how a released answer and the one of now differ, both as the model gives them."""
         self.again += 1
         if isinstance(held, Reply):
             self.replies += 1

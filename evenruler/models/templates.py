@@ -201,16 +201,16 @@ def _limit_template_steps() -> Iterator[None]:
     """Limit the steps of a template (executed lines and calls), in this thread only."""
     before, steps = sys.gettrace(), 0
 
-    def trace(frame: "FrameType", *_: object) -> "TraceFunction | None":
+    def count_step(frame: "FrameType", *_: object) -> "TraceFunction | None":
         nonlocal steps
         steps += (
             bool(steps) or frame.f_code.co_filename == "<template>"
         )  # jinja2's name for compiled templates
         if steps > MOST_STEPS:
             raise OverflowError(f"it takes more than {MOST_STEPS:,} steps")
-        return trace if steps else None
+        return count_step if steps else None
 
-    sys.settrace(trace)
+    sys.settrace(count_step)
     try:
         yield
     finally:

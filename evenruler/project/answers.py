@@ -52,12 +52,7 @@ def write_release(
     `release`: name of the release; `licences`: by model. Yields messages; UserError if the journal
     is empty or the release too large.
     """
-    # Embedding vectors are excluded: they are large and recomputed within a minute.
-    answers: list[JournalEntry] = []
-    for answer in read_journal(folder):
-        kind, _, _ = answer.operation.partition("/")
-        if kind != "embedding":
-            answers.append(answer)
+    answers = list(read_journal(folder))
     if not answers:
         remedy = "run `make answers`, which writes one"
         raise UserError("no journal of answers", where=str(folder), remedy=remedy)

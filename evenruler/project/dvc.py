@@ -86,15 +86,15 @@ def run_dvc(root: Path, *words: str) -> int:
 
 def run_stages(
     root: Path, batches: Iterable[Sequence[str]], slots: Sequence[Mapping[str, str]]
-) -> set[str]:
-    """Run stages whose dependencies are built, a batch a slot at once; returns those of batches
-    that failed.
+) -> list[Sequence[str]]:
+    """Run stages whose dependencies are built, a batch a slot at once; returns the batches that
+    failed.
 
     A slot is an environment, such as the one GPU that a batch is to see. DVC runs the stages of a
     batch one after the other, up to the first that fails.
     """
     waiting, free = list(batches), list(slots)
-    failed: set[str] = set()
+    failed: list[Sequence[str]] = []
     running: list[tuple[Sequence[str], Mapping[str, str], subprocess.Popen[bytes]]] = []
     last_start = -STAGGER
     try:
@@ -110,7 +110,7 @@ def run_stages(
             free += [slot for _, slot, _ in ended]
             for batch, _, process in ended:
                 if process.returncode:
-                    failed |= set(batch)
+                    failed.append(batch)
     except KeyboardInterrupt:
         _interrupt(process for _, _, process in running)
         raise
@@ -127,9 +127,7 @@ def _interrupt(processes: Iterable["subprocess.Popen[bytes]"]) -> None:
 
 
 def outdated_stages(root: Path) -> list[str]:
-    """Stages of the pipeline in a folder that are out of date, each after those of `dvc.yaml` that
-    stand before it.
-    """
+    """Stages of the pipeline in a folder that are out of date, in the order of `dvc.yaml`."""
     status = subprocess.run(
         [sys.executable, "-m", "dvc", "status", "--json", "dvc.yaml"],
         cwd=root,

@@ -3,6 +3,7 @@ builds the same.
 """
 
 import os
+import re
 import signal
 from collections.abc import Sequence
 from itertools import chain
@@ -22,7 +23,8 @@ TOGETHER = (
     (("card", "card-third-party"), 7),
 )
 """Kinds of stages that run at once, and the stages of how many names one process of DVC runs. Each
-needs only kinds before it, and those of its own name: `rows@fruit` needs `scrape@fruit`."""
+needs only kinds before it, and those of its own name: `rows@fruit` needs `scrape@fruit`. Stages
+that ask one model would wait for each other, so that their name is the model."""
 
 
 def repro(root: Path, words: Sequence[str], profile: str = PROFILES[0]) -> int:
@@ -39,13 +41,14 @@ def repro(root: Path, words: Sequence[str], profile: str = PROFILES[0]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         say_each(check(root))
-        failed = set() if words else _build_together(folder)
+        failed = [] if words else _build_together(folder)
         status = run_dvc(folder, "repro", *words)
     except KeyboardInterrupt:
         say("interrupted; answers are kept: `make repro` resumes there", err=True)
         return 128 + signal.SIGINT
     if status:
-        say_each(describe_omission(stage) for stage in sorted(failed) if stage.startswith(OPTIONAL))
+        stopped = _stages_that_failed(failed, outdated_stages(folder) if failed else [])
+        say_each(describe_omission(stage) for stage in stopped if stage.startswith(OPTIONAL))
     return status
 
 
@@ -61,19 +64,28 @@ def describe_omission(stage: str) -> str:
     )
 
 
-def _build_together(root: Path) -> set[str]:
-    """Run stages of `TOGETHER` that are out of date, and return those that failed; the others are
-    built and locked.
+def _stages_that_failed(batches: Sequence[Sequence[str]], outdated: Sequence[str]) -> list[str]:
+    """Of each batch the first stage that is still out of date: those after it were not tried."""
+    failed: list[str] = []
+    for batch in batches:
+        left = [stage for stage in batch if stage in outdated]
+        failed += left[:1]
+    return sorted(failed)
+
+
+def _build_together(root: Path) -> list[Sequence[str]]:
+    """Run stages of `TOGETHER` that are out of date, and return the batches that failed; the others
+    are built and locked.
 
     `dvc repro` tries those again, and says why.
     """
-    failed = set[str]()
+    failed: list[Sequence[str]] = []
     if run_dvc(root, "repro", "--quiet", "declared"):
         return failed
     for kinds, size in TOGETHER:
         batches = batch_stages(outdated_stages(root), kinds, size)
         if len(batches) > 1:
-            failed |= run_stages(
+            failed += run_stages(
                 root, batches, _batch_environments(len(batches), asking="ask" in kinds)
             )
     return failed
@@ -84,6 +96,8 @@ def batch_stages(stages: Sequence[str], kinds: Sequence[str], size: int) -> list
     by_name: dict[str, list[str]] = {}
     for stage in stages:
         kind, _, name = stage.partition("@")
+        if kind == "ask":
+            name = re.sub("^[a-z]+-", "", name)  # without its family
         if kind in kinds:
             by_name.setdefault(name, []).append(stage)
     groups = list(by_name.values())

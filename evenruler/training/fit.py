@@ -179,7 +179,7 @@ def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         tokenizer = AutoTokenizer.from_pretrained(fitting.base, trust_remote_code=False)
     base, made_up = load_with_head(name, fitting.base, fitting.labels, torch.float32)
     require_all(name, str(fitting.base), made_up, head_of(base))
-    model = _to_fit(base, recipe)
+    model = _prepare_for_fit(base, recipe)
     limit = min(LONGEST, max_input_tokens(tokenizer, base.config))
 
     def encoded(rows: Sequence[LabelledText]) -> list[dict[str, Any]]:
@@ -241,7 +241,8 @@ def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     return _epoch_metrics(fitter.state.log_history, fitter.state.max_steps // recipe.epochs)
 
 
-def _to_fit(model: "PreTrainedModel", recipe: Finetune) -> "PreTrainedModel | PeftModel":
+def _prepare_for_fit(model: "PreTrainedModel", recipe: Finetune) -> "PreTrainedModel | PeftModel":
+    """The model itself, or with an adapter and a head that alone are fitted."""
     if recipe.fit == "whole":
         return model
     from peft import LoraConfig, get_peft_model

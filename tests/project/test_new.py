@@ -45,7 +45,7 @@ def test_what_is_started_passes_the_checks_of_its_family(tmp_path, family, profi
     assert declared.instruments["brand-new"] == family
     settings, folder = declared.settings("brand-new"), tmp_path / "data/sources" / family
     source = door.load(
-        folder / f"{settings.written_as('brand-new')}.yaml", settings, folder / "shared"
+        folder / f"{settings.source_name('brand-new')}.yaml", settings, folder / "shared"
     )
     assert "brand-new" in source.title
     written = {

@@ -171,6 +171,12 @@ def test_stages_of_one_name_go_to_one_process_in_order() -> None:
     assert batch_stages(stages, kinds, 2) == batches
 
 
+def test_stages_that_ask_one_model_go_to_one_process() -> None:
+    stages = ["ask@probes-a-b", "ask@probes-c", "ask@external-a-b"]
+    batches = [["ask@probes-a-b", "ask@external-a-b"], ["ask@probes-c"]]
+    assert batch_stages(stages, ("ask",), 1) == batches
+
+
 @pytest.mark.parametrize(
     ("count", "visible", "expected"),
     [

@@ -76,7 +76,7 @@ class Settings(declare.Settings):
         """As it was said."""
         return self.made
 
-    def written_as(self, name: str) -> str:
+    def source_name(self, name: str) -> str:
         """As it was said."""
         return self.of or name
 

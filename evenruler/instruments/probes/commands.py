@@ -80,7 +80,7 @@ def evolve(
             remedy="give `evolve`",
         )
     source = load_source(
-        SOURCES / f"{settings.written_as(name)}.yaml", settings, SOURCES / "shared"
+        SOURCES / f"{settings.source_name(name)}.yaml", settings, SOURCES / "shared"
     )
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
@@ -233,7 +233,7 @@ def _read_construct(domain: str) -> "Construct":
 
     path = SOURCES / f"{domain}.yaml"
     if not path.exists():
-        path = SOURCES / f"{ParamsFile().settings(domain, 'probes').written_as(domain)}.yaml"
+        path = SOURCES / f"{ParamsFile().settings(domain, 'probes').source_name(domain)}.yaml"
     source = validate(ProbeSource, read_yaml(path), path)
     attributes = list(source.attributes.values())[:SHOWN_WORDS]
     targets: list[str] = []

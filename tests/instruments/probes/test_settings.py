@@ -95,13 +95,13 @@ def with_criterion(source: Callable[..., ProbeSource], n: int, **changes: Any) -
 class TestWhatItMeans:
     def test_of_a_set_that_users_write(self) -> None:
         settings = settings_of()
-        assert (settings.made_by, settings.written_as("jobs")) == (None, "jobs")
+        assert (settings.made_by, settings.source_name("jobs")) == (None, "jobs")
         assert not settings.third_party
         assert settings.uses(None) == [ToolUse("minilm", "embed", "embedder")]
 
     def test_of_one_that_evolves(self) -> None:
         settings = settings_of(evolve=EVOLVE)
-        assert (settings.made_by, settings.written_as("jobs-evolved")) == ("evolve", "jobs")
+        assert (settings.made_by, settings.source_name("jobs-evolved")) == ("evolve", "jobs")
         assert settings.uses(None) == [
             ToolUse("minilm", "embed", "embedder"),
             ToolUse("tiny", "loglikelihood", "evolve.model", tool=False),

@@ -208,7 +208,7 @@ def fit_odds(lists: RankedLists) -> FittedOdds | str:
         step = np.linalg.lstsq(information, gradient, rcond=None)[0]
         coefficients = coefficients + np.clip(step, -2, 2)
         if np.abs(coefficients).max() > LARGEST_LOG_ODDS:
-            return _why_unbounded(lists, coefficients)
+            return _unbounded_reason(lists, coefficients)
         if np.abs(step).max() < TOLERANCE:
             bread = np.linalg.pinv(information, hermitian=True)
             return FittedOdds(lists, coefficients, bread, scores)
@@ -224,8 +224,8 @@ def _design_of(lists: RankedLists) -> Floats:
     return np.concatenate(beside_first, axis=-1)
 
 
-def _why_unbounded(lists: RankedLists, coefficients: Floats) -> str:
-    """Which odds have no bound, in words."""
+def _unbounded_reason(lists: RankedLists, coefficients: Floats) -> str:
+    """Why the odds have no bound: which group or place always or never comes first."""
     n_groups = len(lists.groups)
     of_groups = np.concatenate([[0.0], coefficients[: n_groups - 1]])
     wins = np.bincount(lists.group[lists.is_first == 1], minlength=n_groups)

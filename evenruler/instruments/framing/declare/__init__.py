@@ -251,6 +251,7 @@ def _described_headings(
 def _headline_dimensions(
     framing_plan: FramingPlan, effect: source.ConfirmedEffect
 ) -> dict[str, str | None]:
+    """Cue, task and outcome of the effect that a headline confirms, by column."""
     return {"cue": effect.cue, "task": effect.task, "outcome": framing_plan.focal_outcome}
 
 

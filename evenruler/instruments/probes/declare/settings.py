@@ -253,7 +253,7 @@ class Settings(BaseSettings["ProbeSource"]):
         """The stage that makes its source: `evolve` where templates evolve."""
         return "evolve" if self.evolve else None
 
-    def written_as(self, name: str) -> str:
+    def source_name(self, name: str) -> str:
         """The source file that users write, without ending; an evolved instrument has that of its
         original.
         """

@@ -129,7 +129,7 @@ def labelled_requests(plan: QuestionnairePlan, subject: ModelMeta) -> Iterator[R
     for method in asked_methods(subject):
         if method not in BY_FACTS:
             rows = pairs[["set", "label"]].assign(method=method, pair=range(len(pairs)))
-            yield RequestBatch("labelled_pairs", "entail", rows, sides_of(pairs))
+            yield RequestBatch("labelled_pairs", "entail", rows, premises_and_hypotheses(pairs))
 
 
 def known_requests(plan: QuestionnairePlan, subject: ModelMeta) -> Iterator[RequestBatch]:
@@ -181,8 +181,8 @@ def pairs_of(plan: QuestionnairePlan) -> pd.DataFrame:
     )
 
 
-def sides_of(pairs: pd.DataFrame) -> dict[str, list[str]]:
-    """The inputs of a request for the pairs."""
+def premises_and_hypotheses(pairs: pd.DataFrame) -> dict[str, list[str]]:
+    """Premise and hypothesis of each pair, in order: the inputs of a request for entailment."""
     return {side: pairs[side].tolist() for side in ("premise", "hypothesis")}
 
 
@@ -250,7 +250,7 @@ def course_requests(
         pairs = pairs_of(plan)
         pairs = pairs[pairs["set"] == MNLI]
         rows = pairs[["label"]].assign(**here, pair=range(len(pairs)))
-        yield RequestBatch("pairs", "entail", rows, sides_of(pairs), state=state)
+        yield RequestBatch("pairs", "entail", rows, premises_and_hypotheses(pairs), state=state)
     if subject.chats and subject.can("generate"):
         settings = {"new_tokens": LONGEST_REPLY, "temperature": 0}
         yield RequestBatch(

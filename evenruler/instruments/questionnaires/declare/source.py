@@ -344,7 +344,7 @@ class QuestionnaireSource(instrument.Source):
         return self
 
     @property
-    def worded(self) -> Iterator[tuple[str, QuestionnaireItem, int, Wording]]:
+    def all_wordings(self) -> Iterator[tuple[str, QuestionnaireItem, int, Wording]]:
         """Slug, item, number of the twin (0: the item itself) and wording: every item, then every
         twin.
         """
@@ -367,7 +367,7 @@ class QuestionnaireSource(instrument.Source):
     @model_validator(mode="after")
     def _distinct_prompts(self) -> "QuestionnaireSource":
         seen: dict[tuple[str, str, str], str] = {}
-        for slug, _, _, item in self.worded:
+        for slug, _, _, item in self.all_wordings:
             for word in item.terms.words:
                 prompt = (item.premise, item.hypothesis, fold_text(word))
                 first = seen.setdefault(prompt, slug)
@@ -405,7 +405,7 @@ def verb_error(template: str) -> str | None:
 
 def refuse_own_intensifiers(source: QuestionnaireSource, scale: ResponseScale, path: Path) -> None:
     """UserError where a template contains an intensifier of the scale."""
-    for slug, _, twin, wording in source.worded:
+    for slug, _, twin, wording in source.all_wordings:
         word = own_intensifier(wording, scale)
         if word:
             place = f"{slug}, twin {twin}" if twin else slug

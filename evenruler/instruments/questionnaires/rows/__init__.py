@@ -254,7 +254,7 @@ def _refused_message(refused: Mapping[str, str], items: int) -> str:
 
 
 def _item_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
-    for slug, item, twin, wording in source.worded:
+    for slug, item, twin, wording in source.all_wordings:
         # The whole question: the stem of the questionnaire, and the item.
         question = filter(None, (source.original.stem, item.original))
         original = None if twin else " ".join(question)
@@ -294,7 +294,7 @@ def _source_and_licence(source: QuestionnaireSource) -> Row:
 
 
 def _term_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
-    for slug, _, twin, wording in source.worded:
+    for slug, _, twin, wording in source.all_wordings:
         for term, word, polarity in _words_with_polarity(wording):
             identity = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **twin_of(twin))
             yield {
@@ -313,7 +313,7 @@ def _words_with_polarity(item: Wording) -> Iterator[tuple[str, str, str]]:
 
 
 def _prompt_rows(name: str, source: QuestionnaireSource, scale: ResponseScale) -> Iterator[Row]:
-    for slug, item, twin, wording in source.worded:
+    for slug, item, twin, wording in source.all_wordings:
         for term, word, polarity in _words_with_polarity(wording):
             for number, level in enumerate(scale.levels, start=1):
                 for intensifier, how_often in level.words.items():
