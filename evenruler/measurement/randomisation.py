@@ -92,10 +92,12 @@ def randomise_criterion(
     """Test whether scores of units follow a criterion, by its randomisation over units; two-sided.
 
     With a basis, Moran spectral randomisation: the criterion keeps the size of its loading on each
-    component of the units' likeness, and signs are random. Without, it is permuted freely, which is
-    right only for units that are exchangeable. The statistic is the squared correlation, partial
-    where there are covariates, of which scores and criterion are the residuals, and which the
-    components are freed from. So every randomised criterion is compared as the real one is.
+    component of the units' likeness, and signs are random. The statistic is the slope over its HC3
+    error, beside covariates, which the components are freed from: units at the ends of a criterion
+    may scatter more than others, which a slope alone takes for a gain.
+
+    Without a basis, the criterion is permuted freely, which is right only for units that are
+    exchangeable. The statistic is the squared correlation, partial where there are covariates.
 
     Args:
         scores: [units], means over all else.
@@ -107,39 +109,76 @@ def randomise_criterion(
         units: What the units are called in the words of the null.
 
     Returns:
-        p = (1 + randomisations that are as far) / (1 + n); 1 where scores do not vary.
+        p = (1 + randomisations that are as far) / (1 + n); 1 where scores do not vary, and where one
+        unit alone decides the slope.
 
     Raises:
         ValueError: Shapes do not fit, a number is not finite, the basis is not orthonormal and
             orthogonal to the constant, or the criterion does not vary beside its covariates.
 
     Source: Wagner and Dray (2015), Generating spatially constrained null models for irregularly
-    spaced data using Moran spectral randomization methods; Freedman and Lane (1983) for covariates.
+    spaced data using Moran spectral randomization methods; Freedman and Lane (1983) for covariates;
+    DiCiccio and Romano (2017), Robust permutation tests for correlation and regression
+    coefficients; MacKinnon and White (1985) for HC3.
     """
     response, predictor, nuisance, n_covariates = _beside_covariates(scores, criterion, covariates)
-    n_units = len(response)
-    total = float(predictor @ predictor)
-    randomise, manner = _draw_permutations, "freely"
-    if basis is not None:
-        axes = _orthogonal_to(nuisance, _as_basis(basis, n_units))
-        response, predictor, nuisance = (
-            axes.T @ array for array in (response, predictor, nuisance)
-        )
-        randomise, manner = _draw_signs, "spectrally"
-    squared_correlation = (predictor @ response) ** 2 / total
+    random = np.random.default_rng(seed)
+    if basis is None:
+        manner = "freely"
+        batches = _draw_permutations(predictor, n, random)
+
+        def measure_distances(criteria: Floats) -> Floats:
+            return _squared_correlations(response, criteria, nuisance)
+
+    else:
+        manner = "spectrally"
+        axes = _orthogonal_to(nuisance, _as_basis(basis, len(response)))
+        batches = _draw_signs(axes.T @ predictor, n, random)
+        batches = (loadings @ axes.T for loadings in batches)
+
+        def measure_distances(criteria: Floats) -> Floats:
+            return _squared_studentised_slopes(response, criteria, nuisance)
+
+    least = measure_distances(predictor[None])[0] * (1 - _TIES)
 
     def is_as_far(randomised: Floats) -> int:
-        # What the covariates explain of a randomised criterion is no part of its variation.
-        explained = ((randomised @ nuisance) ** 2).sum(axis=1)
-        products = (randomised @ response) ** 2
-        return int((products >= squared_correlation * (total - explained) * (1 - _TIES)).sum())
+        return int((measure_distances(randomised) >= least).sum())
 
-    batches = randomise(predictor, n, np.random.default_rng(seed))
     p = _p_of_batches(is_as_far, batches, n)
-    over = f"criterion randomised {manner} over {n_units} {units}"
+    over = f"criterion randomised {manner} over {len(response)} {units}"
     if n_covariates:
         over += " with 1 covariate" if n_covariates == 1 else f" with {n_covariates} covariates"
     return RandomisationTest(p, f"{over}, {_describe_draws(n, seed)}")
+
+
+def _squared_correlations(response: Floats, criteria: Floats, nuisance: Floats) -> Floats:
+    """[criteria] squared partial correlations, but for a factor, of criteria [criteria, units] that
+    are as long as each other.
+    """
+    # What the covariates explain of a randomised criterion is no part of its variation.
+    left = (criteria**2).sum(axis=1) - ((criteria @ nuisance) ** 2).sum(axis=1)
+    return _divide_or_zero((criteria @ response) ** 2, left)
+
+
+def _squared_studentised_slopes(response: Floats, criteria: Floats, nuisance: Floats) -> Floats:
+    """[criteria] squared slopes over their squared HC3 errors, of criteria [criteria, units] that
+    are orthogonal to the nuisance; 0 where one unit decides the slope.
+    """
+    squares = (criteria**2).sum(axis=1)
+    products = criteria @ response
+    residuals = response - (products / squares)[:, None] * criteria
+    leverages = (nuisance**2).sum(axis=1) + criteria**2 / squares[:, None]
+    is_decided = (leverages > 1 - _TIES).any(axis=1)
+    without_unit = residuals / np.maximum(1 - leverages, _TIES)
+    errors = ((criteria * without_unit) ** 2).sum(axis=1)
+    return np.where(is_decided, 0.0, _divide_or_zero(products**2, errors))
+
+
+def _divide_or_zero(numerators: Floats, denominators: Floats) -> Floats:
+    """Quotients; 0 of 0 is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotients: Floats = numerators / denominators
+    return np.where(numerators == 0, 0.0, quotients)
 
 
 def _beside_covariates(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 
 from evenruler.measurement.randomisation import (
     detectable_slope,
@@ -49,17 +50,31 @@ def test_with_fewer_words_than_units_the_basis_is_whole_and_has_no_constant() ->
     assert basis.sum(axis=0) == pytest.approx(np.zeros(8), abs=1e-12)
 
 
-def test_signs_of_loadings_are_randomised_by_hand() -> None:
-    basis = likeness_basis(random_numbers(3, 4, 12))
-    criterion = basis @ [3.0, 1.0, 0.5]
-    scores = basis @ [1.0, 2.0, -1.0]
-    # Of eight signs, those of the products 3, 2, -.5, whose sum is 4.5; 5.5 and 4.5 are as far.
-    signs = np.array(list(itertools.product([1, -1], repeat=3)))
-    sums = np.abs(signs @ [3, 2, -0.5])
-    expected = np.mean(sums >= 4.5)
-    assert expected == 0.5
-    p = randomise_criterion(scores, criterion, basis, n=20_000).p
-    assert p == pytest.approx(expected, abs=0.015)
+@pytest.mark.parametrize("n_covariates", [0, 1])
+def test_p_is_the_share_of_all_signs_with_as_large_a_t_of_hc3(n_covariates: int) -> None:
+    basis = likeness_basis(random_numbers(3, 8, 12))
+    criterion, scores = random_numbers(4, 8), random_numbers(5, 8)
+    covariates = random_numbers(6, 8, n_covariates)
+    fixed = np.column_stack([np.ones(8), covariates])
+    axes = np.linalg.qr(np.column_stack([fixed, basis]))[0][:, fixed.shape[1] :]
+    loadings = axes.T @ criterion
+
+    def t_of_hc3(signs: tuple[int, ...]) -> float:
+        randomised = axes @ (signs * loadings)
+        fit = sm.OLS(scores, np.column_stack([randomised, fixed])).fit(cov_type="HC3")
+        return abs(float(fit.tvalues[0]))
+
+    every = [t_of_hc3(signs) for signs in itertools.product([1, -1], repeat=len(loadings))]
+    expected = np.mean(np.array(every) >= every[0] - 1e-9)
+    assert 0.1 < expected < 0.9
+    p = randomise_criterion(scores, criterion, basis, covariates if n_covariates else None).p
+    assert p == pytest.approx(expected, abs=0.02)
+
+
+def test_a_slope_that_one_unit_decides_has_a_p_of_1() -> None:
+    criterion = np.where(EIGHT == 3, 1.0, 0.0)
+    scores = 9 * criterion + random_numbers(5, 8) / 100
+    assert randomise_criterion(scores, criterion, likeness_basis(random_numbers(3, 8, 12))).p == 1
 
 
 @pytest.mark.parametrize(
@@ -322,6 +337,19 @@ def test_guard_smooth_criteria_of_alike_units_are_detected_freely_and_not_spectr
     assert rate(is_detected, 1) > 0.15
 
 
+def test_guard_units_at_the_ends_of_a_criterion_that_scatter_more_are_no_gain() -> None:
+    def is_detected(random: np.random.Generator, place: int) -> bool:
+        _, criterion, basis = draw_alike(random)
+        scores = (0.2 + np.abs(criterion)) * random.normal(size=UNITS)
+        axes = basis if is_studentised else None
+        return randomise_criterion(scores, criterion, axes, n=199, seed=place).p <= 0.05
+
+    is_studentised = True
+    assert rate(is_detected, 3) <= LIMIT
+    is_studentised = False
+    assert rate(is_detected, 3) > 0.15
+
+
 @pytest.mark.parametrize("spectral", [True, False])
 def test_guard_frequency_is_detected_without_its_covariate(spectral: bool) -> None:
     def is_detected(random: np.random.Generator, place: int) -> bool:
@@ -404,11 +432,17 @@ class TestInterval:
         scores, criterion, basis = self.study(0.4)
         interval = invert_spectral_randomisation(scores, criterion, basis)
         assert interval.low < interval.value < interval.high
+        loadings = basis.T @ criterion
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(9999, 19))
+
+        def p_of_slope(slope: float) -> float:
+            left = loadings * (basis.T @ (scores - slope * criterion))
+            as_far = np.abs(signs @ left) >= abs(left.sum())
+            return (1 + int(as_far.sum())) / 10_000
+
         for end, inside in ((interval.low, 1e-6), (interval.high, -1e-6)):
-            at_end = randomise_criterion(scores - (end + inside) * criterion, criterion, basis)
-            beyond = randomise_criterion(scores - (end - inside) * criterion, criterion, basis)
-            assert at_end.p >= 0.05
-            assert beyond.p < 0.05 + 1e-9
+            assert p_of_slope(end + inside) >= 0.05
+            assert p_of_slope(end - inside) < 0.05 + 1e-9
 
     def test_it_moves_with_the_slope_and_with_nothing_else(self) -> None:
         nothing, more = self.study(0.0), self.study(1.0)

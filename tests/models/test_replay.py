@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.models import cache, replay
+from evenruler.models import cache
 from evenruler.models.cache import Cache
 from evenruler.models.model import LIKELIHOOD, REPLY
 from evenruler.models.questions import Reply, Sampling
@@ -285,11 +285,6 @@ class TestRefused:
         assert "at most 0 are allowed" in line
         assert (release / "release.json").read_bytes() == before
 
-    def test_embeddings_are_left_out_and_no_journal_is_refused(
-        self, tmp_path, monkeypatch, error_of
-    ) -> None:
-        journal = tmp_path / "journal"
-        monkeypatch.setenv(JOURNAL, str(journal))
-        replay.note_down("mini", "{}", "embedding/1", [(bytes(32), b"[]", b"1234")])
-        lines = answers.write_release(journal, tmp_path / "recorded", "first", {})
+    def test_no_journal_is_refused(self, tmp_path, error_of) -> None:
+        lines = answers.write_release(tmp_path / "journal", tmp_path / "recorded", "first", {})
         assert "no journal of answers" in error_of(list, lines)
