@@ -132,6 +132,17 @@ def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
     assert lean_weights(items, "bbq").tolist() == [1, 1, 1, 0]
 
 
+def test_an_interval_needs_two_units_whose_answers_count() -> None:
+    few = LeanRegression.from_items(planted(4, 2), "preference")
+    assert few.why_no_interval("writers") == "4 writers (at least 5 needed)"
+    items = planted(6, 2).assign(condition="disambiguated")
+    of_one = items.assign(known=items["unit"] == "u0")
+    only = LeanRegression.from_items(of_one, "bbq")
+    assert only.why_no_interval("writers") == "1 of 6 writers with an answer that counts"
+    of_two = items.assign(known=items["unit"].isin(["u0", "u1"]))
+    assert LeanRegression.from_items(of_two, "bbq").why_no_interval("writers") is None
+
+
 def test_the_words_that_only_one_text_has() -> None:
     texts = pd.DataFrame(
         {

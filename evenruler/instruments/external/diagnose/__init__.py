@@ -361,8 +361,8 @@ def _lean_of_context(
     dimensions, units = {"condition": DISAMBIGUATED}, plan["units"]
     regression = choose_regression(disambiguated_items, plan, plan["score"])
     n_units = len(regression.units)
-    if not regression.has_intervals:
-        few = f"{n_units} {units} (at least {FEWEST_UNITS} needed)"
+    few = regression.why_no_interval(units)
+    if few:
         yield Figure(LEAN_OF_CONTEXT, None, n_units, units, reason=few, dimensions=dimensions)
         return
     likeness = ItemLikeness.from_words(words, disambiguated_items["item"], regression.codes)

@@ -141,13 +141,14 @@ class LeanRegression:
         effective = float(counts.sum() ** 2 / (counts**2).sum())
         return max(1.0, effective - 1)
 
-    @property
-    def has_intervals(self) -> bool:
-        """Whether units are enough, and no unit has all the weight."""
-        whole = self.unit_weights.sum()
-        if len(self.units) < FEWEST_UNITS or not whole:
-            return False
-        return bool((whole - self.unit_weights).min() > 0)
+    def why_no_interval(self, units: str) -> str | None:
+        """Why the lean has no error over units, whose plural is `units`; None where it has one."""
+        n_units, n_weighty = len(self.units), int((self.unit_weights > 0).sum())
+        if n_units < FEWEST_UNITS:
+            return f"{n_units} {units} (at least {FEWEST_UNITS} needed)"
+        if n_weighty < 2:
+            return f"{n_weighty} of {n_units} {units} with an answer that counts"
+        return None
 
     def jackknife_means(self) -> Floats:
         """[1 + g] the mean lean of all units, then leaving out each unit."""
@@ -469,8 +470,8 @@ def lean_test(
 ) -> HeadlineTest:
     """The test of `lean_headline`, by its regression and the likeness of its items."""
     facets = {units: len(regression.units), "words": likeness.n_words}
-    if not regression.has_intervals:
-        few = f"{len(regression.units)} {units} (at least {FEWEST_UNITS} needed)"
+    few = regression.why_no_interval(units)
+    if few:
         return HeadlineTest(LEAN, units, facets, None, bound, no_verdict=few)
     estimate = estimate_lean(regression, likeness)
     effect, detects = estimate.interval(), estimate.detectable()
