@@ -147,6 +147,8 @@ class ResolvedModel:
     """The model, if given in Python; otherwise the catalogue says how to load it."""
     reference: str = ""
     """How the user names it, for errors."""
+    folder: Path | None = None
+    """The folder with its files, if they were read to resolve it."""
 
     @property
     def entry(self) -> ModelEntry:
@@ -163,6 +165,7 @@ class ResolvedModel:
             store=store,
             device=device,
             where=where,
+            folder=self.folder,
         )
 
 
@@ -320,7 +323,7 @@ def _resolve_files(
     if kind == "causal":
         folders = [Path(place) for place in (guessed.adapter, folder) if place]
         file_fields |= {"chat": _has_chat_template(folders), "entailment": True}
-    return _resolve_entry(spec, slug, file_fields)
+    return replace(_resolve_entry(spec, slug, file_fields), folder=folder)
 
 
 def _resolve_entry(

@@ -5,6 +5,7 @@ import pytest
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.evaluate.resolve_model import kind_of, parse_options, resolve_model
 from evenruler.models.chat_settings import Thinking
+from evenruler.models.starts import OF_TOKENIZER, Start
 from evenruler.models.store import RowStore
 from tests.evaluate.conftest import ErrorOf
 from tests.tiny import save_tiny, save_tiny_masked
@@ -105,6 +106,15 @@ def test_every_entry_of_the_catalogue_is_resolved_as_it_stands(
         model = resolve_model(name, store)
         assert (model.name, model.entry) == (name, entry)
         assert model.catalogue == declared
+
+
+def test_files_are_located_once(
+    store: RowStore, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved = resolve_model(f"local:{tiny_folder}", store)
+    assert resolved.folder == tiny_folder
+    monkeypatch.delattr("evenruler.models.sources.locate_model")
+    assert resolved.load_model(store, "cpu", None).start == Start("<s>", OF_TOKENIZER)
 
 
 def test_a_repository_with_the_name_of_a_file(error_of: ErrorOf, store: RowStore) -> None:
