@@ -343,8 +343,9 @@ def _require_fitting_settings(spec: ModelSpec) -> None:
     """
     name, kind, scheme = spec.name, spec.kind, spec.source_scheme
     is_hosted = kind in HOSTED
+    slug = _model_slug(name or "")
     if name is not None and not re.fullmatch(LABEL_PATTERN, name):
-        remedy = f"letters, digits, hyphens and . _ : / + @, as in {_model_slug(name)}"
+        remedy = f"letters, digits, hyphens and . _ : / + @, as in {slug}"
         raise UserError(f"found {name!r}", where="--name", remedy=remedy)
     if kind not in (None, *KINDS.values(), *HOSTED):
         kind_names = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
