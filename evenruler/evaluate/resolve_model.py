@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -286,8 +285,9 @@ def _resolve_recorded(spec: ModelSpec, store: RowStore) -> ResolvedModel:
     from evenruler.models.answer_logs.exported import said_of
 
     log_fields = said_of(at_home(spec.source_name)) or {"kind": "recorded"}
-    exported_name = log_fields.pop("name", None)
-    slug = spec.make_slug(spec.source_name) if spec.name or exported_name is None else exported_name
+    slug = log_fields.pop("name", None)
+    if spec.name or slug is None:
+        slug = spec.make_slug(spec.source_name)
     resolved = _resolve_entry(spec, slug, {**spec.source_fields, **log_fields})
     validate(Catalogue, {"models": resolved.catalogue.models}, Path(spec.full_source))
     return resolved
@@ -322,7 +322,8 @@ def _resolve_files(
     file_fields = {**fields, "kind": kind}
     if kind == "causal":
         folders = [Path(place) for place in (guessed.adapter, folder) if place]
-        file_fields |= {"chat": _has_chat_template(folders), "entailment": True}
+        has_template = any(map(_has_chat_template, folders))
+        file_fields |= {"chat": has_template, "entailment": True}
     return replace(_resolve_entry(spec, slug, file_fields), folder=folder)
 
 
@@ -347,9 +348,9 @@ def _require_fitting_settings(spec: ModelSpec) -> None:
     if name is not None and not re.fullmatch(LABEL_PATTERN, name):
         remedy = f"letters, digits, hyphens and . _ : / + @, as in {slug}"
         raise UserError(f"found {name!r}", where="--name", remedy=remedy)
-    if kind not in (None, *KINDS.values(), *HOSTED):
-        kind_names = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
-        remedy = f"say one of {kind_names}, or leave it out"
+    kinds = [*dict.fromkeys(KINDS.values()), *HOSTED]
+    if kind not in (None, *kinds):
+        remedy = f"say one of {', '.join(kinds)}, or leave it out"
         raise UserError(f"no kind {kind!r}", where="--kind", remedy=remedy)
     if kind and scheme and is_hosted != (scheme in SERVED):
         what = f"kind {kind} is of {'endpoints' if is_hosted else 'files'}"
@@ -366,9 +367,9 @@ def _is_adapter(folder: Path) -> bool:
     return (folder / ADAPTER).is_file() and not (folder / "config.json").exists()
 
 
-def _has_chat_template(folders: Sequence[Path]) -> bool:
-    """Whether a model's files hold a chat template, of its own or in the tokenizer's settings."""
-    files = list(chain.from_iterable(folder.iterdir() for folder in folders))
+def _has_chat_template(folder: Path) -> bool:
+    """Whether a folder holds a chat template, in its own file or in the tokenizer's settings."""
+    files = list(folder.iterdir())
     if any(path.name.startswith("chat_template") for path in files):
         return True
     tokenizer_configs = [path for path in files if path.name == "tokenizer_config.json"]
