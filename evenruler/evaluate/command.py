@@ -159,7 +159,7 @@ def measure(
     """
     from evenruler.evaluate.cost import Price, SpendingLimit
     from evenruler.evaluate.measure import measure_each
-    from evenruler.evaluate.resolve_model import parse_options
+    from evenruler.evaluate.resolve_model import ModelSpec, parse_options
     from evenruler.models.engines import set_engine
 
     set_engine(engine)
@@ -180,20 +180,15 @@ def measure(
         partial,
     )
     for line in measure_each(
-        model,
+        ModelSpec(model, name, kind, dtype, start, options),
         benchmarks or [],
         out,
         device=device,
         limit=limit,
         size=size,
         method=method,
-        name=name,
-        kind=kind,
-        dtype=dtype,
-        start=start,
         max_requests=max_requests,
         spending=spending,
-        options=options,
         unit=unit,
         show=show,
     ):

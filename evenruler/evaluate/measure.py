@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from evenruler import repository
 from evenruler.errors import UserError
@@ -19,9 +19,10 @@ from evenruler.evaluate.cost import Cost, SpendingLimit
 from evenruler.evaluate.resolve_model import (
     NO_OPTIONS,
     Dtype,
+    ModelSpec,
     ResolvedModel,
-    is_recorded,
     resolve_model,
+    resolve_spec,
 )
 from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
 from evenruler.measurement.figures import Verdict, figure_in_words, model_label, row_key
@@ -115,7 +116,7 @@ def measure(
         tokenizer=tokenizer,
         cache_key=cache_key,
     )
-    session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
+    session = Session(subject, store, device)
     with request_budget(max_requests), open_benchmark(str(benchmark)) as opened_benchmark:
         planned = session.planned(opened_benchmark, size=size, limit=limit, method=method)
         if out is not None:
@@ -126,17 +127,8 @@ def measure(
     return measured.result
 
 
-class ModelChoice(TypedDict, total=False):
-    """Arguments of `resolve_model` from the command line."""
-
-    name: str | None
-    kind: str | None
-    start: str | None
-    options: Mapping[str, Any]
-
-
 def measure_each(
-    model: str,
+    spec: ModelSpec,
     benchmarks: Sequence[str],
     out: Path,
     *,
@@ -144,27 +136,25 @@ def measure_each(
     limit: int | None,
     size: Size,
     method: str | None = None,
-    dtype: str,
     max_requests: int | None,
     spending: SpendingLimit,
     unit: str | None = None,
     show: Literal["summary", "all", "json", "html"] = "summary",
-    **named: Unpack[ModelChoice],
 ) -> Iterator[str]:
     """Measure a model with several benchmarks, as `measure`; yields the lines to print for each.
 
-    `named`: further arguments of `resolve_model`. A benchmark that cannot be opened stops the run
-    before anything is asked; other UserErrors are raised together at the end. `lm_eval:TASK` is a
-    task of lm-evaluation-harness, whose documents are grouped into units by the column `unit`.
-    Without benchmarks, the one that the recorded answers belong to is used.
+    A benchmark that cannot be opened stops the run before anything is asked; other UserErrors are
+    raised together at the end. `lm_eval:TASK` is a task of lm-evaluation-harness, whose documents
+    are grouped into units by the column `unit`. Without benchmarks, the one that the recorded
+    answers belong to is used.
     """
     started = time.monotonic()
     store = RowStore()
-    _require_dtype_and_benchmark(dtype, model, benchmarks)
-    subject = resolve_model(model, store, dtype=cast(Dtype, dtype), **named)
-    session = Session(subject, store, model, device)
+    _require_dtype_and_benchmark(spec, benchmarks)
+    subject = resolve_spec(spec, store)
+    session = Session(subject, store, device)
     print_note(f"{_describe_subject(subject)}{_start_token_note(session)}")
-    benchmarks = benchmarks or [_find_benchmark_of_answers(session, model)]
+    benchmarks = benchmarks or [_find_benchmark_of_answers(session)]
     tasks = _list_tasks(benchmarks, unit)
     pages: list[StoredResult] = []
     with request_budget(max_requests), ExitStack() as opened:
@@ -177,7 +167,7 @@ def measure_each(
         plans, refused = _plan_benchmarks(
             session, opened_benchmarks, out, size=size, limit=limit, method=method
         )
-        is_hosted = subject.entry.kind in HOSTED
+        is_hosted = session.subject.kind in HOSTED
         left = [session.left(plan) for plan in plans] if is_hosted else []
         most = current_budget().most
         if any(cost.requests for cost in left):
@@ -216,18 +206,16 @@ def measure_each(
         raise UserError("; ".join(dict.fromkeys(refused)), remedy=remedy)
 
 
-def _require_dtype_and_benchmark(dtype: str, model: str, benchmarks: Sequence[str]) -> None:
+def _require_dtype_and_benchmark(spec: ModelSpec, benchmarks: Sequence[str]) -> None:
     """UserError, before minutes of converting or training, where there is no such dtype, or no
     benchmark is named for a model other than recorded answers.
     """
-    if dtype not in get_args(Dtype):
-        raise UserError(
-            f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}"
-        )
-    if not benchmarks and not is_recorded(model):
-        raise UserError(
-            "no benchmark is named", where=model, remedy="say which benchmark as --with NAME"
-        )
+    if spec.dtype not in get_args(Dtype):
+        remedy = f"say {' or '.join(get_args(Dtype))}"
+        raise UserError(f"no dtype {spec.dtype!r}", where="--dtype", remedy=remedy)
+    if not benchmarks and not spec.is_recorded:
+        remedy = "say which benchmark as --with NAME"
+        raise UserError("no benchmark is named", where=spec.reference, remedy=remedy)
 
 
 def _describe_subject(subject: ResolvedModel) -> str:
@@ -246,9 +234,9 @@ def _start_token_note(session: Session) -> str:
     return f"; plain texts begin with {start.token} ({start.source})" if start else ""
 
 
-def _find_benchmark_of_answers(session: Session, model: str) -> str:
+def _find_benchmark_of_answers(session: Session) -> str:
     """The benchmark that recorded answers belong to, with a note."""
-    name = benchmark_of_log(session.model, model)
+    name = benchmark_of_log(session.model, session.reference)
     print_note(f"{session.subject.name}: its answers are to {name}")
     return name
 

@@ -4,8 +4,8 @@ Python object.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -54,10 +54,85 @@ KINDS: Final[dict[str, Kind]] = {
 FILES: Final = ("hub", "local", "package")
 """Schemes of models that are files."""
 
-UNDECLARED: Final = (*FILES, "endpoint", "ollama", "recorded", "planted")
-"""Schemes of models that need no entry in the catalogue."""
+CATALOGUED: Final = ("", "planted")
+"""Schemes of models that are, or are made from, entries of the catalogue."""
 
 NO_OPTIONS: Final[Mapping[str, Any]] = {}
+NO_MODELS: Final = Catalogue(models={})
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model as a user names it, with the user's settings for it.
+
+    Settings as in `evenruler.measure`; `resolve_spec` checks them.
+    """
+
+    reference: str
+    """One of `FORMS`, or a name in the catalogue."""
+    name: str | None = None
+    kind: str | None = None
+    dtype: str = "float32"
+    start: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def full_source(self) -> str:
+        """The reference with its scheme, which paths may lack."""
+        is_path = re.match(r"\.{0,2}/|~|[^:]+\.gguf$", self.reference)
+        return f"local:{self.reference}" if is_path else self.reference
+
+    @property
+    def source_scheme(self) -> str:
+        """A key of `RESOLVERS`; empty for a name in the catalogue."""
+        scheme, _, rest = self.full_source.partition(":")
+        return scheme if rest and scheme in RESOLVERS else ""
+
+    @property
+    def source_name(self) -> str:
+        """What follows the scheme."""
+        return self.full_source.partition(":")[2]
+
+    @property
+    def params_path(self) -> Path:
+        """The file with the catalogue, in the current folder or one above."""
+        return (repository.find_repository_root() or Path()) / "params.yaml"
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is recorded answers, here or in the catalogue; no model's files are read."""
+        if self.source_scheme or not self.params_path.exists():
+            return self.source_scheme == "recorded"
+        declared = ParamsFile(self.params_path).catalogue.models.get(self.reference)
+        return declared is not None and declared.scheme == "recorded"
+
+    @property
+    def source_fields(self) -> dict[str, Any]:
+        """The entry fields of a model outside the catalogue, as far as its source tells them."""
+        return {
+            "source": self.full_source,
+            "dtype": self.dtype,
+            "licence": NOT_STATED,
+            "origin": self.source_name,
+        }
+
+    def make_slug(self, called: str) -> str:
+        """The name in figures and folders: the user's, else that of the end of a path."""
+        return _model_slug(self.name or called.removesuffix(".gguf").rpartition("/")[2])
+
+    def merge_settings(self, slug: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Entry fields updated with the settings; of options, mappings are merged."""
+        settings = dict(self.options)
+        if self.start is not None:
+            settings["start"] = self.start
+        if self.name not in (None, slug):
+            settings["label"] = self.name
+        updated = dict(fields)
+        for key, setting in settings.items():
+            if isinstance(setting, dict) and fields.get(key) != "off":
+                setting = {**(fields.get(key) or {}), **setting}
+            updated[key] = setting
+        return updated
 
 
 @dataclass(frozen=True)
@@ -69,11 +144,28 @@ class ResolvedModel:
     catalogue: Catalogue
     model: "Model | None" = None
     """The model, if given in Python; otherwise the catalogue says how to load it."""
+    reference: str = ""
+    """How the user names it, for errors."""
+    folder: Path | None = None
+    """The folder with its files, if they were read to resolve it."""
 
     @property
     def entry(self) -> ModelEntry:
         """Its entry in the catalogue."""
         return self.catalogue.models[self.name]
+
+    def load_model(self, store: RowStore, device: str | None, where: str | None) -> "Model":
+        """Load it, as `load`; weights are loaded when an answer is missing."""
+        from evenruler.models import catalogue
+
+        return self.model or catalogue.load_model(
+            self.name,
+            self.catalogue,
+            store=store,
+            device=device,
+            where=where,
+            folder=self.folder,
+        )
 
 
 def resolve_model(
@@ -85,252 +177,189 @@ def resolve_model(
     dtype: Dtype = "float32",
     start: str | None = None,
     options: Mapping[str, Any] = NO_OPTIONS,
-    root: Path | None = None,
     tokenizer: "PreTrainedTokenizerBase | None" = None,
     cache_key: str | None = None,
 ) -> ResolvedModel:
     """Resolve a model: one of `FORMS`, a name in the catalogue, a loaded model, or a function.
 
-    Outside the catalogue, kind and chat support are read from the model's files; a Hub name is
-    resolved to its commit. Arguments as in `evenruler.measure`; `store`: where converted files are
-    kept; `root`: the repository with the catalogue, by default the current folder's or one above. A
-    name that is not a slug (`gpt-3.5`) makes one (`gpt-3-5`), and is the label of its entry.
-    UserError where there is no such model, its files are missing, or its kind is not supported.
+    Arguments as in `evenruler.measure` and `resolve_spec`.
     """
-    label, name = name, _slug_of_name(name)
-    resolved = _resolve_any(
-        model,
-        store,
-        name=name,
-        kind=kind,
-        dtype=dtype,
-        start=start,
-        options=options,
-        root=root,
-        tokenizer=tokenizer,
-        cache_key=cache_key,
-    )
-    if label == name:
-        return resolved
-    labelled = _with_options(resolved.entry, {"label": label}, "--name")
-    catalogue = _add_to_catalogue(resolved.catalogue, resolved.name, labelled).catalogue
-    return replace(resolved, catalogue=catalogue)
-
-
-def _resolve_any(
-    model: object,
-    store: RowStore,
-    *,
-    name: str | None,
-    kind: str | None,
-    dtype: Dtype,
-    start: str | None,
-    options: Mapping[str, Any],
-    root: Path | None,
-    tokenizer: "PreTrainedTokenizerBase | None",
-    cache_key: str | None,
-) -> ResolvedModel:
-    """A model by any of its forms; `name`: a slug."""
-    _require_kind(kind)
     if not isinstance(model, str | Path):
-        return _resolve_object(model, store, name, kind, tokenizer, cache_key, start)
-    model = str(model)
+        spec = ModelSpec("", name, kind, start=start)
+        return _resolve_object(model, spec, store, tokenizer, cache_key)
     if tokenizer is not None or cache_key is not None:
         what = "a tokenizer is of loaded models, a cache key of what Python gives"
-        raise UserError(what, where=model, remedy="leave them out")
-    if re.match(r"\.{0,2}/|~|[^:]+\.gguf$", model):
-        model = f"local:{model}"
-    scheme, _, rest = model.partition(":")
-    if kind is not None and rest and (kind in HOSTED) != (scheme in SERVED):
-        what = f"kind {kind} is of {'endpoints' if kind in HOSTED else 'files'}"
-        raise UserError(what, where=f"--kind of {model}", remedy="leave --kind out")
-    if not rest or scheme not in UNDECLARED:
-        start_option = {"start": start} if start else {}
-        return _resolve_declared(model, name, {**options, **start_option}, root)
-    if scheme == "planted":
-        return _resolve_planted(model, store, name, options, root)
-    return _resolve_source(
-        model, store, name=name, kind=kind, dtype=dtype, start=start, options=options
-    )
+        raise UserError(what, where=str(model), remedy="leave them out")
+    return resolve_spec(ModelSpec(str(model), name, kind, dtype, start, options), store)
 
 
-def _slug_of_name(name: str | None) -> str | None:
-    """The slug that a name for results makes; UserError where it can be no label."""
-    if name is None:
-        return None
-    if not re.fullmatch(LABEL_PATTERN, name):
-        remedy = f"letters, digits, hyphens and . _ : / + @, as in {_model_slug(name)}"
-        raise UserError(f"found {name!r}", where="--name", remedy=remedy)
-    return _model_slug(name)
+def resolve_spec(spec: ModelSpec, store: RowStore) -> ResolvedModel:
+    """Resolve a model that is named in words, by the resolver of its scheme.
+
+    Outside the catalogue, kind and chat support are read from the model's files; a Hub name is
+    resolved to its commit. `store`: where converted files are kept. A name that is not a slug
+    (`gpt-3.5`) makes one (`gpt-3-5`), and is the label of its entry. UserError where there is no
+    such model, its files are missing, its kind is not supported, or settings do not fit it.
+    """
+    _require_fitting_settings(spec)
+    return RESOLVERS[spec.source_scheme](spec, store)
 
 
-def _require_kind(kind: str | None) -> None:
-    """UserError where there is no such kind."""
-    if kind is not None and kind not in KINDS.values() and kind not in HOSTED:
-        kind_names = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
-        raise UserError(
-            f"no kind {kind!r}", where="--kind", remedy=f"say one of {kind_names}, or leave it out"
-        )
-
-
-def _resolve_declared(
-    model: str, name: str | None, options: Mapping[str, Any], root: Path | None
-) -> ResolvedModel:
+def _resolve_declared(spec: ModelSpec, store: RowStore) -> ResolvedModel:
     """A model by its name in the catalogue."""
-    params = _params_path(root)
-    remedy = f"name it as {FORMS}"
-    if not params.exists():
-        if model and Path(model).is_dir():
-            remedy = f"say `local:{model}`"
-        elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w.-]+)?", model):
-            remedy = f"say `hub:{model}`"
+    name, remedy = spec.reference, f"name it as {FORMS}"
+    if not spec.params_path.exists():
+        if name and Path(name).is_dir():
+            remedy = f"say `local:{name}`"
+        elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w.-]+)?", name):
+            remedy = f"say `hub:{name}`"
         raise UserError(
-            "no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy
+            "no such model, and no catalogue (params.yaml) here", where=name, remedy=remedy
         )
-    catalogue = ParamsFile(params).catalogue
-    if model not in catalogue.models:
-        remedy = f"{remedy}, or check the name ({suggest_nearest(model, catalogue.models)})"
-        raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
-    model_entry = _with_options(catalogue.models[model], options, model)
-    return _add_to_catalogue(catalogue, name or model, model_entry)
+    catalogue = ParamsFile(spec.params_path).catalogue
+    if name not in catalogue.models:
+        remedy = f"{remedy}, or check the name ({suggest_nearest(name, catalogue.models)})"
+        raise UserError(f"no model {name!r}", where=f"{spec.params_path}: models", remedy=remedy)
+    slug = spec.make_slug(name) if spec.name else name
+    declared_fields = catalogue.models[name].model_dump(exclude_unset=True)
+    return _resolve_entry(spec, slug, declared_fields, catalogue)
 
 
-def _resolve_planted(
-    model: str,
-    store: RowStore,
-    name: str | None,
-    options: Mapping[str, Any],
-    root: Path | None,
-) -> ResolvedModel:
+def _resolve_planted(spec: ModelSpec, store: RowStore) -> ResolvedModel:
     """A weight of a plant, which is made if it is missing."""
     from evenruler.training import plants
 
-    weight = plants.PlantedModel.parse(model)
-    catalogue = ParamsFile(_params_path(root)).catalogue
-    model_entry = _with_options(plants.entry_of(weight, catalogue, store), options, model)
-    return _add_to_catalogue(catalogue, name or weight.name, model_entry)
+    weight = plants.PlantedModel.parse(spec.full_source)
+    catalogue = ParamsFile(spec.params_path).catalogue
+    entry = plants.entry_of(weight, catalogue, store)
+    planted_fields = entry.model_dump(exclude_unset=True)
+    return _resolve_entry(spec, spec.make_slug(weight.name), planted_fields, catalogue)
 
 
-def _params_path(root: Path | None) -> Path:
-    """The file with the catalogue, in `root` or the repository here."""
-    return (root or repository.find_repository_root() or Path()) / "params.yaml"
-
-
-def _add_to_catalogue(catalogue: Catalogue, slug: str, model_entry: ModelEntry) -> ResolvedModel:
-    """A model in a copy of the catalogue that has its entry."""
-    models = {**catalogue.models, slug: model_entry}
-    return ResolvedModel(slug, catalogue.model_copy(update={"models": models}))
-
-
-def _resolve_source(
-    model: str,
-    store: RowStore,
-    *,
-    name: str | None,
-    kind: str | None,
-    dtype: Dtype,
-    start: str | None,
-    options: Mapping[str, Any],
-) -> ResolvedModel:
-    """A model by its source, in files, on a server or as recorded answers, in a catalogue of its
-    own.
-    """
-    scheme, _, rest = model.partition(":")
-    entry_fields: dict[str, Any] = {
-        "source": model,
-        "dtype": dtype,
-        "licence": NOT_STATED,
-        "origin": rest,
-    }
-    called = rest
-    if scheme == "hub":
-        hub_fields, called = _hub_fields(rest)
-        entry_fields |= hub_fields
-    slug = name or _model_slug(called.removesuffix(".gguf").rpartition("/")[2])
-    if start is not None:
-        _require_text_scores(model, scheme, kind)
-    entry_fields["start"] = start
-    if scheme == "endpoint":
-        entry_fields |= {"kind": kind or "chat"}
-    elif scheme == "ollama":
-        from evenruler.models.in_memory import digest_of
-
-        entry_fields |= {"kind": kind or "chat", "revision": digest_of(rest)}
-        slug = name or _model_slug(rest)
-    elif scheme == "recorded":
-        from evenruler.models.answer_logs.exported import said_of
-
-        log_fields = said_of(at_home(rest)) or {"kind": "recorded"}
-        slug = name or log_fields.pop("name", slug)
-        entry_fields |= {key: value for key, value in log_fields.items() if key != "name"}
-    else:
-        entry_fields |= _fields_of_files(model, entry_fields, slug, kind, store)
-    entry = _with_options(validate(ModelEntry, entry_fields, Path(model)), options, model)
-    return ResolvedModel(
-        slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model))
-    )
-
-
-def _hub_fields(reference: str) -> tuple[dict[str, Any], str]:
-    """The entry fields of `ORG/NAME[@REVISION]` on the Hub, pinned to a commit; and what to call
-    it.
-    """
-    repo, _, revision = reference.partition("@")
-    commit, licence = _hub_commit_and_licence(repo, revision or None)
-    hub_fields = {"source": f"hub:{repo}", "revision": commit, "licence": licence, "origin": repo}
-    called = f"{repo}-{revision[:12]}" if revision else repo
-    return hub_fields, called
-
-
-def _require_text_scores(model: str, scheme: str, kind: str | None) -> None:
-    """UserError where a start token is set for a model that, by its scheme or kind, cannot give
-    log-probabilities of texts.
-    """
-    if kind is None:
-        can_score = scheme in FILES
-    else:
-        can_score = kind in ("causal", "completions")
-    if not can_score:
-        what = "a start token is of models that give log-probabilities of texts"
+def _resolve_hub(spec: ModelSpec, store: RowStore) -> ResolvedModel:
+    """A model `ORG/NAME[@REVISION]` on the Hub, pinned to a commit."""
+    repo, _, revision = spec.source_name.partition("@")
+    if repo.lower().endswith(".gguf"):
+        remedy = "download its file, and name that"
         raise UserError(
-            what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out"
+            "a repository with the name of a file", where=spec.full_source, remedy=remedy
         )
+    commit, licence = _hub_commit_and_licence(repo, revision or None)
+    called = f"{repo}-{revision[:12]}" if revision else repo
+    hub_fields = {"source": f"hub:{repo}", "revision": commit, "licence": licence, "origin": repo}
+    return _resolve_files(spec, store, called, {**spec.source_fields, **hub_fields})
 
 
-def _fields_of_files(
-    model: str, entry_fields: Mapping[str, Any], slug: str, kind: str | None, store: RowStore
-) -> dict[str, Any]:
-    """The entry fields that a model's files tell: kind, chat support, base of an adapter, and for a
-    package or a single file the checksum.
-    """
-    scheme, _, rest = model.partition(":")
-    source = entry_fields["source"]
-    file_fields: dict[str, Any] = {}
-    files: list[Path] = []
-    if scheme == "local" and _is_adapter(at_home(rest)):
-        file_fields |= _adapter_entry(at_home(rest))
-        source = file_fields["source"]
-        files += at_home(rest).iterdir()
-    if scheme == "package" or source.lower().endswith(".gguf"):
-        path = sources.path_of(source, model)
-        file_fields["sha256"] = (
-            folder_sha256(path, store.file_sha256) if path.is_dir() else store.file_sha256(path)
-        )
-    guessed_fields = {**entry_fields, **file_fields, "kind": "causal"}
-    guessed = validate(ModelEntry, guessed_fields, Path(model))
-    folder = sources.locate_model(slug, guessed, store, where=model)
-    file_kind = kind or kind_of(_read_json_object(folder / "config.json"), model)
-    file_fields["kind"] = file_kind
-    if entry_fields["start"] is not None and file_kind != "causal":
-        what = (
-            "a start token is of models that give log-probabilities of texts, and it is "
-            f"{file_kind}"
-        )
-        raise UserError(what, where=f"--start of {model}", remedy="leave --start out")
-    if file_kind == "causal":
-        has_template = _has_chat_template([*files, *folder.iterdir()])
+def _resolve_local(spec: ModelSpec, store: RowStore) -> ResolvedModel:
+    """A model in a folder or file here, or in a package; or an adapter."""
+    path, fields = sources.path_of(spec.full_source, spec.full_source), spec.source_fields
+    if spec.source_scheme == "local" and _is_adapter(path):
+        fields |= _adapter_entry(path)
+    elif spec.source_scheme == "package" or spec.source_name.lower().endswith(".gguf"):
+        is_folder = path.is_dir()
+        sha256 = folder_sha256(path, store.file_sha256) if is_folder else store.file_sha256(path)
+        fields["sha256"] = sha256
+    return _resolve_files(spec, store, spec.source_name, fields)
+
+
+def _resolve_endpoint(spec: ModelSpec, store: RowStore) -> ResolvedModel:
+    """A model on a server with the OpenAI protocol."""
+    fields = {**spec.source_fields, "kind": spec.kind or "chat"}
+    return _resolve_entry(spec, spec.make_slug(spec.source_name), fields)
+
+
+def _resolve_ollama(spec: ModelSpec, store: RowStore) -> ResolvedModel:
+    """A model of the local Ollama, at the version that it has now."""
+    from evenruler.models.in_memory import digest_of
+
+    fields = {
+        **spec.source_fields,
+        "kind": spec.kind or "chat",
+        "revision": digest_of(spec.source_name),
+    }
+    return _resolve_entry(spec, _model_slug(spec.name or spec.source_name), fields)
+
+
+def _resolve_recorded(spec: ModelSpec, store: RowStore) -> ResolvedModel:
+    """Recorded answers: an export, which names its model, or a log."""
+    from evenruler.models.answer_logs.exported import said_of
+
+    log_fields = said_of(at_home(spec.source_name)) or {"kind": "recorded"}
+    slug = log_fields.pop("name", None)
+    if spec.name or slug is None:
+        slug = spec.make_slug(spec.source_name)
+    resolved = _resolve_entry(spec, slug, {**spec.source_fields, **log_fields})
+    validate(Catalogue, {"models": resolved.catalogue.models}, Path(spec.full_source))
+    return resolved
+
+
+Resolver = Callable[[ModelSpec, RowStore], ResolvedModel]
+
+RESOLVERS: Final[Mapping[str, Resolver]] = {
+    "": _resolve_declared,
+    "planted": _resolve_planted,
+    "hub": _resolve_hub,
+    "local": _resolve_local,
+    "package": _resolve_local,
+    "endpoint": _resolve_endpoint,
+    "ollama": _resolve_ollama,
+    "recorded": _resolve_recorded,
+}
+"""How a model is resolved, by the scheme of its reference."""
+
+
+def _resolve_files(
+    spec: ModelSpec, store: RowStore, called: str, fields: Mapping[str, Any]
+) -> ResolvedModel:
+    """A model in files, which tell its kind and whether it chats."""
+    slug, where = spec.make_slug(called), spec.full_source
+    guessed = validate(ModelEntry, {**fields, "kind": "causal"}, Path(where))
+    folder = sources.locate_model(slug, guessed, store, where=where)
+    kind = spec.kind or kind_of(_read_json_object(folder / "config.json"), where)
+    if spec.start is not None and kind != "causal":
+        what = f"a start token is of models that give log-probabilities of texts, and it is {kind}"
+        raise UserError(what, where=f"--start of {where}", remedy="leave --start out")
+    file_fields = {**fields, "kind": kind}
+    if kind == "causal":
+        folders = [Path(place) for place in (guessed.adapter, folder) if place]
+        has_template = any(map(_has_chat_template, folders))
         file_fields |= {"chat": has_template, "entailment": True}
-    return file_fields
+    return replace(_resolve_entry(spec, slug, file_fields), folder=folder)
+
+
+def _resolve_entry(
+    spec: ModelSpec, slug: str, fields: Mapping[str, Any], catalogue: Catalogue = NO_MODELS
+) -> ResolvedModel:
+    """A model in a copy of the catalogue, where its entry has the user's settings."""
+    entry_fields = spec.merge_settings(slug, fields)
+    entry = validate(ModelEntry, entry_fields, Path(spec.full_source))
+    models = {**catalogue.models, slug: entry}
+    copied = catalogue.model_copy(update={"models": models})
+    return ResolvedModel(slug, copied, reference=spec.reference)
+
+
+def _require_fitting_settings(spec: ModelSpec) -> None:
+    """UserError where the name can be no label, there is no such kind, or kind or start token are
+    not of models of this scheme.
+    """
+    name, kind, scheme = spec.name, spec.kind, spec.source_scheme
+    is_hosted = kind in HOSTED
+    slug = _model_slug(name or "")
+    if name is not None and not re.fullmatch(LABEL_PATTERN, name):
+        remedy = f"letters, digits, hyphens and . _ : / + @, as in {slug}"
+        raise UserError(f"found {name!r}", where="--name", remedy=remedy)
+    kinds = [*dict.fromkeys(KINDS.values()), *HOSTED]
+    if kind not in (None, *kinds):
+        remedy = f"say one of {', '.join(kinds)}, or leave it out"
+        raise UserError(f"no kind {kind!r}", where="--kind", remedy=remedy)
+    if kind and scheme and is_hosted != (scheme in SERVED):
+        what = f"kind {kind} is of {'endpoints' if is_hosted else 'files'}"
+        raise UserError(what, where=f"--kind of {spec.full_source}", remedy="leave --kind out")
+    can_score = kind in ("causal", "completions") if kind else scheme in FILES
+    if spec.start is not None and scheme not in CATALOGUED and not can_score:
+        what = "a start token is of models that give log-probabilities of texts"
+        remedy = "say --kind completions, or leave --start out"
+        raise UserError(what, where=f"--start of {spec.full_source}", remedy=remedy)
 
 
 def _is_adapter(folder: Path) -> bool:
@@ -338,21 +367,13 @@ def _is_adapter(folder: Path) -> bool:
     return (folder / ADAPTER).is_file() and not (folder / "config.json").exists()
 
 
-def _has_chat_template(files: Sequence[Path]) -> bool:
-    """Whether a model's files hold a chat template, of its own or in the tokenizer's settings."""
+def _has_chat_template(folder: Path) -> bool:
+    """Whether a folder holds a chat template, in its own file or in the tokenizer's settings."""
+    files = list(folder.iterdir())
     if any(path.name.startswith("chat_template") for path in files):
         return True
     tokenizer_configs = [path for path in files if path.name == "tokenizer_config.json"]
     return any("chat_template" in _read_json_object(path) for path in tokenizer_configs)
-
-
-def is_recorded(model: str) -> bool:
-    """Whether a name is that of recorded answers, here or in the catalogue; no model's files are
-    read.
-    """
-    params = _params_path(None)
-    declared = ParamsFile(params).catalogue.models.get(model) if params.exists() else None
-    return model.startswith("recorded:") or (declared is not None and declared.scheme == "recorded")
 
 
 def load(
@@ -386,29 +407,12 @@ def load(
     Raises:
         UserError: No such model or device, or its files are missing or not as declared.
     """
-    from evenruler.models import catalogue
-
-    if params is not None:
-        return catalogue.load_model(
-            cast(str, name), params, store=store, device=device, where=where
-        )
     row_store = store or RowStore()
-    resolved_model = resolve_model(name, row_store, tokenizer=tokenizer, cache_key=cache_key)
-    return resolved_model.model or catalogue.load_model(
-        resolved_model.name, resolved_model.catalogue, store=row_store, device=device, where=where
-    )
-
-
-def _with_options(entry: ModelEntry, options: Mapping[str, Any], model: str) -> ModelEntry:
-    """An entry updated with options; mappings are merged."""
-    fields = entry.model_dump(exclude_unset=True)
-    for key, value in options.items():
-        fields[key] = (
-            {**(fields.get(key) or {}), **value}
-            if isinstance(value, dict) and fields.get(key) != "off"
-            else value
-        )
-    return validate(ModelEntry, fields, Path(model)) if options else entry
+    if params is None:
+        resolved = resolve_model(name, row_store, tokenizer=tokenizer, cache_key=cache_key)
+    else:
+        resolved = ResolvedModel(cast(str, name), params)
+    return resolved.load_model(row_store, device, where)
 
 
 def parse_options(
@@ -479,68 +483,54 @@ def _adapter_entry(folder: Path) -> dict[str, Any]:
 
 def _resolve_object(
     model: object,
+    spec: ModelSpec,
     store: RowStore,
-    name: str | None,
-    kind: str | None,
     tokenizer: "PreTrainedTokenizerBase | None",
     cache_key: str | None,
-    start: str | None,
 ) -> ResolvedModel:
     """A loaded model or function, with a catalogue entry made for it."""
+    _require_fitting_settings(spec)
     if not callable(model):
         remedy = f"name it as {FORMS}, or give a loaded model or a function"
         raise UserError(f"found {type(model).__name__}", where="model", remedy=remedy)
     from evenruler.models import in_memory
     from evenruler.models.catalogue import backend_of
 
-    entry_fields: dict[str, Any] = {
-        "licence": NOT_STATED,
-        "origin": "given in Python",
-        "start": start,
-    }
+    fields: dict[str, Any] = {"licence": NOT_STATED, "origin": "given in Python"}
     if hasattr(model, "state_dict"):
         called = type(model).__name__
         if tokenizer is None:
             raise UserError("no tokenizer is given", where=called, remedy="say tokenizer=...")
         core = in_memory.core_of(cast("PreTrainedModel | PeftModel", model), called)
-        entry_fields["kind"] = kind or kind_of(
+        kind = spec.kind or kind_of(
             {**core.config.to_dict(), "architectures": [type(core).__name__]}, called
         )
-        if entry_fields["kind"] == "causal":
-            entry_fields |= {
-                "chat": bool(getattr(tokenizer, "chat_template", None)),
-                "entailment": True,
-            }
-        if entry_fields["kind"] in ("causal", "seq2seq"):
+        fields |= {"kind": kind, "source": f"loaded:{called}"}
+        if kind == "causal":
+            has_template = bool(getattr(tokenizer, "chat_template", None))
+            fields |= {"chat": has_template, "entailment": True}
+        if kind in ("causal", "seq2seq"):
             generation_settings = core.generation_config.to_diff_dict()
             kinds = {"temperature": float, "top_p": float, "top_k": int}
-            entry_fields["sampling"] = {
+            fields["sampling"] = {
                 key: make(generation_settings[key])
                 for key, make in kinds.items()
                 if generation_settings.get(key) is not None
             }
-        slug = name
-        if not slug:
-            basename = str(core.config.name_or_path).rpartition("/")[2]
-            slug = _model_slug(basename or called)
-        entry = validate(ModelEntry, {**entry_fields, "source": f"loaded:{called}"}, Path(called))
+        basename = str(core.config.name_or_path).rpartition("/")[2]
+        slug = _model_slug(spec.name or basename or called)
+        resolved = _resolve_entry(replace(spec, reference=called), slug, fields)
+        loaded_model = LoadedModel(tokenizer, core)
         wrapped_model = in_memory.model_in_memory(
-            slug, entry, LoadedModel(tokenizer, core), store, cache_key, backend_of
+            slug, resolved.entry, loaded_model, store, cache_key, backend_of
         )
     else:
         called = in_memory.qualified_name(model)
-        slug = name or _model_slug(called.rpartition(".")[2])
-        entry = validate(
-            ModelEntry,
-            {**entry_fields, "kind": "chat", "source": f"function:{called}"},
-            Path(called),
-        )
-        wrapped_model = in_memory.model_of_function(slug, entry, model, store, cache_key)
-    return ResolvedModel(
-        slug,
-        validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(called)),
-        wrapped_model,
-    )
+        slug = _model_slug(spec.name or called.rpartition(".")[2])
+        fields |= {"kind": "chat", "source": f"function:{called}"}
+        resolved = _resolve_entry(replace(spec, reference=called), slug, fields)
+        wrapped_model = in_memory.model_of_function(slug, resolved.entry, model, store, cache_key)
+    return replace(resolved, model=wrapped_model, reference=slug)
 
 
 def _hub_commit_and_licence(repo: str, revision: str | None) -> tuple[str, str]:

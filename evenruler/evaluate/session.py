@@ -138,13 +138,12 @@ class HowAsked(TypedDict, total=False):
 class Session:
     """One model, loaded once, for several benchmarks."""
 
-    def __init__(
-        self, chosen: ResolvedModel, store: RowStore, label: str, device: str | None = None
-    ) -> None:
-        """Set the model; `label`: the user's name for it, for errors. Weights are loaded when an
-        answer is missing.
-        """
-        self._chosen, self._store, self._label, self._device = chosen, store, label, device
+    def __init__(self, chosen: ResolvedModel, store: RowStore, device: str | None = None) -> None:
+        """Set the model; its weights are loaded when an answer is missing."""
+        self._chosen = chosen
+        self._store = store
+        self._device = device
+        self.reference = chosen.reference
         # Unadapted, even if the catalogue says that the pipeline adapts it to corpora.
         self.subject = replace(model_meta_of(chosen.name, chosen.catalogue), adapted=None)
 
@@ -153,14 +152,7 @@ class Session:
         """The model, loaded on first use; UserError where its files are missing, or there is no
         such device.
         """
-        from evenruler.models.catalogue import load_model
-
-        chosen = self._chosen
-        if chosen.model is not None:
-            return chosen.model
-        return load_model(
-            chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._label
-        )
+        return self._chosen.load_model(self._store, self._device, self.reference)
 
     def planned(
         self,

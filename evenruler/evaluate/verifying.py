@@ -366,7 +366,7 @@ def _verify_sampled_answers(
     resolved_model = resolve_model(
         model, store, name=measured_model.name, kind=kind, start=start, options=options
     )
-    model_at_hand = Session(resolved_model, store, model).model
+    model_at_hand = Session(resolved_model, store).model
     engine = json.loads(model_at_hand.engine)
     keys = (engine.keys() | measured_model.engine.keys()) - OF_THE_COMPUTER - {"new_tokens", "url"}
     differing_keys = [

@@ -156,7 +156,7 @@ def measure_planted_model(
         return pd.DataFrame([(*weight, *nats, plant.sha256)], columns=CHECKS.names)
 
     try:
-        session = Session(resolve_model(weight.source, store), store, weight.source)
+        session = Session(resolve_model(weight.source, store), store)
     except DoseUnreachableError:
         return check((None, None)), empty_tables()[0]
     nats = recorded_check or [
@@ -486,7 +486,7 @@ def _plan_questions(
 ) -> _PlannedQuestions:
     store = RowStore()
     with open_benchmark(place) as benchmark:
-        session = Session(resolve_model(base, store), store, base)
+        session = Session(resolve_model(base, store), store)
         cost = without_prefixes(session, benchmark, how).cost
     question_counts: list[str] = []
     for operation, n in cost.questions.items():

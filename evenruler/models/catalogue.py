@@ -38,13 +38,16 @@ def load_model(
     store: RowStore | None = None,
     device: str | None = None,
     where: str | None = None,
+    folder: Path | None = None,
     local: bool = False,
 ) -> Model:
     """A model of the catalogue; arguments and errors as for the public `evenruler.models.load`.
 
-    `local`: compute in this process, whatever the engine.
+    `folder`: where its files are, if they were located already; `local`: compute in this process,
+    whatever the engine.
     """
-    entry, store = params.entry(name), store or RowStore()
+    entry, kind = params.entry(name), params.kind(name)
+    store = store or RowStore()
     if entry.scheme in ("loaded", "function"):
         what, place = "only Python can give such a model", where or sources.declared_at(name)
         raise UserError(
@@ -61,9 +64,9 @@ def load_model(
         return (LoggedModel if entry.kind == "recorded" else load_exported_model)(
             name, entry, store, where
         )
-    folder = sources.locate_model(name, entry, store, params.models, where=where)
+    folder = folder or sources.locate_model(name, entry, store, params.models, where=where)
     adapter = _encoder_adapter(name, entry, folder, store)
-    kind, (engine, address) = params.kind(name), engines.current_engine()
+    engine, address = engines.current_engine()
     pool: Callable[[str, Callable[[], object]], object] | None = None
     if local or engine == engines.LOCAL:
         on = environment.choose_device(device)

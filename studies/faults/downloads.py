@@ -68,6 +68,11 @@ class Loading(Session):
     """A model that can everything, and is not there."""
 
     def __init__(self) -> None:
+        entry = {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "made up"}
+        catalogue = Catalogue.model_validate({"models": {"made-up": entry}})
+        model: Any = SimpleNamespace(engine="{}", start=None)
+        store: Any = None
+        super().__init__(ResolvedModel("made-up", catalogue, model), store)
         self.subject = ModelMeta(
             *("made-up", "causal", "made-up", frozenset(OPERATIONS)),
             chats=True,
@@ -75,10 +80,6 @@ class Loading(Session):
             methods=("verbaliser",),
             origin="made up",
         )
-        entry = {"kind": "causal", "source": "local:x", "licence": "mit", "origin": "made up"}
-        catalogue = Catalogue.model_validate({"models": {"made-up": entry}})
-        model: Any = SimpleNamespace(engine="{}", start=None)
-        self._chosen = ResolvedModel("made-up", catalogue, model)
 
 
 def list_files(folder: Path) -> list[Path]:

@@ -2,11 +2,15 @@ from pathlib import Path
 
 import pytest
 
+from evenruler.declaration.params_file import ParamsFile
 from evenruler.evaluate.resolve_model import kind_of, parse_options, resolve_model
 from evenruler.models.chat_settings import Thinking
+from evenruler.models.starts import OF_TOKENIZER, Start
 from evenruler.models.store import RowStore
 from tests.evaluate.conftest import ErrorOf
 from tests.tiny import save_tiny, save_tiny_masked
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -84,23 +88,47 @@ def test_an_endpoint_chats_unless_it_is_said_otherwise(store: RowStore) -> None:
     )
 
 
-def test_a_name_of_the_catalogue(store: RowStore) -> None:
-    root = Path(__file__).parents[2]
-    model = resolve_model("gemma-3-270m", store, root=root)
+def test_a_name_of_the_catalogue(store: RowStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    model = resolve_model("gemma-3-270m", store)
     assert model.entry.licence == "gemma"
-    renamed = resolve_model("gemma-3-270m", store, name="other", root=root)
+    renamed = resolve_model("gemma-3-270m", store, name="other")
     assert (renamed.name, renamed.entry.licence) == ("other", "gemma")
-    assert resolve_model("gemma-3-270m", store, root=root, start="<s>").entry.start == "<s>"
+    assert resolve_model("gemma-3-270m", store, start="<s>").entry.start == "<s>"
+
+
+def test_every_entry_of_the_catalogue_is_resolved_as_it_stands(
+    store: RowStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    declared = ParamsFile(Path("params.yaml")).catalogue
+    for name, entry in declared.models.items():
+        model = resolve_model(name, store)
+        assert (model.name, model.entry) == (name, entry)
+        assert model.catalogue == declared
+
+
+def test_files_are_located_once(
+    store: RowStore, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved = resolve_model(f"local:{tiny_folder}", store)
+    assert resolved.folder == tiny_folder
+    monkeypatch.delattr("evenruler.models.sources.locate_model")
+    assert resolved.load_model(store, "cpu", None).start == Start("<s>", OF_TOKENIZER)
+
+
+def test_a_repository_with_the_name_of_a_file(error_of: ErrorOf, store: RowStore) -> None:
+    line = error_of(resolve_model, "hub:org/Model.GGUF", store)
+    assert line.startswith("hub:org/Model.GGUF: a repository with the name of a file")
 
 
 def test_a_slip_is_one_line_with_the_way_to_say_it(
-    error_of: ErrorOf, store: RowStore, elsewhere: Path
+    error_of: ErrorOf, store: RowStore, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (elsewhere / "folder").mkdir()
     assert "say `local:folder`" in error_of(resolve_model, "folder", store)
-    assert "gemma-3-270m" in error_of(
-        resolve_model, "gemma-3-270", store, root=Path(__file__).parents[2]
-    )
+    monkeypatch.chdir(ROOT)
+    assert "gemma-3-270m" in error_of(resolve_model, "gemma-3-270", store)
 
 
 def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
@@ -113,18 +141,13 @@ def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
     assert (entry.effort, entry.new_tokens, entry.timeout, entry.answers_as) == ("low", 50, 9, "b")
 
 
-def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> None:
+def test_options_of_a_name_of_the_catalogue(store: RowStore, elsewhere: Path) -> None:
     options = "thinking: {end: '[/T]', tokens: 9}, template: {a: 1}"
     entry = f"{{kind: chat, source: 'endpoint:a', licence: x, origin: x, {options}}}"
-    (tmp_path / "params.yaml").write_text(
+    (elsewhere / "params.yaml").write_text(
         f"models:\n  a: {entry}\n  b: {entry.replace('9', '7')}\n"
     )
-    model = resolve_model(
-        "a",
-        store,
-        options=parse_options("80", template=["b=2"]),
-        root=tmp_path,
-    )
+    model = resolve_model("a", store, options=parse_options("80", template=["b=2"]))
     assert model.entry.thinking == Thinking(end="[/T]", tokens=80)
     assert model.entry.template == {"a": 1, "b": 2}
     assert model.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)

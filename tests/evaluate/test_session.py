@@ -124,7 +124,7 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
     """So a benchmark of another evenruler is refused where it lacks some of that, and nowhere
     else."""
     store = RowStore()
-    measuring = Session(resolve_model(f"local:{tiny_folder}", store), store, "tiny")
+    measuring = Session(resolve_model(f"local:{tiny_folder}", store), store)
     with open_benchmark(name) as whole:
         ask = family_module(whole.family, "ask")
         reads = {table: list(columns) for table, columns in ask.READS.items()}
@@ -225,7 +225,7 @@ def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
     """Also one that the pipeline adapts to corpora."""
     params = tiny_params({"tiny": tiny_folder}, entailment=True, intervention="every")
     assert model_meta_of("tiny", params).adapted == "every"
-    assert Session(ResolvedModel("tiny", params), RowStore(), "it").subject.adapted is None
+    assert Session(ResolvedModel("tiny", params), RowStore()).subject.adapted is None
 
 
 @pytest.mark.slow
@@ -434,7 +434,7 @@ def test_the_result_says_which_bytes_scored_the_replies(
             for name in entries
         }
         plan = {**benchmark.plan, "tools": {**benchmark.plan["tools"], "models": tools}}
-        session = Session(resolve_model(f"local:{tiny_folder}", store), store, "tiny")
+        session = Session(resolve_model(f"local:{tiny_folder}", store), store)
         result = session.measure(session.planned(replace(benchmark, plan=plan), limit=2)).result
     assert {"minilm-sentiment", "minilm-toxicity"} <= result.tools.keys() <= entries.keys()
     for name, engine in result.tools.items():

@@ -16,6 +16,7 @@ import evenruler
 from evenruler import models
 from evenruler.evaluate.cost import SpendingLimit
 from evenruler.evaluate.measure import measure, measure_each
+from evenruler.evaluate.resolve_model import ModelSpec
 from evenruler.evaluate.session import replies_with_prompts
 from evenruler.results.record import Result
 from evenruler.results.store import read_stored_result
@@ -156,16 +157,17 @@ def test_what_is_measured_brings_its_tables_and_a_page(
         "answers-likelihoods",
         "answers-starts",
     }
-    options: dict[str, Any] = dict.fromkeys(("device", "name", "kind", "start", "max_requests"))
-    options |= {"dtype": "float32", "spending": SpendingLimit(), "limit": 6, "size": "trial"}
+    options: dict[str, Any] = {"device": None, "max_requests": None}
+    options |= {"spending": SpendingLimit(), "limit": 6, "size": "trial"}
+    tiny = ModelSpec("./tiny")
     folder, benchmarks = Path("results"), ["probes-age-competence", "framing-age"]
-    (page,) = measure_each("./tiny", benchmarks, folder, show="html", **options)
+    (page,) = measure_each(tiny, benchmarks, folder, show="html", **options)
     seen = Seen(page)
     assert page.startswith("<!doctype html>")
     assert "Age and competence" in seen.text
     assert "framing-age" in seen.text
     assert "Differences" not in seen.text
-    (line,) = measure_each("./tiny", benchmarks[:1], folder, show="json", **options)
+    (line,) = measure_each(tiny, benchmarks[:1], folder, show="json", **options)
     assert json.loads(line) == json.loads(result.to_json())
 
 
