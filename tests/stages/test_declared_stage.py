@@ -72,27 +72,7 @@ def test_refuses_an_active_with_another_comment(root: Path, error_of) -> None:
     assert error_of(declared.main).startswith("active.yaml: it does not fit params.yaml")
 
 
-def test_refuses_one_that_is_missing(root: Path, error_of) -> None:
-    (root / "active.yaml").unlink()
-    assert (
-        error_of(declared.main)
-        == "active.yaml: no such file; run `evenruler check`, which writes it"
-    )
-
-
 def test_takes_the_profile_in_use(root: Path) -> None:
     set_profile(root, "paper")
     declared.main()
     assert "later" in json.loads((root / declared.DECLARED).read_bytes())["settings"]
-
-
-def test_refuses_a_mistyped_key_of_the_other_profile(root: Path, error_of) -> None:
-    declared.main()
-    before = (root / declared.DECLARED).read_bytes()
-    edit(
-        root / "params.yaml",
-        "profile: paper}\n\nfamilies",
-        "profile: paper, mots: 1}\n\nfamilies",
-    )
-    assert error_of(declared.main).startswith("params.yaml: instruments.later.mots: unknown key")
-    assert (root / declared.DECLARED).read_bytes() == before

@@ -17,7 +17,6 @@ import pytest
 from tests.loopback_openai import running
 from tests.stages.conftest import Clone
 from tests.stages.evolving import (
-    DOMAIN,
     ELITES,
     EVOLVED,
     MADE,
@@ -125,25 +124,6 @@ def test_killed_after_a_checkpoint_and_run_again(evolving: Evolving, other: Evol
     assert {name: after[name][:2] for name in lines} == lines
 
 
-def test_an_edit_of_the_seed_set_starts_a_new_run(other: Evolving) -> None:
-    clone = other.clone
-    clone.edit("params.yaml", little)
-    clone.run(*ASK)
-    before, answers = checkpoints(clone), kept_replies(clone)
-
-    def reword(source: dict) -> None:
-        source["sets"]["seed"]["templates"]["met"] = (
-            "Last week I met a {TARGET} who works as an {ATTRIBUTE}."
-        )
-
-    clone.edit(f"data/sources/probes/{DOMAIN}.yaml", reword)
-    clone.run(*ASK)
-    after = checkpoints(clone)
-    assert (len(before), len(after)) == (1, 2)
-    assert before.items() <= after.items()
-    assert answers <= kept_replies(clone)  # of the run before; it could be gone back to
-
-
 def test_the_stage_needs_neither_server_nor_key(other: Evolving) -> None:
     clone = other.clone
     expected = clone.contents(MADE)
@@ -153,12 +133,6 @@ def test_the_stage_needs_neither_server_nor_key(other: Evolving) -> None:
     clone.run(*STAGE)
     assert other.server.asked == []
     assert clone.contents(MADE) == expected
-
-
-def test_what_does_not_evolve_is_one_line(other: Evolving) -> None:
-    assert other.clone.run("evenruler", "evolve", DOMAIN, status=2).splitlines()[-1] == (
-        f"error: params.yaml: instruments.{DOMAIN}: '{DOMAIN}' does not evolve; give `evolve`"
-    )
 
 
 HOSTILE = (

@@ -2,7 +2,6 @@
 anew."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from tests.report.pages import pictures_in
@@ -18,12 +17,6 @@ from tests.stages.evolving import (
 pytestmark = pytest.mark.long
 
 ARTICLES = ("a", "an")
-WEIGHTS = {
-    "alpha_contribution": 0.2,
-    "gradient_focus": 0.1,
-    "semantic_diversity": 0.4,
-    "lexical_diversity": 0.3,
-}
 
 
 class TestPopulations:
@@ -78,15 +71,6 @@ class TestFigures:
             rtol=0,
             atol=1e-4,
         )
-
-    @pytest.mark.parametrize("run", ["guided", "random"])
-    def test_fitness_is_equation_2(self, evolving: Evolving, run: str) -> None:
-        for _, rows in evolving.history(run).groupby("generation"):
-            raw = rows[list(WEIGHTS)]
-            spread = raw.max() - raw.min()
-            assert (spread > 0).all()
-            expected = ((raw - raw.min()) / spread) @ pd.Series(WEIGHTS)
-            np.testing.assert_allclose(rows["fitness"], expected, atol=1e-4)
 
     def test_the_report_has_a_section(self, evolving: Evolving) -> None:
         page = (evolving.clone.folder / "data/report/index.html").read_text()

@@ -179,28 +179,6 @@ class TestInTheModel:
             assert disparities.loc[metric, "p"] <= disparities.loc[metric, "p_adjusted"] < 0.01
 
 
-def test_metrics_and_the_card_carry_the_figure(in_the_model: Diagnosed) -> None:
-    value = in_the_model.disparities("raw").loc["range", "value"]
-    where = {
-        "feature": "vader",
-        "statistic": "mean",
-        "calibration": "raw",
-        "role": "no-role",
-    }
-    row = find_figure(
-        in_the_model.metrics["countries"],
-        figure="range",
-        **where,
-    )
-    columns = {
-        "value": round(value, 3),
-        "n": 75,
-        "unit": "root items",
-    }
-    assert columns.items() <= row.items()
-    assert f"| {row['value']:.2f}, n = 75 |" in in_the_model.card
-
-
 def test_a_bias_of_the_model_is_detected_and_named(
     in_the_model: Diagnosed,
 ) -> None:

@@ -174,20 +174,6 @@ def unreadable(path: Path) -> None:
     path.symlink_to(path)
 
 
-def test_a_replacement_cycle_is_one_line(workplace: Path) -> None:
-    replacements = {"tea": "teas and tea"}
-    edit_yaml(
-        domain(workplace),
-        lambda source: source["branch"]["replacements"]["tea"].update(coffee=replacements),
-    )
-    output = run("scrape", workplace, status=2)
-    assert output.startswith(
-        "error: data/sources/saged/drinks.yaml: branch.replacements.tea.coffee: "
-    ), output
-    assert output.count("\n") == 1
-    assert f"error: {refused(workplace)}\n" == output
-
-
 def use_pages_of_others(folder: Path, kind: str, name: str = "drinks") -> None:
     """A domain, about pages that others wrote."""
     edit_yaml(
