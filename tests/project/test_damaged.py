@@ -140,17 +140,6 @@ def test_a_damaged_output_is_restored(root: Path) -> None:
     assert (root / "joined").read_text() == "one 1|two 1"
 
 
-@pytest.mark.slow
-@pytest.mark.long
-def test_both_are_built_again_where_both_are_damaged(root: Path) -> None:
-    """As DVC leaves it once it has taken a damaged object back."""
-    build(root)
-    damage(root / "data/texts/two")
-    damage(object_of(root, "two 1"))
-    assert ran(build(root)) == ["texts"]
-    assert (root / "data/texts/two").read_text() == "two 1"
-
-
 def test_the_cache_may_lie_elsewhere(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = tmp_path_factory.mktemp("cache")
     (root / ".dvc/cache").rename(cache / "dvc")
