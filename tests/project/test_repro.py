@@ -196,19 +196,10 @@ def test_further_words_are_all_that_dvc_is_told(root: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        pytest.param(signal.SIGTERM, (), id="all"),
-        pytest.param(signal.SIGINT, ("report",), id="one stage", marks=pytest.mark.long),
-    ],
-)
-def test_a_signal_ends_dvc_and_its_stage(
-    root: Path, sent: signal.Signals, words: tuple[str, ...]
-) -> None:
+def test_a_signal_ends_dvc_and_its_stage(root: Path) -> None:
     """Sent to the command alone, as `kill` does."""
     (root / "declared.py").write_text(WAITS)
-    check_interrupt(root, sent, words, "declared.py")
+    check_interrupt(root, signal.SIGINT, "declared.py")
 
 
 @pytest.mark.slow
@@ -219,12 +210,12 @@ def test_a_signal_ends_all_stages_that_run_at_once(root: Path) -> None:
         time.sleep(0.02)
     Path("started").touch()"""
     (root / "together.py").write_text(TOGETHER + WAITS.replace('Path("started").touch()', both))
-    check_interrupt(root, signal.SIGTERM, (), "together.py")
+    check_interrupt(root, signal.SIGTERM, "together.py")
 
 
-def check_interrupt(root: Path, sent: signal.Signals, words: tuple[str, ...], script: str) -> None:
+def check_interrupt(root: Path, sent: signal.Signals, script: str) -> None:
     """Send a signal once a stage runs: the status is 130, and no process is left."""
-    process = start(root, *words)
+    process = start(root)
     deadline = time.monotonic() + 120
     while not (root / "started").exists():
         assert process.poll() is None

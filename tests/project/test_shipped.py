@@ -183,15 +183,6 @@ class TestEvolution:
             for profile, declared in instruments.items()
         }
 
-    def test_it_asks_models_of_its_scale(self, at_scale, evolving):
-        for profile, evolving_here in evolving.items():
-            for instrument in evolving_here:
-                models_asked = {
-                    instrument.settings.evolve.model,
-                    instrument.settings.evolve.operator,
-                }
-                assert models_asked <= set(at_scale[profile].families["probes"].models)
-
     def test_it_evolves_as_the_paper_does(self, evolving):
         """PMPO, table 5."""
         for instrument in evolving["paper"]:
@@ -210,16 +201,3 @@ class TestCriterion:
         # 100 - 14.8, 90.0, 2.4 and 29.1 percent of women in table 11 of 2021.
         assert criterion.label == "men among the employed (%)"
         assert criterion.values[slug] == men
-
-
-class TestFramings:
-    def test_every_set_of_probes_and_questionnaire_has_its_own(self, instruments):
-        framings = {
-            instrument.written: instrument.source.prefixes
-            for instrument in instruments["paper"].values()
-            if instrument.family in ("probes", "questionnaires")
-        }
-        assert len(framings) == 10
-        assert None not in framings.values()
-        saliences = {framing.salience for framing in framings.values()}
-        assert len(saliences) == 10
