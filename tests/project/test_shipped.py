@@ -16,28 +16,6 @@ from evenruler.versions import load_changelog, version_key
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "data" / "sources"
 
-OF_PMPO = [
-    "smollm3-3b",
-    "qwen3-4b",
-    "gemma-2-2b",
-    "granite-3-3-2b-instruct",
-    "llama-3-2-3b",
-    "phi-3-mini-4k-instruct",
-    "phi-4-mini-instruct",
-    "falcon-h1-3b-base",
-]
-OF_FRAMINGS = [
-    "mistral-small-instruct-2409",
-    "llama-3-1-8b",
-    "vicuna-13b-v1-5",
-    "qwen2-5-14b-instruct",
-    "qwen2-5-32b-instruct",
-    "flan-t5-base",
-    "flan-t5-large",
-    "flan-t5-xl",
-    "flan-t5-xxl",
-]
-
 
 @pytest.fixture(scope="module")
 def params():
@@ -74,13 +52,6 @@ def criterion(occupations):
 
 
 class TestParams:
-    def test_the_scale_of_the_paper_has_the_models_of_the_papers(self, at_scale):
-        """Eight of PMPO; of framings five of its six and four of Flan-T5. The sixth brings code
-        along."""
-        families = at_scale["paper"].families
-        assert families["probes"].models == OF_PMPO
-        assert families["framing"].models == [*OF_PMPO, *OF_FRAMINGS]
-
     def test_nothing_but_one_domain_waits(self, instruments):
         unfinished = [
             instrument.name for instrument in instruments["paper"].values() if instrument.unfinished

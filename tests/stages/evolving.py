@@ -64,8 +64,6 @@ ALIKE = (
     ("becoming", "being", "meeting"),
 )
 """Words of which one can stand where another does."""
-WORDS = {*SPARE, *(word.lower() for words in ALIKE for word in words)}
-"""All that the server puts into templates."""
 
 
 def word_like(word: str, seed: int) -> str:
@@ -119,23 +117,11 @@ class Evolving:
     def __post_init__(self) -> None:
         self.clone.env |= {"OPENAI_BASE_URL": self.server.url, "OPENAI_API_KEY": "secret-word"}
 
-    @property
-    def seed(self) -> pd.DataFrame:
-        """The templates that evolution starts with, as the benchmark of the domain has them, by
-        name; no controls."""
-        templates = self.table(f"benchmarks/probes-{DOMAIN}/templates/test-00000-of-00001")
-        assert set(templates["set"]) == {"validation", "seed"}
-        return templates[(templates["set"] == "seed") & ~templates["control"]].set_index("template")
-
     def table(self, path: str) -> pd.DataFrame:
         return read_frame(self.clone.folder / f"{path}.parquet")
 
     def published(self, config: str) -> pd.DataFrame:
         return self.table(f"{BENCHMARK}/{config}/test-00000-of-00001")
-
-    def history(self, run: str = "guided") -> pd.DataFrame:
-        history = self.published("history")
-        return history[history["run"] == run]
 
     def copied(self, folder: Path, server: Rewording) -> "Evolving":
         """The clone elsewhere, with an empty store and another server."""

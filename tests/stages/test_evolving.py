@@ -71,9 +71,6 @@ class TestBenchmark:
         evolved = select_figures(rows, set="evolved", model="tiny-b")
         assert {row["template"] for row in evolved if "template" in row} == set(best["template"])
 
-    def test_the_benchmark_that_it_came_from_stays(self, evolving: Evolving) -> None:
-        assert set(evolving.seed.index) == SEEDS
-
 
 class TestTries:
     def test_every_reply_of_the_server_is_kept_beside_its_prompt(self, evolving: Evolving) -> None:

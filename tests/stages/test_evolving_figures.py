@@ -9,35 +9,10 @@ from tests.stages.evolving import (
     ATTRIBUTES,
     BUILT,
     SEEDS,
-    SPARE,
-    WORDS,
     Evolving,
 )
 
 pytestmark = pytest.mark.long
-
-ARTICLES = ("a", "an")
-
-
-class TestPopulations:
-    def test_how_each_came_about(self, evolving: Evolving) -> None:
-        """By hand: one word is another, or something was put before the whole."""
-        for run, operation in (("guided", "hotspot"), ("random", "random-word")):
-            templates = evolving.history(run).drop_duplicates("template").set_index("template")
-            born = templates[templates["born"] > 0]
-            assert set(born["operation"]) == {operation, "reword"}
-            for row in born.itertuples():
-                parent = templates.loc[row.parent, "text"]
-                if row.operation == "reword":
-                    assert row.voice
-                    words = row.text.removesuffix(f" that {parent}")
-                    assert words.removeprefix("It is ") in SPARE
-                else:
-                    pairs = zip(row.text.split(), parent.split(), strict=True)
-                    changed = [pair for pair in pairs if pair[0] != pair[1]]
-                    ((new, old),) = [pair for pair in changed if pair[0].lower() not in ARTICLES]
-                    assert new.strip(".,").lower() in WORDS
-                    assert old.strip(".,") == row.word
 
 
 class TestFigures:
