@@ -16,6 +16,7 @@ from evenruler.instruments.registry import COMMANDS
 from evenruler.project import check as checking
 from tests.project import told
 from tests.project.test_check import CHECKED, edit, files_of
+from tests.text_tables import read_words
 
 ROOT = Path(__file__).parents[1]
 
@@ -97,23 +98,23 @@ def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsy
     assert arguments == ["report", "--glob", "--x=a/b", str(repository / "data/report/index.html")]
 
 
-OF_A_REPOSITORY = [
-    ("check",),
-    ("repro",),
-    ("profile", "paper"),
-    ("new", "pairs", "ages"),
-    ("translate", "scale.csv"),
-    ("finetune", "tiny"),
-    ("refresh", "fruit"),
-    ("find", "fruit"),
-    ("power", "fruit"),
-    ("evolve", "bred"),
-    ("publish", "pairs-doctors", "--to", "you/doctors"),
-    ("rebuilt",),
-    ("release", "pairs-doctors"),
-    ("ratings", "sheet", "doctors"),
-    ("ratings", "read", "filled.csv", "--key", "key.csv"),
-]
+OF_A_REPOSITORY = read_words("""\
+check
+repro
+profile paper
+new pairs ages
+translate scale.csv
+finetune tiny
+refresh fruit
+find fruit
+power fruit
+evolve bred
+publish pairs-doctors --to you/doctors
+rebuilt
+release pairs-doctors
+ratings sheet doctors
+ratings read filled.csv --key key.csv
+""")
 
 
 def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, capsys) -> None:

@@ -88,11 +88,9 @@ def once(*requests: RequestBatch) -> Any:
     return lambda tables, plan, answers, subject: [] if answers else list(requests)
 
 
-def answered(
-    model: Any, *requests: RequestBatch, tools: Mapping[str, Any] | None = None
-) -> dict[str, pd.DataFrame]:
+def answered(model: Any, *requests: RequestBatch) -> dict[str, pd.DataFrame]:
     """What the model answers to requests of one instrument."""
-    answering = AnsweringModels(model, tools.__getitem__ if tools else no_tool)
+    answering = AnsweringModels(model, no_tool)
     return collect_answers(
         {"one": ({}, {})},
         once(*requests),
@@ -158,8 +156,8 @@ def classified(model: Model, whole: bool = False) -> Mapping[str, Any]:
     return {"labels": labels, "logits": model.classify(TEXTS)}
 
 
-def worded(chat: bool) -> Any:
-    return lambda model: asdict(model.whole_words(*FORMS.values(), chat=chat))
+def worded(model: Model) -> Any:
+    return asdict(model.whole_words(*FORMS.values(), chat=True))
 
 
 def with_nothing(model: Model, operation: Any, inputs: Mapping[str, Any], **settings: Any) -> Any:
@@ -185,7 +183,7 @@ class TestOperations:
                 {},
                 lambda m: asdict(m.loglikelihood(TEXTS)),
             ),
-            ("causal", "words", FORMS, {"chat": True}, worded(True)),
+            ("causal", "words", FORMS, {"chat": True}, worded),
             (
                 "causal",
                 "next_words",
