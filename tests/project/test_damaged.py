@@ -28,21 +28,20 @@ Path("joined").write_text("|".join(Path("data/texts", name).read_text() for name
 """
 
 
+STAGES = """\
+stages:
+  texts: {cmd: python texts.py, deps: [texts.py], outs: [data/texts]}
+  joined: {cmd: python joined.py, deps: [data/texts, joined.py], outs: [joined]}
+"""
+
+
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stage that writes a folder of two files, and one that writes a file of both; built."""
     folder = tmp_path_factory.mktemp("pipeline")
     (folder / ".dvc").mkdir()
     (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
-    stages = {
-        "texts": {"cmd": "python texts.py", "deps": ["texts.py"], "outs": ["data/texts"]},
-        "joined": {
-            "cmd": "python joined.py",
-            "deps": ["data/texts", "joined.py"],
-            "outs": ["joined"],
-        },
-    }
-    (folder / "dvc.yaml").write_text(json.dumps({"stages": stages}))
+    (folder / "dvc.yaml").write_text(STAGES)
     (folder / "params.yaml").write_text("{}\n")
     (folder / "texts.py").write_text(FIRST)
     (folder / "joined.py").write_text(SECOND)

@@ -1,6 +1,5 @@
 """DVC's lock and list of running stages, and the real DVC with pipelines of a few lines."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -183,19 +182,21 @@ sys.exit(name == "c")
 """Waits until another one has begun; the third fails."""
 
 
+PIPELINE = """\
+stages:
+  first: {cmd: python first.py, deps: [first.py], outs: [made]}
+  second: {cmd: python second.py, deps: [made, second.py], outs: [copied]}
+  rows:
+    foreach: [a, b, c]
+    do: {cmd: "python rows.py ${item}", outs: ["${item}"]}
+"""
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A repository of DVC without git; two stages, one after the other, and three beside them."""
     write(tmp_path / ".dvc/config", "[core]\n    no_scm = true\n    analytics = false\n")
-    stages = {
-        "first": {"cmd": "python first.py", "deps": ["first.py"], "outs": ["made"]},
-        "second": {"cmd": "python second.py", "deps": ["made", "second.py"], "outs": ["copied"]},
-        "rows": {
-            "foreach": ["a", "b", "c"],
-            "do": {"cmd": "python rows.py ${item}", "outs": ["${item}"]},
-        },
-    }
-    write(tmp_path / "dvc.yaml", json.dumps({"stages": stages}))
+    write(tmp_path / "dvc.yaml", PIPELINE)
     write(tmp_path / "first.py", "open('made', 'w').write('1')\n")
     write(tmp_path / "second.py", "import shutil\nshutil.copy('made', 'copied')\n")
     write(tmp_path / "rows.py", STAGE)

@@ -1,6 +1,5 @@
 """`evenruler repro` with the real DVC and a pipeline of a few lines."""
 
-import json
 import os
 import signal
 import subprocess
@@ -56,6 +55,24 @@ def wait():
 run_program(wait)
 """
 
+PIPELINE = """\
+stages:
+  declared: {cmd: python declared.py, deps: [params.yaml, declared.py], outs: [declared]}
+  rows:
+    foreach: [a, b]
+    do:
+      cmd: python together.py rows ${item}
+      deps: [declared, together.py]
+      outs: ["rows-${item}"]
+  ask:
+    foreach: [x, y]
+    do:
+      cmd: python together.py ask ${item}
+      deps: [rows-a, rows-b, together.py]
+      outs: ["ask-${item}"]
+  report: {cmd: python report.py, deps: [ask-x, ask-y, report.py], outs: [report]}
+"""
+
 TWO_CORES = pytest.mark.skipif(
     (os.cpu_count() or 1) < 2, reason="on one core stages run one after the other"
 )
@@ -69,31 +86,7 @@ def root(tmp_path: Path) -> Path:
     """A declaration, two stages that make rows, two that ask, and a report."""
     (tmp_path / ".dvc").mkdir()
     (tmp_path / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
-    ask = {
-        "cmd": "python together.py ask ${item}",
-        "deps": ["rows-a", "rows-b", "together.py"],
-        "outs": ["ask-${item}"],
-    }
-    rows = {
-        "cmd": "python together.py rows ${item}",
-        "deps": ["declared", "together.py"],
-        "outs": ["rows-${item}"],
-    }
-    stages = {
-        "declared": {
-            "cmd": "python declared.py",
-            "deps": ["params.yaml", "declared.py"],
-            "outs": ["declared"],
-        },
-        "rows": {"foreach": ["a", "b"], "do": rows},
-        "ask": {"foreach": ["x", "y"], "do": ask},
-        "report": {
-            "cmd": "python report.py",
-            "deps": ["ask-x", "ask-y", "report.py"],
-            "outs": ["report"],
-        },
-    }
-    (tmp_path / "dvc.yaml").write_text(json.dumps({"stages": stages}))
+    (tmp_path / "dvc.yaml").write_text(PIPELINE)
     (tmp_path / "params.yaml").write_text("{}\n")
     for name, code in (("declared", DECLARED), ("together", TOGETHER), ("report", REPORT)):
         (tmp_path / f"{name}.py").write_text(code)
