@@ -271,13 +271,6 @@ class TestModels:
     ) -> None:
         assert changed_by(small, change, since=FITTED) == {"tools.bred"}
 
-    def test_a_name_is_part_of_it(self, small: Path) -> None:
-        same = (
-            ("local:weights/parked", "local:weights/head"),
-            ("of our own, profile: none", "of our own"),
-        )
-        assert "tools.bred" in changed_by(small, ("judge: parked", "judge: head"), since=same)
-
     def test_the_order_of_what_is_named_and_how_often_are_not(self, small: Path) -> None:
         words = (
             "judge: parked, also: head",

@@ -49,11 +49,9 @@ class Diagnosed:
     def __init__(self, workplace: Workplace, write: Callable[[str, int], str]) -> None:
         workplace.ask(write)
         workplace.diagnose()
-        workplace.card()
         self.features, self.metrics = workplace.features(), workplace.metrics()
         tools = workplace.diagnosis("tool_bias")
         self.tool_bias = tools[tools["feature"] == "vader"].set_index("concept")
-        self.card = (workplace.folder / "benchmarks/saged-countries/README.md").read_text()
         self._tables = {
             name: workplace.diagnosis(name)
             for name in ("summaries", "disparities", "shapes", "favour")
