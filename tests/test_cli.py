@@ -213,8 +213,8 @@ def test_nothing_is_written_or_removed_before_everything_is_read(
     for name in ("data/answers/pairs/old", "benchmarks/saged-theirs/README.md"):
         (repository / name).parent.mkdir(parents=True)
         (repository / name).touch()
-    asked = "    pairs-shared: {family: pairs, model: shared, instruments: "
-    edit(repository / "active.yaml", (f"{asked}[doctors, nurses, found, bred]}}\n", ""))
+    entry = "    pairs-shared: {family: pairs, model: shared, instruments: "
+    edit(repository / "active.yaml", (f"{entry}[doctors, nurses, found, bred]}}\n", ""))
     before = files_of(repository)
     status, out, err = run(monkeypatch, capsys, "check")
     assert (status, out, err.count("\n")) == (2, "", 1)

@@ -91,8 +91,8 @@ ABOUT_THE_REPOSITORY = read_cells("""
 403 | GatedRepo | is gated | accept its terms on its page, then log in with `hf auth login` or set \
 HF_TOKEN
 404 | RevisionNotFound | has no revision v1.2.3 | fix the revision
-404 | RepoNotFound | is not on the Hub (or private) | check the name, or log in with `hf auth login` \
-or set HF_TOKEN
+404 | RepoNotFound | is not on the Hub (or private) | check the name, or log in with \
+`hf auth login` or set HF_TOKEN
 401 | | is not on the Hub, or the token is not accepted (401) | log in with `hf auth login` or set \
 HF_TOKEN
 """)

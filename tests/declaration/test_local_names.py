@@ -100,8 +100,8 @@ a global, which a function inside writes:
   - "def f():\n    x = 1\n    def g():\n        global x\n        x = 2\n    return x"
   - "def f():\n    z = 1\n    def g():\n        global x\n        x = 2\n    return z"
 which variable a function inside writes:
-  - "def f():\n    x = 1\n    z = 2\n    def g():\n        nonlocal x\n        x = 3\n    return x, z"
-  - "def f():\n    z = 1\n    x = 2\n    def g():\n        nonlocal x\n        x = 3\n    return z, x"
+  - "def f():\n    x = 1\n    z = 2\n    def g():\n        nonlocal x\n        x = 3\n    return x"
+  - "def f():\n    x = 1\n    z = 2\n    def g():\n        nonlocal z\n        z = 3\n    return x"
 what a pattern binds:
   - "def f(v):\n    x = 1\n    match v:\n        case x: return x"
   - "def f(v):\n    z = 1\n    match v:\n        case x: return z"

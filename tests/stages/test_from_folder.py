@@ -112,5 +112,5 @@ def test_of_tiny_models(built: Clone, family: str) -> None:
     not (ROOT / "data/answers").exists(), reason="nothing is built here; `make repro` does"
 )
 def test_of_what_is_shipped() -> None:
-    """Of one family: others take minutes, and `tests/evaluate` asks each benchmark from its folder."""
+    """Of one family; others take minutes, and `tests/evaluate` asks each from its folder."""
     compare(ROOT, "saged")
