@@ -109,17 +109,24 @@ def test_another_processor_changes_no_file_that_git_holds(built: Clone, tmp_path
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: Path) -> None:
-    """One entry, here for one instrument; without it everything is as before, also in a clone of
-    the result."""
-    third = entry(save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3))
-    third["instruments"] = {"quick": ["age"], "paper": []}
+    """One entry scores one model; without it everything is as before, also in a clone of the
+    result."""
+    save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
     declared = (built.folder / "params.yaml").read_text()
-    built.edit("params.yaml", lambda params: params["models"].update({"tiny-c": third}))
+    built.edit(
+        "params.yaml",
+        lambda params: params["models"].update({"tiny-c": entry(tmp_path / "tiny-c")}),
+    )
     assert "active.yaml: now quick: tiny-a, tiny-b, tiny-c" in built.run("evenruler", "check")
-    stages = {"declared", "ask@framing-tiny-c", "diagnose@framing", "card@age", "agree", "report"}
-    assert set(ran(built.run("dvc", "repro"))) == stages
-    evidence = built.folder / "benchmarks/framing-age/evidence.json"
-    assert '"tiny-c"' in evidence.read_text()
+    assert set(ran(built.run("dvc", "repro"))) == {
+        "declared",
+        *(f"ask@{family}-tiny-c" for family in ("probes", "framing", "saged")),
+        *(f"diagnose@{family}" for family in ("probes", "framing", "saged")),
+        *(f"card@{name}" for name in ("occupation-gender", "age", "fruit")),
+        "agree",
+        "report",
+    }
+    assert '"tiny-c"' in (built.folder / BENCHMARK / "evidence.json").read_text()
 
     (built.folder / "params.yaml").write_text(declared)
     built.run("evenruler", "check")
