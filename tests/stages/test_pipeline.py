@@ -90,20 +90,20 @@ def test_another_processor_changes_no_file_that_git_holds(built: Clone, tmp_path
 
     `dvc.lock` alone names what this machine's answers hash to.
     """
-    before = built.contents("data/answers/probes")
+    before = built.contents("data/answers/framing")
     elsewhere = Clone(built.folder, tmp_path / "cache")
     elsewhere.env |= {
         "OMP_NUM_THREADS": "2",
         "ATEN_CPU_CAPABILITY": "default",
         "MKL_CBWR": "COMPATIBLE",
     }
-    output = elsewhere.run("dvc", "repro", "--force", "card@occupation-gender")
-    assert "ask@probes-tiny-a" in ran(output)
-    assert built.contents("data/answers/probes") != before
+    output = elsewhere.run("dvc", "repro", "--force", "card@age")
+    assert "ask@framing-tiny-a" in ran(output)
+    assert built.contents("data/answers/framing") != before
     assert built.run("git", "status", "--porcelain").split() == ["M", "dvc.lock"]
     built.run("git", "checkout", "-q", "dvc.lock")
     built.run("dvc", "checkout", "--force")
-    assert built.contents("data/answers/probes") == before
+    assert built.contents("data/answers/framing") == before
 
 
 @pytest.mark.slow
