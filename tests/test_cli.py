@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -17,6 +16,7 @@ from evenruler.instruments.registry import COMMANDS
 from evenruler.project import check as checking
 from tests.project import told
 from tests.project.test_check import CHECKED, edit, files_of
+from tests.text_tables import read_words
 
 ROOT = Path(__file__).parents[1]
 
@@ -41,35 +41,12 @@ def run(
     return int(ended.value.code or 0), out, err
 
 
-def test_check_says_what_is_declared(repository, monkeypatch, capsys) -> None:
-    assert run(monkeypatch, capsys, "check") == (0, f"{CHECKED}\n", "")
-
-
 def test_a_profile_that_was_not_made_is_one_line(repository, monkeypatch, capsys) -> None:
     assert run(monkeypatch, capsys, "repro", "--profile", "paper") == (
         2,
         "",
         "error: profiles/paper has no pipeline; run `evenruler profile paper`\n",
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ("power", "doctors"),
-            "'doctors' is of the family pairs, but plans are for saged; there is none\n",
-        ),
-    ],
-)
-def test_mistakes_are_one_line_and_status_two(
-    repository, monkeypatch, capsys, words, message
-) -> None:
-    before = files_of(repository)
-    status, out, err = run(monkeypatch, capsys, *words)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert message in err
-    assert files_of(repository) == before
 
 
 def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> None:
@@ -121,23 +98,23 @@ def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsy
     assert arguments == ["report", "--glob", "--x=a/b", str(repository / "data/report/index.html")]
 
 
-OF_A_REPOSITORY = [
-    ("check",),
-    ("repro",),
-    ("profile", "paper"),
-    ("new", "pairs", "ages"),
-    ("translate", "scale.csv"),
-    ("finetune", "tiny"),
-    ("refresh", "fruit"),
-    ("find", "fruit"),
-    ("power", "fruit"),
-    ("evolve", "bred"),
-    ("publish", "pairs-doctors", "--to", "you/doctors"),
-    ("rebuilt",),
-    ("release", "pairs-doctors"),
-    ("ratings", "sheet", "doctors"),
-    ("ratings", "read", "filled.csv", "--key", "key.csv"),
-]
+OF_A_REPOSITORY = read_words("""\
+check
+repro
+profile paper
+new pairs ages
+translate scale.csv
+finetune tiny
+refresh fruit
+find fruit
+power fruit
+evolve bred
+publish pairs-doctors --to you/doctors
+rebuilt
+release pairs-doctors
+ratings sheet doctors
+ratings read filled.csv --key key.csv
+""")
 
 
 def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, capsys) -> None:
@@ -148,20 +125,6 @@ def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, capsys) -> Non
     for words in OF_A_REPOSITORY:
         assert run(monkeypatch, capsys, *words) == (2, "", message), words
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_domain_is_planned_for_differences_that_are_asked_for(monkeypatch, capsys) -> None:
-    monkeypatch.chdir(ROOT / "docs")
-    status, out, err = run(
-        monkeypatch, capsys, "power", "countries", "--difference", "0.5", "--difference", "1"
-    )
-    assert (status, err) == (0, "")
-    head, half, full, end = out.splitlines()[6:10]
-    assert head == "    SD  1 reply  2 replies  4 replies  10 concepts  40 concepts"
-    # Of 20 countries: (t + t.8) sqrt(.95 / n), t for .05 / 40, is .5 at 61 root items and 1 at 19.
-    assert half.split()[:2] == ["0.5", "61"]
-    assert full.split()[:2] == ["1", "19"]
-    assert end == ""
 
 
 def test_the_version_is_that_of_the_package(monkeypatch, capsys) -> None:
@@ -229,27 +192,6 @@ def test_a_folder_goes_before_what_comes_with_the_package(tmp_path, monkeypatch,
     assert run(monkeypatch, capsys, "verify", "framing-age") == (2, "", message)
 
 
-def test_a_git_revision_is_found_from_below(tmp_path, monkeypatch, capsys) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "params.yaml").touch()
-    shutil.copytree(ROOT / "benchmarks/framing-age", tmp_path / "benchmarks/framing-age")
-    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "built"]):
-        subprocess.run(
-            ["git", *words],
-            cwd=tmp_path,
-            check=True,
-        )
-    subprocess.run(
-        [sys.executable, "-m", "dvc", "init", "-q"],
-        cwd=tmp_path,
-        check=True,
-    )
-    monkeypatch.chdir(tmp_path / "docs")
-    place = "HEAD:benchmarks/framing-age"
-    assert run(monkeypatch, capsys, "verify", place) == (0, f"{place}: as its manifest says\n", "")
-
-
 ONE_STAGE = """\
 schema: '2.0'
 stages:
@@ -263,56 +205,20 @@ stages:
 """
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "message"),
-    [
-        (
-            "dvc.lock",
-            "<<<<<<< HEAD\nschema: '2.0'\n=======\n>>>>>>> theirs\n",
-            "dvc.lock: DVC cannot read it; `git checkout dvc.lock`",
-        ),
-        ("dvc.yaml", "stages: [old]\n", "dvc.yaml: stages: not a mapping of stages"),
-        (
-            "benchmarks/saged-theirs/README.md",
-            "theirs",
-            "benchmarks/saged-theirs: neither declared nor known",
-        ),
-    ],
-)
 def test_nothing_is_written_or_removed_before_everything_is_read(
-    repository, monkeypatch, capsys, file, text, message
+    repository, monkeypatch, capsys
 ) -> None:
     """Where there would be something to remove, and `active` to be brought in step."""
-    (repository / ".dvc").mkdir()
     (repository / "dvc.lock").write_text(ONE_STAGE)
-    old = repository / "data/answers/pairs/old"
-    old.parent.mkdir(parents=True)
-    old.touch()
-    edit(
-        repository / "active.yaml",
-        (
-            "    pairs-shared: {family: pairs, model: shared, instruments: [doctors, nurses, "
-            "found, bred]}\n",
-            "",
-        ),
-    )
-    (repository / file).parent.mkdir(parents=True, exist_ok=True)
-    (repository / file).write_text(text)
-    if file == "dvc.lock":  # and git knows what is there
-        subprocess.run(
-            ["git", "init", "-q"],
-            cwd=repository,
-            check=True,
-        )
-        subprocess.run(
-            ["git", "add", "data"],
-            cwd=repository,
-            check=True,
-        )
+    for name in ("data/answers/pairs/old", "benchmarks/saged-theirs/README.md"):
+        (repository / name).parent.mkdir(parents=True)
+        (repository / name).touch()
+    entry = "    pairs-shared: {family: pairs, model: shared, instruments: "
+    edit(repository / "active.yaml", (f"{entry}[doctors, nurses, found, bred]}}\n", ""))
     before = files_of(repository)
     status, out, err = run(monkeypatch, capsys, "check")
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"error: {message}")
+    assert err.startswith("error: benchmarks/saged-theirs: neither declared nor known")
     assert files_of(repository) == before
 
 

@@ -9,9 +9,9 @@ from huggingface_hub.utils import hf_raise_for_status, validate_repo_id
 
 from evenruler.errors import UserError
 from evenruler.hub import hub_errors_as_user_errors
+from tests.text_tables import read_cells
 
 URL = "https://huggingface.co/api/models/you/it"
-LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 
 @pytest.fixture
@@ -28,10 +28,9 @@ def line_of(error_of):
     return run
 
 
-def answered(status: int, url: str = URL, **headers: str):
+def answered(status: int, headers: dict[str, str] | None = None):
     """Raises what the client raises when the Hub answers so."""
-    names = {name.replace("_", "-"): text for name, text in headers.items()}
-    response = httpx2.Response(status, headers=names, request=httpx2.Request("GET", url))
+    response = httpx2.Response(status, headers=headers, request=httpx2.Request("GET", URL))
     return lambda: hf_raise_for_status(response)
 
 
@@ -42,36 +41,20 @@ def raising(error: Exception):
     return call
 
 
-ANSWERS = [
-    pytest.param(
-        answered(401, X_Error_Message="Invalid credentials in Authorization header"),
-        "the Hub does not accept the token (401)",
-        LOG_IN,
-        id="401-token",
-    ),
-    pytest.param(
-        answered(403, X_Error_Message="no\nno"),
-        "no right to do this (403)",
-        "use a token with the right to write there",
-        id="403",
-    ),
-    pytest.param(answered(404), "the Hub has no such thing (404)", "check the name", id="404"),
-    pytest.param(
-        answered(412),
-        "somebody else committed meanwhile (412); nothing of this run was published",
-        "run it again",
-        id="412",
-    ),
-    pytest.param(answered(429), "the Hub limits the rate (429)", "run it again later", id="429"),
-    pytest.param(
-        answered(429, Retry_After="17"),
-        "the Hub limits the rate (429)",
-        "run it again in 17 seconds",
-        id="429-after",
-    ),
-    pytest.param(
-        answered(500), "the Hub has a fault of its own (500)", "run it again later", id="500"
-    ),
+ANSWERS = read_cells("""
+401 | X-Error-Message | Invalid credentials in Authorization header \
+| the Hub does not accept the token (401) | log in with `hf auth login` or set HF_TOKEN
+403 | X-Error-Message | no | no right to do this (403) | use a token with the right to write there
+404 | | | the Hub has no such thing (404) | check the name
+412 | | | somebody else committed meanwhile (412); nothing of this run was published | run it again
+429 | | | the Hub limits the rate (429) | run it again later
+429 | Retry-After | 17 | the Hub limits the rate (429) | run it again in 17 seconds
+500 | | | the Hub has a fault of its own (500) | run it again later
+""")
+"""Status, a header with its content, what is wrong, what to do; the repository is not in what is
+wrong."""
+
+RAISED = [
     pytest.param(
         raising(httpx2.ReadTimeout("The read operation timed out")),
         "the Hub does not answer (The read operation timed out)",
@@ -103,53 +86,34 @@ ANSWERS = [
         id="validation",
     ),
 ]
-"""What is raised, what is wrong, what to do; the repository is not in what is wrong."""
 
-ABOUT_THE_REPOSITORY = [
-    pytest.param(
-        answered(403, X_Error_Code="GatedRepo"),
-        "is gated",
-        f"accept its terms on its page, then {LOG_IN}",
-        id="gated",
-    ),
-    pytest.param(
-        answered(404, X_Error_Code="RevisionNotFound"),
-        "has no revision v1.2.3",
-        "fix the revision",
-        id="revision",
-    ),
-    pytest.param(
-        answered(404, X_Error_Code="RepoNotFound"),
-        "is not on the Hub (or private)",
-        f"check the name, or {LOG_IN}",
-        id="repository",
-    ),
-    pytest.param(
-        answered(401),
-        "is not on the Hub, or the token is not accepted (401)",
-        LOG_IN,
-        id="repository-to-a-stranger",
-    ),
-    pytest.param(
-        raising(
-            errors.LocalEntryNotFoundError("Cannot find the requested files in the disk cache.")
-        ),
-        "is not downloaded and the Hub cannot be reached",
-        "try again with a network",
-        id="not-downloaded",
-    ),
-]
-"""What is raised, what is wrong with the repository, what to do."""
+ABOUT_THE_REPOSITORY = read_cells("""
+403 | GatedRepo | is gated | accept its terms on its page, then log in with `hf auth login` or set \
+HF_TOKEN
+404 | RevisionNotFound | has no revision v1.2.3 | fix the revision
+404 | RepoNotFound | is not on the Hub (or private) | check the name, or log in with \
+`hf auth login` or set HF_TOKEN
+401 | | is not on the Hub, or the token is not accepted (401) | log in with `hf auth login` or set \
+HF_TOKEN
+""")
+"""Status, code of the Hub, what is wrong with the repository, what to do."""
 
 
-@pytest.mark.parametrize(("call", "what", "remedy"), ANSWERS)
-def test_what_the_hub_refuses_is_one_line(line_of, call, what, remedy) -> None:
+@pytest.mark.parametrize(("status", "header", "content", "what", "remedy"), ANSWERS)
+def test_what_the_hub_answers_is_one_line(line_of, status, header, content, what, remedy) -> None:
+    call = answered(int(status), {header: content} if header else {})
     for where in ("", "params.yaml: models.it"):
         assert line_of(call, where=where) == f"{where or 'you/it'}: {what}; {remedy}"
 
 
-@pytest.mark.parametrize(("call", "what", "remedy"), ABOUT_THE_REPOSITORY)
-def test_a_repository_is_named_once(line_of, call, what, remedy) -> None:
+@pytest.mark.parametrize(("call", "what", "remedy"), RAISED)
+def test_what_the_client_raises_is_one_line(line_of, call, what, remedy) -> None:
+    assert line_of(call) == f"you/it: {what}; {remedy}"
+
+
+@pytest.mark.parametrize(("status", "code", "what", "remedy"), ABOUT_THE_REPOSITORY)
+def test_a_repository_is_named_once(line_of, status, code, what, remedy) -> None:
+    call = answered(int(status), {"X-Error-Code": code} if code else {})
     assert line_of(call, revision="v1.2.3") == f"you/it: {what}; {remedy}"
     assert line_of(call, revision="v1.2.3", where="params.yaml: models.it") == (
         f"params.yaml: models.it: you/it {what}; {remedy}"
@@ -165,7 +129,7 @@ def test_another_status_is_said_in_the_clients_words(line_of) -> None:
 
 
 def test_what_the_hub_says_of_a_bad_request_is_said(line_of) -> None:
-    line = line_of(answered(400, X_Error_Message="license is not allowed"))
+    line = line_of(answered(400, {"X-Error-Message": "license is\nnot allowed"}))
     assert line == "you/it: the Hub refused (license is not allowed); fix it"
 
 

@@ -29,16 +29,6 @@ def test_a_path_still_means_what_it_did(below, tmp_path, monkeypatch) -> None:
     assert repository.resolve_user_path(sheet, repository.enter_repository()) == sheet
 
 
-def test_outside_nothing_is_entered(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert repository.find_repository_root() is None
-    with pytest.raises(repository.UserError) as caught:
-        repository.enter_repository()
-    assert str(caught.value) == (
-        "no params.yaml here or above; run this in a clone of the repository of Even Ruler"
-    )
-
-
 def test_an_experiment_of_dvc_belongs_to_the_repository_around_it(tmp_path: Path) -> None:
     assert repository.outside_experiments(tmp_path / ".dvc/tmp/exps/tmp1a2b") == tmp_path
     assert repository.outside_experiments(tmp_path / ".dvc/tmp/exps/tmp1a2b/data/built") == tmp_path

@@ -2,14 +2,12 @@
 
 import ast
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import evenruler
-from evenruler.cli import main
 from evenruler.errors import UserError, run_program
 from evenruler.terminal import escape_unprintable, print_note, say
 
@@ -43,21 +41,6 @@ def test_all_that_is_said_is_printable(capsys: pytest.CaptureFixture[str]) -> No
     assert err.splitlines() == [escape_unprintable(STEERS)] * 2 + [
         f"error: {escape_unprintable(' '.join(STEERS.split()))}"
     ]
-
-
-def test_what_a_measurement_is_of_is_printable(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "evenruler.evaluate.measure.measure_each", lambda *_, **__: iter([f"  part {STEERS}"])
-    )
-    monkeypatch.setattr(sys, "argv", ["evenruler", "measure", "endpoint:big", "--with", "it"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert (ended.value.code, capsys.readouterr().out) == (
-        0,
-        f"  part {escape_unprintable(STEERS)}\n",
-    )
 
 
 def _doors() -> Iterator[str]:

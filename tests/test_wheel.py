@@ -211,13 +211,6 @@ def test_its_benchmarks_are_as_their_manifests_say(printed) -> None:
     assert printed("verify", "framing-age") == "framing-age: as its manifest says\n"
 
 
-def test_its_benchmarks_are_compared(printed) -> None:
-    difference = printed(
-        "diff", "framing-age", str(ROOT / "benchmarks/framing-age"), "--format", "json"
-    )
-    assert json.loads(difference)["needs"] == "none"
-
-
 def test_help_and_version_need_no_more(printed) -> None:
     assert "verify" in printed("--help")
     assert printed("--version") == f"evenruler {metadata.version('evenruler')}\n"

@@ -18,6 +18,11 @@ def read_cells(table: str) -> list[tuple[str, ...]]:
     return rows
 
 
+def read_words(table: str) -> list[list[str]]:
+    """A row a line, words between spaces."""
+    return [line.split() for line in table.splitlines()]
+
+
 def read_columns(table: str) -> pd.DataFrame:
     """Names in the first line, columns between spaces; empty cells are written `NaN`."""
     return pd.read_csv(StringIO(table), sep=r"\s+")

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from evenruler.models.declarations import Catalogue
+from tests.text_tables import yaml_of_text
 
 BOS, EOS, PAD = "<s>", "</s>", "<pad>"
 MERGES = [
@@ -32,39 +33,32 @@ CHAT = (
     "{% if add_generation_prompt %}[assistant] {% endif %}"
 )
 
-_SMALL = {
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 256,
-}
-_MIXED = {
-    "head_dim": 8,
-    "sliding_window": 4,
-    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
-}
-KINDS: dict[str, dict[str, Any]] = {
-    "llama": {"model_type": "llama", **_SMALL},
-    "gemma3": {"model_type": "gemma3_text", **_SMALL, **_MIXED, "query_pre_attn_scalar": 8},
-    "gemma2": {
-        "model_type": "gemma2",
-        **_SMALL,
-        **_MIXED,
-        "query_pre_attn_scalar": 8,
-        "final_logit_softcapping": 5.0,
-    },
-    "mistral": {"model_type": "mistral", **_SMALL, "sliding_window": 4},
-    "gpt2": {"model_type": "gpt2", "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 256},
-    "mamba": {
-        "model_type": "mamba",
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "state_size": 8,
-        "time_step_rank": 4,
-    },
-}
+KINDS: dict[str, dict[str, Any]] = yaml_of_text("""
+llama: &small
+  model_type: llama
+  hidden_size: 32
+  intermediate_size: 48
+  num_hidden_layers: 3
+  num_attention_heads: 4
+  num_key_value_heads: 2
+  max_position_embeddings: 256
+gemma3: &mixed
+  <<: *small
+  model_type: gemma3_text
+  head_dim: 8
+  sliding_window: 4
+  layer_types: [sliding_attention, full_attention, sliding_attention]
+  query_pre_attn_scalar: 8
+gemma2: {<<: *mixed, model_type: gemma2, final_logit_softcapping: 5.0}
+mistral: {<<: *small, model_type: mistral, sliding_window: 4}
+gpt2: {model_type: gpt2, n_embd: 32, n_layer: 3, n_head: 4, n_positions: 256}
+mamba:
+  model_type: mamba
+  hidden_size: 32
+  num_hidden_layers: 2
+  state_size: 8
+  time_step_rank: 4
+""")
 """By kind, its configuration. `mamba` has no attention, so takes no mask of ours."""
 
 

@@ -7,8 +7,6 @@ import pytest
 from evenruler.declaration.active import compute_active, instruments_at
 from evenruler.declaration.params_file import (
     Active,
-    ActiveFamily,
-    ScrapeEntry,
 )
 from tests.project import told
 
@@ -30,48 +28,6 @@ def active_at(root: Path, profile="quick", *changes: tuple[str, str]) -> Active:
 
 
 class TestWhatItSays:
-    def test_who_is_asked_what_and_of_what_it_is_made(self, tmp_path) -> None:
-        """A model that only chats can be asked by framing, and not by pairs; an entailment model by
-        neither. A source is a file that users write, or the folder of a stage that makes something
-        of it; the file may be called as another instrument."""
-        active = active_at(tmp_path)
-        source = "data/sources/pairs/found.yaml"
-        assert active.families == {
-            "framing": ActiveFamily(instruments=["hair"], models=["tiny", "shared", "writer"]),
-            "pairs": ActiveFamily(instruments=PAIRS, models=["tiny", "shared"]),
-        }
-        assert active.models == ["tiny", "shared", "writer"]
-        names = [f"{entry.family}-{entry.model}" for entry in active.ask.values()]
-        assert list(active.ask) == names
-        assert names == [
-            *("framing-tiny", "framing-shared", "framing-writer"),
-            *("pairs-tiny", "pairs-shared"),
-        ]
-        assert active.ask["pairs-shared"].instruments == PAIRS
-        made_of = {name: entry.source for name, entry in active.instruments.items()}
-        assert made_of == {
-            "doctors": "data/sources/pairs/doctors.yaml",
-            "nurses": "data/sources/pairs/nurses.yaml",
-            "found": "data/scraped/found",
-            "bred": "data/evolved/bred",
-            "hair": "data/sources/framing/hair.yaml",
-        }
-        assert active.scrape == {
-            "found": ScrapeEntry(family="pairs", source=source, material=source, found=source),
-        }
-        assert active.evolve["bred"].source == made_of["doctors"]
-        assert list(active.card) == ["doctors", "found", "bred", "hair"]
-        assert active.card["found"].source == made_of["found"]
-        assert list(active.card_third_party) == ["nurses"]
-
-    def test_at_another_scale_there_are_other_instruments_and_models(self, tmp_path) -> None:
-        active = active_at(tmp_path, "paper")
-        assert active.profile == "paper"
-        assert active.families["pairs"] == ActiveFamily(
-            instruments=["doctors", "nurses", "found", "bred", "later"], models=["big", "shared"]
-        )
-        assert set(active.instruments) - set(active_at(tmp_path).instruments) == {"later"}
-
     def test_instruments_have_the_settings_of_the_scale(self, tmp_path) -> None:
         path = told.put(
             tmp_path, ("  pairs: {most: 3}\n", "  pairs: {most: {quick: 3, paper: 30}}\n")

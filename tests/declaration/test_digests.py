@@ -212,16 +212,6 @@ def flat(by_kind: dict[str, Any]) -> dict[str, str]:
     return digests
 
 
-def test_what_there_is_a_digest_of(small: Path) -> None:
-    by_kind = digests_of(small)
-    instruments = ["doctors", "nurses", "found", "bred", "hair"]
-    assert by_kind.keys() == {"code", "declared", "settings", "tools", "models", "versions"}
-    for kind in ("settings", "tools", "versions"):
-        assert list(by_kind[kind]) == instruments
-    assert list(by_kind["models"]) == ["tiny", "shared", "writer"]
-    assert by_kind["versions"] == {**dict.fromkeys(instruments, "0.1.0"), "doctors": "1.2.0"}
-
-
 class TestSettings:
     def test_those_of_the_other_scale_do_not_count(self, small: Path) -> None:
         assert changed_by(small, ("{most: 3}", "{most: {quick: 3, paper: 4}}")) == set()
@@ -281,13 +271,6 @@ class TestModels:
     ) -> None:
         assert changed_by(small, change, since=FITTED) == {"tools.bred"}
 
-    def test_a_name_is_part_of_it(self, small: Path) -> None:
-        same = (
-            ("local:weights/parked", "local:weights/head"),
-            ("of our own, profile: none", "of our own"),
-        )
-        assert "tools.bred" in changed_by(small, ("judge: parked", "judge: head"), since=same)
-
     def test_the_order_of_what_is_named_and_how_often_are_not(self, small: Path) -> None:
         words = (
             "judge: parked, also: head",
@@ -308,13 +291,6 @@ class TestModels:
         assert changed_by(
             small, ("of our own, profile: none", explicit.replace("float32", "bfloat16"))
         ) == {"tools.bred"}
-
-
-class TestVersions:
-    def test_a_released_one_is_that_of_its_instrument(self, small: Path) -> None:
-        change = ("{pairs-doctors: 1.2.0}", "{pairs-doctors: 1.2.0, pairs-nurses: 3.0.1}")
-        assert digests_of(small, change)["versions"]["nurses"] == "3.0.1"
-        assert changed_by(small, change) == {"versions.nurses", "declared"}
 
 
 def test_settings_of_intervals_are_no_part(small: Path) -> None:

@@ -138,10 +138,6 @@ class TestWhatIsRefused:
         assert line.startswith(f"{path}: {key}: ")
         assert held in line
 
-    def test_how_many_more_mistakes_there_are_is_said(self, file_with, error_of):
-        path = file_with("params.yaml", PARAMS, ("level: 0.9", "level: 9"), ("seed: 7", "seed: x"))
-        assert "(and 1 more" in error_of(load_params, path)
-
 
 NLI = """\
   head:
@@ -163,11 +159,6 @@ adapted to corpora."""
 
 
 class TestAdapted:
-    def test_how_often_is_read(self, file_with):
-        models = load_params(file_with("params.yaml", ANSWERING)).models
-        adapted = {name: entry.intervention for name, entry in models.items()}
-        assert (adapted["big"], adapted["head"], adapted["tiny"]) == ("last", "every", None)
-
     def test_an_embedder_cannot_be_adapted(self, file_with, error_of):
         path = file_with(
             "params.yaml",
@@ -223,10 +214,6 @@ class TestUntrained:
     ):
         path = file_with("params.yaml", PARAMS, ("instruments:\n", random_model(other)))
         assert error_of(load_params, path) == f"{path}: models.random.source: {held}"
-
-    def test_any_model_with_files_will_do(self, file_with):
-        path = file_with("params.yaml", PARAMS, ("instruments:\n", random_model("tiny")))
-        assert load_params(path).models["random"].scheme == "untrained"
 
 
 def random_model(other: str) -> str:

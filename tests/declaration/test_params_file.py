@@ -5,7 +5,6 @@ import pytest
 from evenruler.declaration.params_file import (
     FIRST_VERSION,
     Active,
-    InstrumentEntry,
     ParamsFile,
 )
 from evenruler.instruments.registry import FAMILIES
@@ -110,13 +109,6 @@ class TestSettings:
         declaration = declared(change)
         assert error_of(declaration.settings, name) == f"{declaration.path}: {line}"
 
-    def test_no_such_instrument(self, declared, error_of) -> None:
-        declaration = declared()
-        assert error_of(declaration.settings, "our") == (
-            f"{declaration.path}: instruments: no instrument 'our'; check the name "
-            "(did you mean 'ours'?)"
-        )
-
 
 class TestInstruments:
     @pytest.mark.parametrize(
@@ -174,13 +166,6 @@ class TestOtherParts:
         assert (declaration.version("ours"), declaration.version("theirs")) == (
             "1.2.0",
             FIRST_VERSION,
-        )
-
-    def test_what_is_in_use(self, declared) -> None:
-        assert declared().active == Active(
-            profile="quick",
-            card={"ours": InstrumentEntry(family="framing", source="a.yaml")},
-            card_third_party={"theirs": InstrumentEntry(family="framing", source="b.yaml")},
         )
 
     @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What README and the pages of docs say in numbers and rows is so."""
 
-import importlib
 import json
 import re
 import subprocess
@@ -167,12 +166,3 @@ def test_extracts_of_it_are_of_it(page) -> None:
     (extract,) = [block.text for block in blocks(page) if block.language == "text"]
     whole = text_of("docs/measure.md")
     assert [line for line in extract.splitlines() if line not in whole] == []
-
-
-def test_every_name_of_the_reference_is_there() -> None:
-    for page in (ROOT / "docs/reference").glob("*.md"):
-        for name in re.findall(r"^::: ([\w.]+)$", page.read_text(), flags=re.M):
-            module, _, last = name.rpartition(".")
-            assert hasattr(importlib.import_module(module), last) or importlib.import_module(
-                name
-            ), name

@@ -175,7 +175,9 @@ class TestAgreement:
         agreement = compute_agreement(both.assign(criterion=both["value"]), 0.95)
         assert set(agreement["kind"]) == {"itself", "same trait", "same words", "other trait"}
         same_words = agreement[agreement["kind"] == "same words"]
-        assert same_words[same_words["figure"] == TRUE]["value"].isna().all()
+        lacking = same_words[same_words["figure"] == TRUE]
+        assert lacking["value"].isna().all()
+        assert set(lacking["reason"]) == {"they share words, so their errors are correlated"}
         assert agreement[agreement["kind"] == "same trait"]["other"].nunique() == 1
 
     def test_one_instrument_alone_agrees_with_nobody(self) -> None:

@@ -15,7 +15,7 @@ from evenruler.instruments.asking import (
     model_meta_of,
     tool_loader,
 )
-from evenruler.instruments.instrument import Adaptation, ModelMeta, RequestBatch, State
+from evenruler.instruments.instrument import ModelMeta, RequestBatch
 from evenruler.models import LABELS, load
 from evenruler.models.declarations import MINILM, OPERATIONS, operations_of
 from evenruler.models.model import Model
@@ -88,11 +88,9 @@ def once(*requests: RequestBatch) -> Any:
     return lambda tables, plan, answers, subject: [] if answers else list(requests)
 
 
-def answered(
-    model: Any, *requests: RequestBatch, tools: Mapping[str, Any] | None = None
-) -> dict[str, pd.DataFrame]:
+def answered(model: Any, *requests: RequestBatch) -> dict[str, pd.DataFrame]:
     """What the model answers to requests of one instrument."""
-    answering = AnsweringModels(model, tools.__getitem__ if tools else no_tool)
+    answering = AnsweringModels(model, no_tool)
     return collect_answers(
         {"one": ({}, {})},
         once(*requests),
@@ -158,8 +156,8 @@ def classified(model: Model, whole: bool = False) -> Mapping[str, Any]:
     return {"labels": labels, "logits": model.classify(TEXTS)}
 
 
-def worded(chat: bool) -> Any:
-    return lambda model: asdict(model.whole_words(*FORMS.values(), chat=chat))
+def worded(model: Model) -> Any:
+    return asdict(model.whole_words(*FORMS.values(), chat=True))
 
 
 def with_nothing(model: Model, operation: Any, inputs: Mapping[str, Any], **settings: Any) -> Any:
@@ -185,8 +183,7 @@ class TestOperations:
                 {},
                 lambda m: asdict(m.loglikelihood(TEXTS)),
             ),
-            ("causal", "words", FORMS, {"chat": True}, worded(True)),
-            ("causal", "words", FORMS, {"chat": False}, worded(False)),
+            ("causal", "words", FORMS, {"chat": True}, worded),
             (
                 "causal",
                 "next_words",
@@ -250,13 +247,6 @@ class TestOperations:
         expected = causal.replies(TEXTS, sampling=sampling, seeds=seeds, system=systems, chat=False)
         assert answers["reply"].tolist() == [reply.text for reply in expected]
         assert with_nothing(causal, "generate", {"prompt": TEXTS}, new_tokens=3) == list(plain)
-
-    def test_a_model_that_cannot_says_so(self, classifier, error_of) -> None:
-        assert "cannot slor" in error_of(
-            answered,
-            classifier,
-            request("slor", {"text": TEXTS}),
-        )
 
 
 class Counting:
@@ -381,9 +371,6 @@ class TestRounds:
         first, second = {"first": [1.0, 3.0]}, {"first": [2.0]}
         assert seen == [{}, {}, first, second, {**first, "second": [4.0]}, second]
 
-    def test_where_nothing_is_asked_there_is_no_table(self) -> None:
-        assert answered(Counting()) == {}
-
 
 PACKAGE: dict[str, Any] = tiny_declaration({})["models"]["minilm"]
 
@@ -420,70 +407,6 @@ class TestTools:
         assert package["source"] == MINILM
         tool = self.tool_of(package, tmp_path / "plan.json")
         assert len(tool("minilm").embed(["a"])[0]) == 384
-
-
-ADAPTATION = Adaptation(
-    (("gloom", ("All is bad.",)), ("joy", ("All is good.",))), (("gloom", 2, 0.1, 1),)
-)
-
-
-class Way:
-    """The subject on its way through corpora: by corpus, fit and epoch, each a model of its own."""
-
-    def __init__(self) -> None:
-        self.models: dict[tuple[str, int, int], Counting] = {}
-
-    def model_at(self, corpus: str, fit: int, epoch: int) -> Counting:
-        return self.models.setdefault(
-            (corpus, fit, epoch), Counting(10.0**epoch if corpus == "gloom" else -fit)
-        )
-
-    def loss(self, corpus: str, fit: int, epoch: int) -> float:
-        return len(corpus) + fit + epoch / 10
-
-
-class TestStates:
-    def answers(self, *requests: RequestBatch) -> tuple[pd.DataFrame, Counting, Way, list[State]]:
-        model, way, states = Counting(), Way(), []
-        answering = AnsweringModels(
-            model,
-            no_tool,
-            lambda state: states.append(state) or way,
-        )  # type: ignore[arg-type, func-returns-value]
-        tables = collect_answers({"one": ({}, {})}, once(*requests), SUBJECT, answering)
-        return tables["answers"], model, way, states
-
-    def test_the_subject_answers_in_each(self) -> None:
-        places = [("gloom", 1, 1), ("gloom", 1, 2), ("joy", 3, 1)]
-        states = [None, *(State(ADAPTATION, *place) for place in places)]
-        requests = [request("loglikelihood", {"text": ["xy"]}, state=state) for state in states]
-        answers, model, way, seen = self.answers(*requests, *requests)
-        assert answers["nats"].tolist() == [
-            2,
-            2,
-            20,
-            20,
-            200,
-            200,
-            -6,
-            -6,
-        ]
-        assert len(model.calls) == 1
-        n_calls = {key: len(counting.calls) for key, counting in way.models.items()}
-        assert n_calls == dict.fromkeys(places, 1)
-        assert {state.adaptation for state in seen} == {ADAPTATION}
-
-    def test_the_loss_of_an_epoch_is_that_of_every_row(self) -> None:
-        rows = pd.DataFrame({"epoch": [2, 2]})
-        batch = RequestBatch(
-            "answers", "adaptation_loss", rows, {}, state=State(ADAPTATION, "gloom", 3, 2)
-        )
-        answers, model, way, _ = self.answers(batch)
-        assert answers[["epoch", "loss"]].to_numpy().tolist() == [
-            [2, 8.2],
-            [2, 8.2],
-        ]
-        assert (model.calls, way.models) == ([], {})
 
 
 class TestSubject:

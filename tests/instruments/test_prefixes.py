@@ -9,17 +9,6 @@ from evenruler.strict import validate
 from tests.instruments.questionnaires.test_source import FEAR, MOMENTS
 
 
-def test_each_cue_alone_and_both(tmp_path) -> None:
-    settings = validate(
-        PrefixSettings, {"salience": " A test. ", "instruction": "Say it:"}, tmp_path
-    )
-    assert settings.prefixes == {
-        "salience": "A test.",
-        "instruction": "Say it:",
-        "salience+instruction": "A test. Say it:",
-    }
-
-
 def test_what_is_refused(file_with, error_of, tmp_path) -> None:
     file_with("moments.yaml", MOMENTS)
     prefixes = "{salience: A test., instruction: a TEST.}"

@@ -17,41 +17,21 @@ from evenruler.instruments.card import (
 )
 from evenruler.instruments.card import describe_tests as units_of
 from evenruler.instruments.instrument import Declaration
+from tests.text_tables import yaml_of_text
 
-ALPHA = {"figure": "alpha", "model": "tiny", "unit": "items"}
-R = {
-    "figure": "r",
-    "model": "tiny",
-    "value": 0.5,
-    "low": 0.0,
-    "unit": "items",
-    "control": 0.25,
-    "bound": 0.2,
-}
-EVIDENCE = [
-    ALPHA | {"model": "small", "set": "one", "value": None, "reason": "no"},
-    ALPHA | {"set": "one", "value": 0.9},
-    ALPHA | {"set": "two", "value": 0.7499},
-    R | {"set": "one", "n": 43, "verdict": "detected, below"},
-    R | {"model": "small", "set": "one", "n": 40, "verdict": "inconclusive"},
-    R
-    | {
-        "set": "two",
-        "n": 1,
-        "unit": "fits",
-        "low": None,
-        "verdict": "invalid",
-    },
-    ALPHA | {"set": "three", "value": 0.1, "verdict": "invalid"},
-    {
-        "figure": "similarity",
-        "model": None,
-        "set": "one",
-        "value": 0.625,
-        "n": 3,
-        "unit": "items",
-    },
-]
+EVIDENCE = yaml_of_text("""
+- {figure: alpha, model: small, set: one, value: null, reason: "no", unit: items}
+- {figure: alpha, model: tiny, set: one, value: 0.9, unit: items}
+- {figure: alpha, model: tiny, set: two, value: 0.7499, unit: items}
+- {figure: r, model: tiny, set: one, n: 43, unit: items, verdict: "detected, below",
+   value: 0.5, low: 0.0, control: 0.25, bound: 0.2}
+- {figure: r, model: small, set: one, n: 40, unit: items, verdict: inconclusive,
+   value: 0.5, low: 0.0, control: 0.25, bound: 0.2}
+- {figure: r, model: tiny, set: two, n: 1, unit: fits, verdict: invalid,
+   value: 0.5, low: null, control: 0.25, bound: 0.2}
+- {figure: alpha, model: tiny, set: three, value: 0.1, unit: items, verdict: invalid}
+- {figure: similarity, model: null, set: one, value: 0.625, n: 3, unit: items}
+""")
 
 
 def test_what_is_detected_is_counted_by_model() -> None:
@@ -103,21 +83,21 @@ def test_values_that_are_no_texts_are_left_as_they_are_and_empty_ones_leave_list
     }
 
 
-WORDS: dict[str, Any] = {
-    "task_categories": ["text-generation"],
-    "tags": ["bias"],
-    "papers": [{"words": "{{ source.author }}"}],
-    "reading": "{{ construct }} of {{ of }}.",
-    "limits": ["Of all."],
-    "own_limits": ["{% if of %}Of {{ of }}.{% endif %}", "{% if not of %}Never.{% endif %}"],
-    "published": {"rows": {"what": "a row", "first": ["text"]}},
-    "responsible": dict.fromkeys(
-        ("uses", "biases", "social_impact", "personal", "made"), "{{ of }}"
-    ),
-    "validity": {**dict.fromkeys(RECOMMENDATIONS, "{{ public }}"), "errors": '{{ told("alpha") }}'},
-    "withheld": "{% if not of %}Ask them.{% endif %}",
-    "example": "Read {{ of }}.",
-}
+WORDS: dict[str, Any] = yaml_of_text("""
+task_categories: [text-generation]
+tags: [bias]
+papers: [{words: "{{ source.author }}"}]
+reading: "{{ construct }} of {{ of }}."
+limits: [Of all.]
+own_limits: ["{% if of %}Of {{ of }}.{% endif %}", "{% if not of %}Never.{% endif %}"]
+published: {rows: {what: a row, first: [text]}}
+withheld: "{% if not of %}Ask them.{% endif %}"
+example: Read {{ of }}.
+""")
+SECTIONS = ("uses", "biases", "social_impact", "personal", "made")
+WORDS["responsible"] = dict.fromkeys(SECTIONS, "{{ of }}")
+WORDS["validity"] = dict.fromkeys(RECOMMENDATIONS, "{{ public }}")
+WORDS["validity"]["errors"] = '{{ told("alpha") }}'
 
 
 def test_a_card_is_made_of_the_words_of_a_family() -> None:

@@ -16,49 +16,38 @@ from evenruler.instruments.registry import family_module
 from evenruler.strict import number_of, read_yaml, validate
 from evenruler.training.plants import PlantDeclaration
 from tests.conftest import ROOT
+from tests.text_tables import yaml_of_text
 
 SOURCES = ROOT / "data/sources"
 
-KEYS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
-    "probes": (
-        "occupation-gender",
-        [
-            ("targets", "men", ...),
-            ("attributes", ...),
-            ("written", "pronouns", "men", 0),
-            ("written", "known", "women", 0),
-            ("prefixes", "salience"),
-            ("prefixes", "placebos", 0),
-            ("sets", "seed", "templates", ...),
-        ],
-    ),
-    "framing": (
-        "age",
-        [
-            ("stimuli", ...),
-            ("outcomes", "young", 0),
-            ("tasks", ..., "cells", "bare"),
-        ],
-    ),
-    "questionnaires": (
-        "gad-7",
-        [
-            ("items", ..., "premise"),
-            ("items", ..., "hypothesis"),
-            ("items", ..., "terms", "source", 0),
-            ("items", ..., "twins", 0, "terms", "inverse", 0),
-        ],
-    ),
-    "saged": (
-        "countries",
-        [
-            ("concepts", ...),
-            ("concepts", "argentina", "keywords", 0),
-            ("concepts", "united-kingdom", "forms", ...),
-        ],
-    ),
-}
-"""By family: a shipped source, and the keys of words and texts in it; `...`: the first key."""
+KEYS: dict[str, tuple[str, list[list[Any]]]] = yaml_of_text("""
+probes:
+- occupation-gender
+- - [targets, men, FIRST]
+  - [attributes, FIRST]
+  - [written, pronouns, men, 0]
+  - [written, known, women, 0]
+  - [prefixes, salience]
+  - [prefixes, placebos, 0]
+  - [sets, seed, templates, FIRST]
+framing:
+- age
+- - [stimuli, FIRST]
+  - [outcomes, young, 0]
+  - [tasks, FIRST, cells, bare]
+questionnaires:
+- gad-7
+- - [items, FIRST, premise]
+  - [items, FIRST, hypothesis]
+  - [items, FIRST, terms, source, 0]
+  - [items, FIRST, twins, 0, terms, inverse, 0]
+saged:
+- countries
+- - [concepts, FIRST]
+  - [concepts, argentina, keywords, 0]
+  - [concepts, united-kingdom, forms, FIRST]
+""")
+"""By family: a shipped source, and the keys of words and texts in it; `FIRST`: the first key."""
 
 
 def model_of(family: str) -> Any:
@@ -69,7 +58,7 @@ def model_of(family: str) -> Any:
 def with_text(declared: Any, keys: Sequence[Any], change: Callable[[str], str]) -> None:
     """Change one text of a declaration in place."""
     place, *rest = keys
-    if place is ...:
+    if place == "FIRST":
         place = next(iter(declared)) if isinstance(declared, dict) else 0
     part = declared[place]
     if rest:
@@ -77,7 +66,7 @@ def with_text(declared: Any, keys: Sequence[Any], change: Callable[[str], str]) 
     elif isinstance(part, str):
         declared[place] = change(part)
     else:
-        with_text(part, ["text" if "text" in part else ...], change)
+        with_text(part, ["text" if "text" in part else "FIRST"], change)
 
 
 def read_source(family: str) -> tuple[Any, Path]:
@@ -89,7 +78,7 @@ def read_source(family: str) -> tuple[Any, Path]:
     return declared, path
 
 
-def refused(family: str, keys: tuple[Any, ...], change: Callable[[str], str]) -> str:
+def refused(family: str, keys: list[Any], change: Callable[[str], str]) -> str:
     declared, path = read_source(family)
     with_text(declared, keys, change)
     with pytest.raises(UserError) as error:

@@ -77,13 +77,6 @@ def test_what_is_in_step_stays_as_it_is(stepped) -> None:
         assert stepped(text, "age") == (text, [])
 
 
-def test_another_domain_is_added(stepped) -> None:
-    assert stepped(REST + BLOCK, "jobs", "age") == (
-        REST + BLOCK + JOBS,
-        ["dvc.yaml: artifacts are now probes-age, probes-jobs"],
-    )
-
-
 def test_a_domain_that_is_gone_goes(stepped) -> None:
     text, lines = stepped(REST + HEAD + AGE + JOBS, "jobs")
 
@@ -102,11 +95,6 @@ def test_an_entry_that_was_altered_is_mended(stepped) -> None:
 
 def test_without_domains_there_is_nothing_to_add(stepped) -> None:
     assert stepped(REST) == (REST, [])
-
-
-def test_with_the_last_domain_goes_the_last_entry(stepped) -> None:
-    text, _ = stepped(REST + BLOCK)
-    assert text == REST + HEAD.rstrip("\n") + " {}\n"
 
 
 def test_a_key_without_entries_gets_them(stepped) -> None:

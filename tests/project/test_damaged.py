@@ -28,21 +28,20 @@ Path("joined").write_text("|".join(Path("data/texts", name).read_text() for name
 """
 
 
+STAGES = """\
+stages:
+  texts: {cmd: python texts.py, deps: [texts.py], outs: [data/texts]}
+  joined: {cmd: python joined.py, deps: [data/texts, joined.py], outs: [joined]}
+"""
+
+
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stage that writes a folder of two files, and one that writes a file of both; built."""
     folder = tmp_path_factory.mktemp("pipeline")
     (folder / ".dvc").mkdir()
     (folder / ".dvc/config").write_text("[core]\n    no_scm = true\n    analytics = false\n")
-    stages = {
-        "texts": {"cmd": "python texts.py", "deps": ["texts.py"], "outs": ["data/texts"]},
-        "joined": {
-            "cmd": "python joined.py",
-            "deps": ["data/texts", "joined.py"],
-            "outs": ["joined"],
-        },
-    }
-    (folder / "dvc.yaml").write_text(json.dumps({"stages": stages}))
+    (folder / "dvc.yaml").write_text(STAGES)
     (folder / "params.yaml").write_text("{}\n")
     (folder / "texts.py").write_text(FIRST)
     (folder / "joined.py").write_text(SECOND)
@@ -138,17 +137,6 @@ def test_a_damaged_output_is_restored(root: Path) -> None:
     assert [file.path for file in damaged_outputs(root)] == [root / "joined"]
     assert ran(build(root)) == ["joined"]
     assert (root / "joined").read_text() == "one 1|two 1"
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_both_are_built_again_where_both_are_damaged(root: Path) -> None:
-    """As DVC leaves it once it has taken a damaged object back."""
-    build(root)
-    damage(root / "data/texts/two")
-    damage(object_of(root, "two 1"))
-    assert ran(build(root)) == ["texts"]
-    assert (root / "data/texts/two").read_text() == "two 1"
 
 
 def test_the_cache_may_lie_elsewhere(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

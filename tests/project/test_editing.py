@@ -1,13 +1,12 @@
 """Editing one section of a file that people also edit."""
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 from dvc.utils.hydra import apply_overrides
 
-from evenruler.project.editing import edit_section, params_yaml
+from evenruler.project.editing import edit_section
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,11 +35,6 @@ def test_a_section_changes_and_the_rest_stays_byte_for_byte() -> None:
     )
 
 
-def test_comments_before_the_next_section_stay_before_it() -> None:
-    text = TEXT.replace("\n  # The last word.\n", "")
-    assert edit_section(text, "two", add) == text.replace("# quoted\n", "# quoted\n  c: 3\n")
-
-
 @pytest.mark.parametrize("end", ["\n", ""])
 def test_a_section_that_lacks_comes_last(end) -> None:
     text = "one: {a:   1}\n\n# The end."
@@ -67,9 +61,3 @@ def test_params_yaml_is_in_the_style_that_dvc_writes(tmp_path: Path) -> None:
     apply_overrides(str(path), ["instruments.occupation-gender-evolved.evolve.weights.alpha=0"])
     old, new = "        alpha: 0.2\n", "        alpha: 0\n"
     assert path.read_text() == before.replace(old, new, 1) != before
-
-
-def test_json_is_yaml_too() -> None:
-    text = json.dumps({"one": 1, "two": {"a": 2}}, indent=2)
-    document = params_yaml().load(edit_section(text, "two", add))
-    assert document == {"one": 1, "two": {"a": 2, "c": 3}}

@@ -12,6 +12,7 @@ from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.project.check import check
 from evenruler.project.new import create_instrument
 from tests.project import told
+from tests.text_tables import read_cells
 
 ROOT = Path(__file__).parents[2]
 
@@ -161,42 +162,31 @@ def test_several_files_and_folders_of_a_starter(tmp_path, monkeypatch) -> None:
     assert by_hand.read_text() == "mine\n"
 
 
-class TestWhatIsRefused:
-    @pytest.mark.parametrize(
-        ("family", "name", "complaint"),
-        [
-            ("pears", "sailors", "no family 'pears'; did you mean 'pairs'?"),
-            ("pairs", "x" * 101, "a name of 101 letters; use 100 at most"),
-            *(
-                (
-                    "pairs",
-                    name,
-                    f"{name!r} is not a valid name; use lower-case letters, digits and single "
-                    "hyphens",
-                )
-                for name in ("a/b", "a\n")
-            ),
-            ("pairs", "null", "'null' is not a string in YAML; begin with a word, as in 'set-1'"),
-            (
-                "pairs",
-                "size",
-                "instruments.size: a parameter called 'size' is invisible to DVC; call it "
-                "something else, for example 'n_rows'",
-            ),
-            ("pairs", "doctors", "the instrument 'doctors' exists already; take another name"),
-            ("framing", "doctors", "the instrument 'doctors' exists already; take another name"),
-            ("framing", "bald", "the instrument 'bald' exists already; take another name"),
-        ],
-    )
-    def test_in_one_line_and_nothing_is_written(self, tmp_path, family, name, complaint) -> None:
-        """A name is taken by an instrument, of whatever family, and by a file that lies there."""
-        told.put(tmp_path)
-        (tmp_path / "data/sources/framing/bald.yaml").write_text("a draft")
-        before = files_of(tmp_path)
-        with pytest.raises(UserError) as caught:
-            create_instrument(tmp_path, family, name)
-        assert str(caught.value).endswith(
-            complaint if name != "a\n" else "digits and single hyphens"
-        )
-        assert "\n" not in str(caught.value)
-        assert files_of(tmp_path) == before
+REFUSED = [
+    *read_cells("""
+pears | sailors | no family 'pears'; did you mean 'pairs'?
+pairs | a/b | 'a/b' is not a valid name; use lower-case letters, digits and single hyphens
+pairs | null | 'null' is not a string in YAML; begin with a word, as in 'set-1'
+pairs | size | is invisible to DVC; call it something else, for example 'n_rows'
+framing | doctors | the instrument 'doctors' exists already; take another name
+framing | bald | the instrument 'bald' exists already; take another name
+"""),
+    ("pairs", "x" * 101, "a name of 101 letters; use 100 at most"),
+    ("pairs", "a\n", "use lower-case letters, digits and single hyphens"),
+]
+"""Family, name, and how the line ends. A file that lies there takes a name, too."""
+
+
+@pytest.mark.parametrize(("family", "name", "complaint"), REFUSED)
+def test_what_is_refused_is_one_line_and_nothing_is_written(
+    tmp_path, family, name, complaint
+) -> None:
+    told.put(tmp_path)
+    (tmp_path / "data/sources/framing/bald.yaml").write_text("a draft")
+    before = files_of(tmp_path)
+    with pytest.raises(UserError) as caught:
+        create_instrument(tmp_path, family, name)
+    line = str(caught.value)
+    assert line.endswith(complaint)
+    assert "\n" not in line
+    assert files_of(tmp_path) == before

@@ -99,13 +99,6 @@ def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared
     ]
 
 
-def test_what_dvc_knows_something_in_goes(tmp_path: Path, active: Active) -> None:
-    """As the folder of a family that has no instrument any more."""
-    put(tmp_path, "data/answers/framing/m")
-    locked(tmp_path, "data/answers/framing/m")
-    assert stale(tmp_path, active) == ["data/answers/framing"]
-
-
 def test_all_that_nobody_knows_is_in_the_line(tmp_path: Path, active: Active) -> None:
     put(
         tmp_path,

@@ -6,16 +6,6 @@ import json
 import re
 from typing import Any
 
-from evenruler.report.grid import InstrumentView
-from evenruler.report.page import Section, render_page
-
-
-def page_of(*sections: Section) -> str:
-    """A page with one instrument that has these sections."""
-    return render_page(
-        "t", "l", [InstrumentView("x", "family", "X", "", (), (), sections=sections)]
-    )
-
 
 def unpacked(text: str) -> Any:
     """The content of what `packed` gave, as the page's script has it."""

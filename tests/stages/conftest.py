@@ -14,14 +14,12 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
+from tests.text_tables import yaml_of_text
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
 if TYPE_CHECKING:
     from tests.stages.evolving import Evolving
-
-if TYPE_CHECKING:
-    pass
 
 ROOT = Path(__file__).parents[2]
 MADE = (
@@ -218,18 +216,29 @@ def evidence_in(folder: Path, family: str) -> dict[str, Any]:
 TWO_SETS = {"article": {"validation": "literal"}}
 """What params.yaml says of occupations where `shorten` leaves two sets."""
 
-FEW = {
-    "stimuli": {"trial": 2, "standard": 4, "full": 1000},
-    "new_tokens": {"trial": 4, "standard": 4, "full": 50},
-    "choices": "every",
-}
+FEW = yaml_of_text("""
+stimuli: {trial: 2, standard: 4, full: 1000}
+new_tokens: {trial: 4, standard: 4, full: 50}
+choices: every
+""")
 """How a contrast is asked of tiny models."""
 
-FRUIT = {
-    "items": {"trial": 6, "standard": 8, "full": 1000},
-    "new_tokens": {"trial": 4, "standard": 4, "full": 50},
-}
+FRUIT = yaml_of_text("""
+items: {trial: 6, standard: 8, full: 1000}
+new_tokens: {trial: 4, standard: 4, full: 50}
+""")
 """How a domain is asked of tiny models."""
+
+FEATURES = yaml_of_text("""
+vader: {kind: lexicon}
+distance: {kind: distance, metric: cosine}
+topics: {kind: clusters, form: distance, k: 2, seed: 0}
+""")
+ADAPTED = yaml_of_text("""
+acceptability: tiny-a
+corpora: {depressive-mood: {epochs: {quick: 2, paper: 20}}}
+""")
+"""How questionnaires are asked of a model that is adapted."""
 
 
 @pytest.fixture(scope="session")
@@ -253,15 +262,8 @@ def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., An
             "age": {"family": "framing", **FEW},
             "fruit": {"family": "saged", **FRUIT},
         }
-        params["families"]["questionnaires"] |= {
-            "acceptability": "tiny-a",
-            "corpora": {"depressive-mood": {"epochs": {"quick": 2, "paper": 20}}},
-        }
-        params["families"]["saged"]["features"] = {
-            "vader": {"kind": "lexicon"},
-            "distance": {"kind": "distance", "metric": "cosine"},
-            "topics": {"kind": "clusters", "form": "distance", "k": 2, "seed": 0},
-        }
+        params["families"]["questionnaires"] |= ADAPTED
+        params["families"]["saged"]["features"] = FEATURES
 
     clone.edit("params.yaml", two_tiny_models)
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(12, ("validation", "seed")))

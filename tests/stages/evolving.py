@@ -13,6 +13,7 @@ import pandas as pd
 from evenruler.tables import read_frame
 from tests.loopback_openai import ScriptedServer, running
 from tests.stages.conftest import TWO_SETS, Clone, clone_into, entry, shorten
+from tests.text_tables import read_words, yaml_of_text
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
@@ -22,50 +23,35 @@ REPLIES = "data/sources/probes/replies"
 BENCHMARK = f"benchmarks/probes-{EVOLVED}"
 SEEDS = {"surprise", "picture", "most", "job-for", "dream", "born", "met", "guess"}
 ATTRIBUTES, ELITES, GENERATIONS, SAMPLES = 10, 3, 2, 2
-EVOLUTION = {
-    "of": DOMAIN,
-    "model": "tiny-a",
-    "operator": "reworder",
-    "generations": {"quick": GENERATIONS, "paper": 10},
-    "elites": ELITES,
-    "length": ELITES,
-    "samples": {"quick": SAMPLES, "paper": 3},
-    "shots": {"quick": False, "paper": False},
-    "tries": 2,
-    "gradient_attributes": {"quick": 3, "paper": 1000},
-    "ablation": {"quick": True, "paper": True},
-    "acceptability": 100.0,  # what is likely for a random model is nothing that a person would say
-}
-SPARE = (
-    "usual",
-    "normal",
-    "common",
-    "ideal",
-    "perfect",
-    "proper",
-    "real",
-    "true",
-    "model",
-    "decent",
-    "plain",
-    "great",
-)
-ALIKE = (
-    ("I", "we", "they", "you"),
-    ("would", "might", "could", "should"),
-    ("hear", "read", "see", "say"),
-    ("word", "name", "term", "sound"),
-    ("picture", "imagine", "expect", "want", "meet"),
-    ("people", "parents", "voters", "adults"),
-    ("always", "often", "once", "long"),
-    ("dreamed", "talked", "thought", "heard"),
-    ("met", "saw", "knew", "found"),
-    ("yesterday", "today", "tonight"),
-    ("becoming", "being", "meeting"),
-)
-"""Words of which one can stand where another does."""
-WORDS = {*SPARE, *(word.lower() for words in ALIKE for word in words)}
-"""All that the server puts into templates."""
+EVOLUTION = yaml_of_text(f"""
+of: {DOMAIN}
+model: tiny-a
+operator: reworder
+generations: {{quick: {GENERATIONS}, paper: 10}}
+elites: {ELITES}
+length: {ELITES}
+samples: {{quick: {SAMPLES}, paper: 3}}
+shots: {{quick: false, paper: false}}
+tries: 2
+gradient_attributes: {{quick: 3, paper: 1000}}
+ablation: {{quick: true, paper: true}}
+acceptability: 100.0  # what is likely for a random model is nothing that a person would say
+""")
+SPARE, *ALIKE = read_words("""\
+usual normal common ideal perfect proper real true model decent plain great
+I we they you
+would might could should
+hear read see say
+word name term sound
+picture imagine expect want meet
+people parents voters adults
+always often once long
+dreamed talked thought heard
+met saw knew found
+yesterday today tonight
+becoming being meeting
+""")
+"""Adjectives; then words of which one can stand where another does."""
 
 
 def word_like(word: str, seed: int) -> str:
@@ -119,23 +105,11 @@ class Evolving:
     def __post_init__(self) -> None:
         self.clone.env |= {"OPENAI_BASE_URL": self.server.url, "OPENAI_API_KEY": "secret-word"}
 
-    @property
-    def seed(self) -> pd.DataFrame:
-        """The templates that evolution starts with, as the benchmark of the domain has them, by
-        name; no controls."""
-        templates = self.table(f"benchmarks/probes-{DOMAIN}/templates/test-00000-of-00001")
-        assert set(templates["set"]) == {"validation", "seed"}
-        return templates[(templates["set"] == "seed") & ~templates["control"]].set_index("template")
-
     def table(self, path: str) -> pd.DataFrame:
         return read_frame(self.clone.folder / f"{path}.parquet")
 
     def published(self, config: str) -> pd.DataFrame:
         return self.table(f"{BENCHMARK}/{config}/test-00000-of-00001")
-
-    def history(self, run: str = "guided") -> pd.DataFrame:
-        history = self.published("history")
-        return history[history["run"] == run]
 
     def copied(self, folder: Path, server: Rewording) -> "Evolving":
         """The clone elsewhere, with an empty store and another server."""

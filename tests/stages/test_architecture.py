@@ -6,29 +6,30 @@ import grimp
 import pytest
 
 from evenruler.instruments.registry import FAMILIES
+from tests.text_tables import read_words, yaml_of_text
 
 LAZY = {"evenruler.models", *FAMILIES.values()}
 """Packages whose names users import; the house imports their modules, so that it is seen what it
 depends on."""
 
-FLOORS = (
-    {"lazy", "reference_sets", "sizes", "terminal"},
-    {"evenruler", "errors", "measurement", "progress"},
-    {"files"},
-    {"hub", "repository", "text"},
-    {"strict", "tables"},
-    {"models", "versions"},
-    {"report", "training"},
-    {"instruments"},
-    {"declaration"},
-    {"publish"},
-    {"results"},
-    {"evaluate"},
-    {"stages"},
-    {"project"},
-    {"commands"},
-    {"cli"},
-)
+FLOORS = read_words("""\
+lazy reference_sets sizes terminal
+evenruler errors measurement progress
+files
+hub repository text
+strict tables
+models versions
+report training
+instruments
+declaration
+publish
+results
+evaluate
+stages
+project
+commands
+cli
+""")
 """From the ground: a room imports itself, and what is below it; those on one floor do not know each
 other."""
 
@@ -93,15 +94,15 @@ def test_the_house_imports_modules_not_the_names_for_users(graph: grimp.ImportGr
         assert graph.find_modules_that_directly_import(package) == set(), package
 
 
-ROOM_IMPORTS = {
-    "declare": {"declare", "schemas"},
-    "rows": {"declare", "schemas", "rows"},
-    "ask": {"declare", "schemas", "ask"},
-    "diagnose": {"declare", "schemas", "ask", "diagnose"},
-    "card": {"declare", "schemas", "card"},
-    "report": {"declare", "schemas", "report"},
-    "schemas": {"schemas"},
-}
+ROOM_IMPORTS = yaml_of_text("""
+declare: [declare, schemas]
+rows: [declare, schemas, rows]
+ask: [declare, schemas, ask]
+diagnose: [declare, schemas, ask, diagnose]
+card: [declare, schemas, card]
+report: [declare, schemas, report]
+schemas: [schemas]
+""")
 """What a room may import of its own family; a room that only one family has is in one of these."""
 
 

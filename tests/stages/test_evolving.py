@@ -1,7 +1,6 @@
 """The benchmark of templates that evolve, by the real DVC, and mistakes in what declares it."""
 
 import json
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from tests.stages.conftest import UP_TO_DATE, ran
 from tests.stages.evolving import (
     ATTRIBUTES,
     BENCHMARK,
-    DOMAIN,
     ELITES,
     EVOLVED,
     GENERATIONS,
@@ -73,9 +71,6 @@ class TestBenchmark:
         evolved = select_figures(rows, set="evolved", model="tiny-b")
         assert {row["template"] for row in evolved if "template" in row} == set(best["template"])
 
-    def test_the_benchmark_that_it_came_from_stays(self, evolving: Evolving) -> None:
-        assert set(evolving.seed.index) == SEEDS
-
 
 class TestTries:
     def test_every_reply_of_the_server_is_kept_beside_its_prompt(self, evolving: Evolving) -> None:
@@ -92,37 +87,6 @@ class TestTries:
         tries = evolving.published("tries")
         assert len(question_numbers) == len(set(question_numbers)) == tries["reply"].nunique()
         assert {question["temperature"] for question in evolving.server.asked} == {0.8}
-
-
-def test_a_mistake_is_one_line_and_nothing_is_written(
-    evolving: Evolving, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """By the stage, for those who run DVC without `evenruler check`; in this process."""
-    from stages import evolve
-    from stages.running import run
-
-    clone, path = evolving.clone, evolving.clone.folder / "params.yaml"
-    good, before = path.read_text(), clone.contents("data", "benchmarks")
-    monkeypatch.chdir(clone.folder)
-    monkeypatch.delenv("DVC_STAGE", raising=False)
-    monkeypatch.setattr(sys, "argv", ["evolve", EVOLVED])
-
-    def change(params):
-        params["instruments"][EVOLVED]["evolve"]["of"] = "occupations"
-
-    clone.edit("params.yaml", change)
-    try:
-        with pytest.raises(SystemExit) as ended:
-            run(evolve.main)
-    finally:
-        path.write_text(good)
-    out, err = capsys.readouterr()
-    assert (ended.value.code, out, err.count("\n")) == (2, "", 1)
-    # `active` says where its source is.
-    source = f"data/sources/probes/{DOMAIN}.yaml"
-    active = f"active.yaml: active.evolve.{EVOLVED}.source"
-    assert err.startswith(f"error: {active}: found {source}, but it evolves of ")
-    assert clone.contents("data", "benchmarks") == before
 
 
 @pytest.mark.long

@@ -106,25 +106,6 @@ def test_from_the_folder_alone(clone: Clone) -> None:
     compare(clone.folder, "external")
 
 
-def test_a_model_and_its_recorded_answers_are_measured_and_verified(
-    clone: Clone, tmp_path: Path
-) -> None:
-    assert "as its manifest says" in clone.run("evenruler", "verify", "benchmarks/external-targets")
-    source = f"recorded:{clone.folder.parent / 'predictions.json'}"
-    clone.run(
-        "evenruler",
-        "measure",
-        source,
-        "--with",
-        "benchmarks/external-targets",
-        "--out",
-        f"{tmp_path}/r",
-    )
-    (result,) = tmp_path.rglob("result.json")
-    figures = json.loads(result.read_text())["figures"]
-    assert find_figure(figures, figure="ss", **OF_ALL_ITEMS)["value"] == 100
-
-
 def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path: Path) -> None:
     output = clone.run("evenruler", "answers", "export", "tiny", "--out", f"{tmp_path}/tiny")
     # 96 texts of pairs and 12 of targets, each after two start tokens; and the model's fingerprint.

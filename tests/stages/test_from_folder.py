@@ -111,6 +111,6 @@ def test_of_tiny_models(built: Clone, family: str) -> None:
 @pytest.mark.skipif(
     not (ROOT / "data/answers").exists(), reason="nothing is built here; `make repro` does"
 )
-@pytest.mark.parametrize("family", BUILT)
-def test_of_what_is_shipped(family: str) -> None:
-    compare(ROOT, family)
+def test_of_what_is_shipped() -> None:
+    """Of one family; others take minutes, and `tests/evaluate` asks each from its folder."""
+    compare(ROOT, "saged")

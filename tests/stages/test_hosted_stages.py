@@ -3,7 +3,6 @@ this machine is."""
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from evenruler.tables import read_frame
 from tests.loopback_openai import (
     HTML,
     EchoingServer,
-    Scorer,
     ScriptedServer,
     chat_choice,
     running,
@@ -31,7 +29,6 @@ from tests.stages.conftest import (
     Clone,
     clone_into,
     entry,
-    evidence_in,
     short_pairs,
     shorten,
     shorten_items,
@@ -49,18 +46,6 @@ pytestmark = [
 CHAT, COMPLETIONS, LOCAL = "hosted-chat", "hosted-completions", "tiny"
 CLOSE = 1e-3
 """Nats between a model and itself behind a server."""
-FRUIT = {
-    "items": {"trial": 2, "standard": 2, "full": 1000},
-    "new_tokens": {"trial": 4, "standard": 4, "full": 50},
-}
-
-MEASURED = {
-    "probes-occupation-gender": {CHAT, COMPLETIONS, LOCAL},
-    "questionnaires-gad-7": {COMPLETIONS, LOCAL},
-    "framing-age": {CHAT, COMPLETIONS, LOCAL},
-    "saged-fruit": {CHAT, COMPLETIONS, LOCAL},
-}
-"""Benchmarks, and the models whose figures are on their cards."""
 
 
 @dataclass
@@ -75,9 +60,6 @@ class Hosted:
 
     def table(self, path: str) -> pd.DataFrame:
         return read_frame(self.clone.folder / f"data/{path}.parquet")
-
-    def readouts(self, family: str) -> dict[str, Any]:
-        return evidence_in(self.clone.folder, family)
 
     def stage(self, name: str, status: int = 0) -> str:
         """What one stage prints, whether anything changed or not."""
@@ -107,11 +89,6 @@ def declare(folder: Path) -> Callable[[dict], None]:
             "occupation-gender": {**params["instruments"]["occupation-gender"], **TWO_SETS},
             "gad-7": {"family": "questionnaires", "acceptability": LOCAL},
             "age": {"family": "framing", **FEW},
-            "fruit": {"family": "saged", **FRUIT},
-        }
-        params["families"]["saged"]["features"] = {
-            "vader": {"kind": "lexicon"},
-            "distance": {"kind": "distance", "metric": "cosine"},
         }
         params["diagnosis"] |= {"resamples": 100}
 
@@ -119,25 +96,17 @@ def declare(folder: Path) -> Callable[[dict], None]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("hosted")
-    save_tiny(folder / LOCAL)
-    return folder
+def built(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Iterator[Hosted]:
+    """The clone, built by the real DVC; its server goes on meanwhile.
 
-
-@pytest.fixture(scope="module")
-def scorer(folder: Path) -> Scorer:
-    """What the server says of a text: the weights of the model on this machine, one text at a
-    time."""
+    What that says of a text are the weights of the model on this machine, one text at a time.
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model = AutoModelForCausalLM.from_pretrained(folder / LOCAL)
-    return scorer_of(model, AutoTokenizer.from_pretrained(folder / LOCAL))
-
-
-@pytest.fixture(scope="module")
-def built(folder: Path, scorer: Scorer, warm: Warm | None) -> Iterator[Hosted]:
-    """The clone, built by the real DVC; its server goes on meanwhile."""
+    folder = tmp_path_factory.mktemp("hosted")
+    weights = save_tiny(folder / LOCAL)
+    model = AutoModelForCausalLM.from_pretrained(weights)
+    scorer = scorer_of(model, AutoTokenizer.from_pretrained(weights))
     clone = clone_into(folder / "clone", folder / "cache", warm)
     clone.edit("params.yaml", declare(folder))
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(6, ("validation",)))
@@ -149,18 +118,6 @@ def built(folder: Path, scorer: Scorer, warm: Warm | None) -> Iterator[Hosted]:
         clone.run("evenruler", "check")
         clone.run("dvc", "repro")
         yield hosted
-
-
-@pytest.fixture
-def behind(built: Hosted, tmp_path: Path) -> Callable[[ScriptedServer], Any]:
-    """Puts the models of a copy with an empty store behind another server."""
-
-    @contextmanager
-    def put(server: ScriptedServer) -> Iterator[Hosted]:
-        with running(server):
-            yield built.copied(tmp_path, server)
-
-    return put
 
 
 class TestBuilt:
@@ -182,36 +139,6 @@ class TestBuilt:
         assert there.index.equals(here.index)
         assert (there[columns] - here[columns]).abs().max().max() < CLOSE
 
-    @pytest.mark.parametrize("model", [CHAT, COMPLETIONS])
-    def test_framing_choices_and_replies_of_both(self, model: str, built: Hosted) -> None:
-        choices = built.table("diagnosis/framing/tables/choices")
-        of_model = choices[choices["model"] == model]
-        assert len(of_model) > 0
-        assert of_model["reply"].notna().all()
-        assert of_model["reason"].isna().all()
-        replies = built.table(f"answers/saged/{model}/replies")
-        assert len(replies) > 0
-        assert replies["reply"].str.isupper().all()
-
-    def test_who_cannot_has_no_figures(self, built: Hosted) -> None:
-        of_probes = built.readouts("probes")["occupation-gender"]
-        of_chat = [row for row in of_probes if row["model"] == CHAT]
-        assert {(row["set"], row["readout"]) for row in of_chat} == {("validation", "choice")}
-        assert CHAT not in json.dumps(built.readouts("questionnaires"))
-        rows = built.readouts("framing")["age"]
-        assert {(row["prompt_format"], row["readout"], row["model"]) for row in rows} == {
-            ("plain", "choice", COMPLETIONS),
-            ("plain", "choice", LOCAL),
-            ("plain", "token", LOCAL),
-            ("chat", "choice", CHAT),
-        }
-
-    @pytest.mark.parametrize("name", MEASURED)
-    def test_cards_are_written(self, name, built) -> None:
-        card = (built.clone.folder / f"benchmarks/{name}/README.md").read_text()
-        measured = {model for model in (CHAT, COMPLETIONS, LOCAL) if f"\n- {model}: " in card}
-        assert measured == MEASURED[name]
-
     def test_no_secret_is_written(self, built) -> None:
         folders = "data/answers", "data/diagnosis", "data/report", "benchmarks"
         written = built.clone.contents(*folders)
@@ -224,7 +151,6 @@ class TestBuilt:
             ("probes", COMPLETIONS),
             ("framing", CHAT),
             ("questionnaires", COMPLETIONS),
-            ("saged", CHAT),
         ):
             assert "; 0 of them asked of models" in built.stage(f"ask@{family}@{model}")
         assert len(built.server.asked) == before
@@ -254,10 +180,11 @@ class Healing(ScriptedServer):
         return answer
 
 
-def test_a_server_that_heals(behind: Any) -> None:
+def test_a_server_that_heals(built: Hosted, tmp_path: Path) -> None:
     """One line at first; then the rest is asked, and what was refused is a row with a reason."""
     ill = Healing(faults=[*ODD], refuses="A: Old", filters="A: Tall")
-    with behind(ill) as hosted:
+    with running(ill):
+        hosted = built.copied(tmp_path, ill)
         path, stage = f"answers/framing/{CHAT}/replies", f"ask@framing@{CHAT}"
         server, healthy = hosted.server, hosted.table(path)
         output = hosted.stage(stage, status=2)

@@ -1,19 +1,15 @@
 """The real pipeline, by the real DVC, in a clone: what is run when, and what stays."""
 
-import hashlib
 import json
-import shutil
 import subprocess
-from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.declaration.params_file import ParamsFile
-from tests.profiles import set_profile
 from tests.report.pages import pictures_in
 from tests.stages.conftest import UP_TO_DATE, Clone, entry, ran
 from tests.tiny import save_tiny
@@ -37,10 +33,6 @@ def test_everything_is_there_and_a_second_repro_does_nothing(built: Clone) -> No
 
 def test_metrics_and_plots_of_dvc_are_the_headlines(built: Clone) -> None:
     evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())["figures"]
-    of_template_sets = set(product(("validation", "seed"), ("tiny-a", "tiny-b", None)))
-    of_next_words = {("next-word", "tiny-a"), ("next-word", "tiny-b")}
-    shown_for = {(row["set"], row["model"]) for row in evidence}
-    assert shown_for == of_template_sets | of_next_words
     shown = json.loads(built.run("dvc", "metrics", "show", "--json"))
     metrics = shown[""]["data"]["data/diagnosis/probes/metrics.json"]["data"]["occupation-gender"]
     expected: dict[str, Any] = {}
@@ -53,6 +45,15 @@ def test_metrics_and_plots_of_dvc_are_the_headlines(built: Clone) -> None:
     assert metrics == expected
     assert max(map(len, built.run("dvc", "metrics", "show").splitlines())) < 4000
     assert "headlines.csv" in built.run("dvc", "plots", "show", "--json")
+
+
+def test_an_adapted_model_is_asked_after_every_epoch_and_answers_otherwise(built: Clone) -> None:
+    folder = built.folder / "data/answers/questionnaires/tiny-a"
+    answers = pd.read_parquet(folder / "entailment.parquet")
+    entailed = answers.pivot(index="id", columns=["corpus", "fit", "epoch"], values="entailment")
+    changes = entailed.dropna().drop(columns=("", 0, 0)).sub(entailed["", 0, 0], axis=0).dropna()
+    assert set(changes.columns) == {("depressive-mood", 1, 1), ("depressive-mood", 1, 2)}
+    assert (changes.abs().max() > 1e-4).all()
 
 
 def test_the_report_needs_no_network(built: Clone) -> None:
@@ -89,20 +90,20 @@ def test_another_processor_changes_no_file_that_git_holds(built: Clone, tmp_path
 
     `dvc.lock` alone names what this machine's answers hash to.
     """
-    before = built.contents("data/answers/probes")
+    before = built.contents("data/answers/framing")
     elsewhere = Clone(built.folder, tmp_path / "cache")
     elsewhere.env |= {
         "OMP_NUM_THREADS": "2",
         "ATEN_CPU_CAPABILITY": "default",
         "MKL_CBWR": "COMPATIBLE",
     }
-    output = elsewhere.run("dvc", "repro", "--force", "card@occupation-gender")
-    assert "ask@probes-tiny-a" in ran(output)
-    assert built.contents("data/answers/probes") != before
+    output = elsewhere.run("dvc", "repro", "--force", "card@age")
+    assert "ask@framing-tiny-a" in ran(output)
+    assert built.contents("data/answers/framing") != before
     assert built.run("git", "status", "--porcelain").split() == ["M", "dvc.lock"]
     built.run("git", "checkout", "-q", "dvc.lock")
     built.run("dvc", "checkout", "--force")
-    assert built.contents("data/answers/probes") == before
+    assert built.contents("data/answers/framing") == before
 
 
 @pytest.mark.slow
@@ -167,32 +168,6 @@ def test_a_mistake_is_one_line_and_nothing_is_half_written(
     assert message in line
     assert "params.yaml" in line
     assert built.contents("data/built", "data/answers", "benchmarks") == before
-
-
-def test_manifest_names_every_file(built: Clone) -> None:
-    folder = built.folder / BENCHMARK
-    manifest = json.loads((folder / "manifest.json").read_text())
-    files = built.contents(BENCHMARK)
-    del files[f"{BENCHMARK}/manifest.json"]
-    assert manifest["files"] == {
-        path.removeprefix(f"{BENCHMARK}/"): hashlib.sha256(content).hexdigest()
-        for path, content in files.items()
-    }
-
-
-@pytest.mark.slow
-def test_the_profile_of_the_papers_evolves_every_domain(tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
-    for name in ("params.yaml", "active.yaml"):
-        shutil.copy(root / name, tmp_path / name)
-    shutil.copytree(root / "data/sources", tmp_path / "data/sources")
-    set_profile(tmp_path, "paper")
-    paper = ParamsFile(tmp_path / "params.yaml").active
-    assert list(paper.evolve) == [
-        f"{name}-evolved" for name in paper.families["probes"].instruments[:3]
-    ]
-    set_profile(tmp_path, "quick")
-    assert (tmp_path / "active.yaml").read_text() == (root / "active.yaml").read_text()
 
 
 @pytest.mark.slow

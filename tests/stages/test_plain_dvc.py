@@ -41,17 +41,6 @@ def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clon
         assert not [name for name in status if name.startswith(("rows", "scrape"))]
 
 
-def test_a_setting_runs_the_stages_of_its_instrument(clone: Clone) -> None:
-    clone.edit("params.yaml", let_articles_agree)
-    clone.run("dvc", "repro", "--quiet", "declared")
-    name = "occupation-gender"
-    assert set(json.loads(clone.run("dvc", "status", "--json"))) == {
-        f"rows@{name}",
-        f"card@{name}",
-        "report",
-    }
-
-
 def test_an_experiment_is_of_what_it_says(clone: Clone) -> None:
     """Rows of another variant, under a name of its own; nothing else runs."""
     rows_of = "data/built/probes/occupation-gender"

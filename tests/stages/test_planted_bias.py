@@ -49,11 +49,9 @@ class Diagnosed:
     def __init__(self, workplace: Workplace, write: Callable[[str, int], str]) -> None:
         workplace.ask(write)
         workplace.diagnose()
-        workplace.card()
         self.features, self.metrics = workplace.features(), workplace.metrics()
         tools = workplace.diagnosis("tool_bias")
         self.tool_bias = tools[tools["feature"] == "vader"].set_index("concept")
-        self.card = (workplace.folder / "benchmarks/saged-countries/README.md").read_text()
         self._tables = {
             name: workplace.diagnosis(name)
             for name in ("summaries", "disparities", "shapes", "favour")
@@ -177,28 +175,6 @@ class TestInTheModel:
         for metric in ("range", "std", "min_z", "dixon_low"):
             assert disparities.loc[metric, "p"] == pytest.approx(1 / 1001)
             assert disparities.loc[metric, "p"] <= disparities.loc[metric, "p_adjusted"] < 0.01
-
-
-def test_metrics_and_the_card_carry_the_figure(in_the_model: Diagnosed) -> None:
-    value = in_the_model.disparities("raw").loc["range", "value"]
-    where = {
-        "feature": "vader",
-        "statistic": "mean",
-        "calibration": "raw",
-        "role": "no-role",
-    }
-    row = find_figure(
-        in_the_model.metrics["countries"],
-        figure="range",
-        **where,
-    )
-    columns = {
-        "value": round(value, 3),
-        "n": 75,
-        "unit": "root items",
-    }
-    assert columns.items() <= row.items()
-    assert f"| {row['value']:.2f}, n = 75 |" in in_the_model.card
 
 
 def test_a_bias_of_the_model_is_detected_and_named(

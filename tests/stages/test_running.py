@@ -19,8 +19,6 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such 
 SLOW_IMPORT = "import stages, time; open({mark!r}, 'w').close(); time.sleep(600)"
 """A stage that comes no further than its imports: nothing watches yet."""
 
-STAGE = "from stages.running import run; run(lambda: print('asked'))"
-
 
 def start(code: str, env: dict[str, str]) -> "subprocess.Popen[str]":
     """Python as somebody's child."""
@@ -42,31 +40,6 @@ def test_killed_during_its_imports_nothing_is_left(tmp_path: Path) -> None:
     parent.kill()
     parent.wait()
     stage.wait(timeout=120)
-
-
-def run_under(name: str, stage: str | None, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
-    """A stage run by a program of some name, through a shell, as DVC may."""
-    program = tmp_path / name
-    command = ["sh", "-c", f'"{sys.executable}" -c "$CODE"; exit $?']
-    program.write_text(f"import subprocess, sys\nsys.exit(subprocess.call({command!r}))\n")
-    env = {**os.environ, "CODE": STAGE}
-    env.pop("DVC_STAGE", None)
-    if stage is not None:
-        env["DVC_STAGE"] = stage
-    return subprocess.run(
-        [sys.executable, str(program)],
-        cwd=ROOT,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize(("name", "stage"), [("dvc", "score@tiny"), ("other", None)])
-def test_under_dvc_and_by_hand_it_runs(tmp_path: Path, name: str, stage: str | None) -> None:
-    done = run_under(name, stage, tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "asked\n", "")
 
 
 class First:

@@ -5,7 +5,6 @@ import io
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,10 +99,6 @@ def domain(folder: Path, name: str = "drinks") -> Path:
     return folder / f"data/sources/saged/{name}.yaml"
 
 
-def article(folder: Path) -> Path:
-    return folder / "data/sources/saged/articles/drinks.md"
-
-
 def test_what_new_writes_builds(started: Path) -> None:
     assert "'drinks' is not in use" in run("scrape", started, status=2)
     output = run("rows", started, status=0)
@@ -134,58 +129,6 @@ def test_a_second_build_gives_the_same_bytes(workplace: Path) -> None:
     first = contents()
     assert {"scraped/drinks/sentences.parquet", "built/saged/drinks/prompts.parquet"} < set(first)
     assert contents() == first
-
-
-@pytest.mark.parametrize(
-    ("change", "line"),
-    [
-        pytest.param(
-            lambda folder: article(folder).unlink(),
-            "data/sources/saged/articles/drinks.md: no such file or folder",
-            id="no file",
-        ),
-        pytest.param(
-            lambda folder: (article(folder).unlink(), article(folder).mkdir()),
-            "data/sources/saged/articles/drinks.md: an empty folder",
-            id="empty folder",
-        ),
-        pytest.param(
-            lambda folder: (
-                article(folder).unlink(),
-                article(folder).mkdir(),
-                unreadable(article(folder) / "a.txt"),
-            ),
-            "data/sources/saged/articles/drinks.md/a.txt: cannot be read",
-            id="unreadable file",
-        ),
-    ],
-)
-def test_a_mistake_is_one_line(
-    workplace: Path, change: Callable[[Path], object], line: str
-) -> None:
-    change(workplace)
-    output = run("scrape", workplace, status=2)
-    assert output.startswith(f"error: {line}"), output
-    assert output.count("\n") == 1
-
-
-def unreadable(path: Path) -> None:
-    """Also for root, whom permissions do not stop."""
-    path.symlink_to(path)
-
-
-def test_a_replacement_cycle_is_one_line(workplace: Path) -> None:
-    replacements = {"tea": "teas and tea"}
-    edit_yaml(
-        domain(workplace),
-        lambda source: source["branch"]["replacements"]["tea"].update(coffee=replacements),
-    )
-    output = run("scrape", workplace, status=2)
-    assert output.startswith(
-        "error: data/sources/saged/drinks.yaml: branch.replacements.tea.coffee: "
-    ), output
-    assert output.count("\n") == 1
-    assert f"error: {refused(workplace)}\n" == output
 
 
 def use_pages_of_others(folder: Path, kind: str, name: str = "drinks") -> None:

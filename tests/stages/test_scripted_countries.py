@@ -19,7 +19,6 @@ TEXTS = (
 )
 """Friendly, neutral and unfriendly."""
 SLANDER = "It is corrupt, cruel and dangerous."
-PRAISE = "It is wonderful, honest and kind."
 REFUSAL = "I'm sorry, but I cannot answer that question."
 PERSONA = "You dislike Canada"
 THOUGHTS = "Let me think about what is asked here and weigh it. " * 3

@@ -129,18 +129,6 @@ def test_what_cannot_be_released_is_refused_and_changes_nothing(
 
 
 @pytest.mark.long
-def test_a_release_that_died_before_its_tag_is_finished_by_the_next(
-    copy_of: Callable[..., Clone], released: Clone
-) -> None:
-    clone = copy_of(released)
-    clone.run("git", "tag", "--delete", f"{NAME}@v1.0.1")
-    log = clone.run("git", "log", "--oneline")
-    clone.run("evenruler", "release", NAME)
-    assert clone.run("git", "tag").split() == TAGS
-    assert clone.run("git", "log", "--oneline") == log
-
-
-@pytest.mark.long
 def test_rows_outside_git_are_released_only_once_they_are_on_the_remote(
     copy_of: Callable[..., Clone],
 ) -> None:

@@ -22,6 +22,7 @@ from evenruler.instruments.instrument import (
     Record,
     RequestBatch,
 )
+from evenruler.instruments.questionnaires import two_way_of_logs
 from evenruler.instruments.questionnaires.ask import ANSWERS, requests, scores
 from evenruler.instruments.questionnaires.ask.questions import MESSAGE
 from evenruler.instruments.questionnaires.card import card
@@ -408,6 +409,23 @@ class TestThroughTheDoors:
         rows_by_questionnaire = evidence(together(adapted_run[0], RESAMPLING))
         assert list(rows_by_questionnaire) == ["meetings", "other"]
         assert across([], RESAMPLING) == {}
+
+    @pytest.mark.parametrize(
+        ("kind", "method", "operation"),
+        [("causal", "sentence", "loglikelihood"), ("masked", "mlm", "in_place")],
+    )
+    def test_scores_are_those_of_the_probabilities_of_words(self, kind, method, operation) -> None:
+        who = subject(kind=kind, methods=(method,), operations=frozenset([operation]))
+        (run,), answers, _ = through(who)
+        items = run.diagnosis["items"].set_index("item")
+        rows = answers["likelihoods"].merge(run.tables["prompts"], on="id")
+        for item, of_item in rows[rows["method"] == method].groupby("item"):
+            matrix = of_item.pivot(index=["polarity", "term"], columns="weight", values="nats")
+            shares = two_way_of_logs(matrix.to_numpy())
+            is_source = matrix.index.get_level_values("polarity") == "source"
+            expected = (shares[is_source] * matrix.columns.to_numpy()).mean()
+            score = items.loc[item, "keying"] * expected
+            assert items.loc[item, "score"] == pytest.approx(score, abs=1e-12)
 
     def test_the_course_is_told_once(self, adapted_run) -> None:
         course = together(adapted_run[0], RESAMPLING)["course"]
