@@ -88,8 +88,8 @@ def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> N
 
     of_help = {f"{name} --help" for name in [*WRONG, "repro"]}
     expected = {*ANY}
-    for name, (_, _, wrong) in WRONG.items():
-        expected.update(f"{name} {option}" for option in wrong)
+    for name, declared in WRONG.items():
+        expected.update(f"{name} {option}" for option in declared["wrong"])
     assert {*taken(get_command(cli.app))} - of_help == expected
 
 
