@@ -16,7 +16,7 @@ from evenruler import cli
 from evenruler.instruments.registry import COMMANDS
 from evenruler.project import check as checking
 from tests.project import told
-from tests.project.test_check import CHECKED, edit, files_of
+from tests.project.test_check import CHECKED, files_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -261,59 +261,6 @@ stages:
       md5: d41d8cd98f00b204e9800998ecf8427e
       size: 1
 """
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "message"),
-    [
-        (
-            "dvc.lock",
-            "<<<<<<< HEAD\nschema: '2.0'\n=======\n>>>>>>> theirs\n",
-            "dvc.lock: DVC cannot read it; `git checkout dvc.lock`",
-        ),
-        ("dvc.yaml", "stages: [old]\n", "dvc.yaml: stages: not a mapping of stages"),
-        (
-            "benchmarks/saged-theirs/README.md",
-            "theirs",
-            "benchmarks/saged-theirs: neither declared nor known",
-        ),
-    ],
-)
-def test_nothing_is_written_or_removed_before_everything_is_read(
-    repository, monkeypatch, capsys, file, text, message
-) -> None:
-    """Where there would be something to remove, and `active` to be brought in step."""
-    (repository / ".dvc").mkdir()
-    (repository / "dvc.lock").write_text(ONE_STAGE)
-    old = repository / "data/answers/pairs/old"
-    old.parent.mkdir(parents=True)
-    old.touch()
-    edit(
-        repository / "active.yaml",
-        (
-            "    pairs-shared: {family: pairs, model: shared, instruments: [doctors, nurses, "
-            "found, bred]}\n",
-            "",
-        ),
-    )
-    (repository / file).parent.mkdir(parents=True, exist_ok=True)
-    (repository / file).write_text(text)
-    if file == "dvc.lock":  # and git knows what is there
-        subprocess.run(
-            ["git", "init", "-q"],
-            cwd=repository,
-            check=True,
-        )
-        subprocess.run(
-            ["git", "add", "data"],
-            cwd=repository,
-            check=True,
-        )
-    before = files_of(repository)
-    status, out, err = run(monkeypatch, capsys, "check")
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"error: {message}")
-    assert files_of(repository) == before
 
 
 def test_check_takes_out_of_the_lock_what_is_gone(repository, monkeypatch, capsys) -> None:

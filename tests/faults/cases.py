@@ -73,6 +73,12 @@ def refusals(operation: str, acts: Mapping[str, tuple[Any, ...]]) -> list[Case]:
     ]
 
 
+def write_terabyte(path: Path) -> None:
+    """Make a file of a terabyte, which takes no room."""
+    with path.open("wb") as file:
+        file.truncate(2**40)
+
+
 def check(case: Case, seen: Seen) -> None:
     """What was seen is what the table says."""
     assert "Traceback" not in seen.errors, seen.errors
