@@ -1,20 +1,10 @@
-"""Pages of sections, for tests of those who write sections."""
+"""What a page holds, for tests of those who write sections."""
 
 import base64
 import gzip
 import json
 import re
 from typing import Any
-
-from evenruler.report.grid import InstrumentView
-from evenruler.report.page import Section, render_page
-
-
-def page_of(*sections: Section) -> str:
-    """A page with one instrument that has these sections."""
-    return render_page(
-        "t", "l", [InstrumentView("x", "family", "X", "", (), (), sections=sections)]
-    )
 
 
 def unpacked(text: str) -> Any:
