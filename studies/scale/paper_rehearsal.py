@@ -169,7 +169,7 @@ class Rehearsal:
         # adapter is asked.
         models["mpnet-nli-a"].pop("intervention")
         for name in ("mpnet-nli-b", "mpnet-nli-c"):
-            models[name]["scale"] = "quick"
+            models[name]["profile"] = "quick"
         for family, settings in REHEARSED["settings"].items():
             set_family(params, family, settings)
         for corpus in params["families"]["questionnaires"]["corpora"].values():
@@ -218,7 +218,7 @@ class Rehearsal:
 
     def list_asked(self) -> set[str]:
         """Return the models of which there are answers."""
-        models = set()
+        models: set[str] = set()
         for path in sorted((self.folder / PIPELINE / "data/answers").glob("*/*/*.parquet")):
             table = pd.read_parquet(path)
             if len(table):
