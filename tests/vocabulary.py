@@ -61,8 +61,8 @@ CEILINGS = {
     TESTS: {
         "vague names": 10,
         "cousins per 1,000 names": 9,
-        "lines over 15 nodes": 377,
-        "statements over 25 nodes": 268,
+        "lines over 15 nodes": 371,
+        "statements over 25 nodes": 262,
         "lines over 100 characters": 47,
     },
 }

@@ -166,7 +166,8 @@ class Tally:
             self.cases_by_cause[f"{outcome}: {message}"].append(number)
             seconds = time.monotonic() - began
             name = path.relative_to(copy.folder)
-            print(f"{number} {name} {edit}: {outcome} {message} ({seconds:.1f} s)", flush=True)
+            took = f"({seconds:.1f} s)"
+            print(number, name, f"{edit}: {outcome} {message}", took, flush=True)
         elif outcome == "one line" and changed:
             self.counts[kind][CHANGED] += 1
             self.cases_by_cause[f"{CHANGED}: {changed}"].append(number)

@@ -225,7 +225,8 @@ def ask_in_runs(asking: Asking) -> None:
     n_first = asking.count_kept()
     assert counts.count_requests() == third
     assert counts.count_times() == {1: n_first}
-    print(f"a budget of {third:,}: {n_first:,} answers kept; {line}", flush=True)
+    answers = f"{n_first:,} answers kept"
+    print(f"a budget of {third:,}: {answers}; {line}", flush=True)
     asking.run_killed(most - third, 2 * n // 3)
     n_second = asking.count_kept()
     n_lost = counts.count_times()[1] - n_second
@@ -241,11 +242,9 @@ def ask_in_runs(asking: Asking) -> None:
     assert times[2] <= AT_ONCE
     asking.require_nothing_left()
     rate = done["requests"] / done["seconds"]
-    print(
-        f"with a kill: {n:,} questions, {requests:,} requests of {most:,}; answered ",
-        end="",
-    )
-    print(f"twice: {times[2]}; the last run {rate:.0f} requests/s; faults {dict(counts.faults)}")
+    print(f"with a kill: {n:,} questions, {requests:,} requests of {most:,};", end=" ")
+    print(f"answered twice: {times[2]}; the last run {rate:.0f} requests/s;", end=" ")
+    print(f"faults {dict(counts.faults)}")
 
 
 def main(questions: int = QUESTIONS, ask: Path | None = None) -> None:

@@ -243,7 +243,8 @@ def list_item_rests() -> Iterator[Kind]:
 
     def draw_interval(n: int, item: int, draw: Normal) -> Interval:
         biases = draw_biases(draw, n, 8)
-        return pearson(biases[:, item], biases.sum(axis=1) - biases[:, item])
+        of_item = biases[:, item]
+        return pearson(of_item, biases.sum(axis=1) - of_item)
 
     for n, item in product((50, 24), (0, 7)):
         size = f"{n} attributes x 8 templates, true r {find_r(item):.2f}"

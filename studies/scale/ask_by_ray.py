@@ -142,7 +142,8 @@ def main(
     if columns:
         print_head("asked", "file", "column", "differ", "of", "largest difference")
     for *names, n_differing, n, most in columns:
-        print_row(*names, f"{n_differing:,}", f"{n:,}", f"{most:.2g}")
+        counts = f"{n_differing:,}", f"{n:,}"
+        print_row(*names, *counts, f"{most:.2g}")
 
 
 if __name__ == "__main__":

@@ -59,9 +59,9 @@ def make_row(number: int) -> dict[str, Any]:
         "attribute": f"worker-{attribute}",
         "target": TARGETS[target],
     }
-    of_group = {"group": ("men", "women")[target % 2], "pole": (1, -1)[target % 2]}
+    group, pole = (("men", 1), ("women", -1))[target % 2]
     text = TEMPLATES[template].format(f"worker {attribute}", TARGETS[target])
-    row = {**SAME, **identity, **of_group, "id": row_id(**identity)}
+    row = {**SAME, **identity, "id": row_id(**identity), "group": group, "pole": pole}
     return row | make_text(text)
 
 

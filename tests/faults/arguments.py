@@ -38,10 +38,181 @@ def repository() -> Path:
     return folder
 
 
+TABLE = r"""
+measure:
+  right: {model: 'local:tiny'}
+  more: --with benchmarks/probes-age-competence --size trial --limit 3 --out out
+  wrong:
+    model: &models ['', nobody, 'hub:', 'local:', 'local:none', 'local:~nobody/x', 'local:file',
+        'local:<LONG>', 'local:<LONGER>', 'x:y', 'endpoint:', 'endpoint:<LONG>', 'recorded:',
+        'recorded:none', 'package:', 'package:none/x', none.gguf, "\e[2J", 'planted:a',
+        'planted:smollm2-135m-instruct/none/1/1']
+    --with: [nowhere, '', none.yaml, file, "\e[2J", <LONGER>, 'HEAD:benchmarks/none', a/b/c]
+    --unit: [subject, '']
+    --out: [file, file/x, <LONGER>, /dev/null/x]
+    --device: [gpu, 'cuda:99', '']
+    --limit: &count ['0', '-1', '1.5', many, '']
+    --size: &word [none, '']
+    --method: [none, '', "\e[2J"]
+    --name: [<LONG>, <LONGER>, '', '-', "\e[2J"]
+    --asked: [none.jsonl, file]
+    --kind: [none, '', chat]
+    --dtype: [float64, '']
+    --start: ['<start>', '']
+    --thinking: [on, '-1', '1.5', '', '<DIGITS>']
+    --template: [x, =1, '']
+    --new-tokens: *count
+    --timeout: *count
+    --answers-as: [x]
+    --format: *word
+    --max-requests: ['-1', much, '']
+    --price: ['1', 'a,b', '-1,2', '1,2,3', 'nan,1', '1,inf', '']
+    --max-cost: ['-1', much, '', nan]
+    --engine: &engine [spark, '']
+profile:
+  right: {name: paper}
+  wrong:
+    name: &name [nobody, ../x]
+new:
+  right: {family: probes, name: mine}
+  wrong:
+    family: *name
+    name: [../x]
+    --layout: *word
+finetune:
+  right: {name: mpnet-nli}
+  wrong:
+    name: *name
+planted make:
+  right: {name: occupation-gender}
+  wrong:
+    name: &names [nobody, '', Capitals, ../x, "\e[2J", <LONGER>]
+    --base: *names
+    --dose: [nan, inf, much, '']
+    --seed: *count
+    --at-once: *count
+planted test:
+  right: {benchmarks: benchmarks/probes-age-competence}
+  more: --limit 3
+  wrong:
+    benchmarks: [nowhere, none.yaml]
+    --plant: *name
+    --base: *name
+    --size: *word
+    --limit: ['0']
+    --method: [none, '', "\e[2J"]
+    --at-once: ['0']
+publish:
+  right: {name: probes-age-competence}
+  more: --to you/it --dry-run
+  wrong:
+    name: *name
+    --to: ['', x, a b/c, a/b/c, "\e[2J"]
+list:
+  wrong:
+    name: [nowhere]
+    --format: *word
+verify:
+  right: {place: benchmarks/probes-age-competence}
+  wrong:
+    place: &places [nowhere, '', file, "\e[2J", <LONGER>, 'HEAD:benchmarks/none', none@v1.0.0]
+    --with: *places
+    --ask: *models
+diff:
+  right: {old: benchmarks/probes-age-competence, new: benchmarks/probes-age-competence}
+  wrong:
+    old: *places
+    new: [nowhere, '', file, "\e[2J", <LONGER>, 'HEAD:benchmarks/none', none@v1.0.0,
+        benchmarks/framing-age]
+    --format: *word
+    --tolerance: ['-1', much, '', nan]
+release:
+  right: {name: probes-age-competence}
+  more: --dry-run
+  wrong:
+    name: *name
+compare:
+  right: {places: results}
+  wrong:
+    places: &results [nowhere, tiny, file, "\e[2J", <LONGER>]
+    --format: *word
+    --page: ['', file/x, <LONGER>, tiny, /dev/null/x]
+gate:
+  right: {places: results}
+  wrong:
+    places: *results
+    --fail-on: [none, '', "\e[2J"]
+    --bound: [x, a=b, =1, a=, 'none:x=1', 'probes-made-up:spread=nan',
+        'probes-made-up:spread:set=seed']
+    --baseline: *results
+export:
+  right: {places: results}
+  more: --to exported
+  wrong:
+    places: *results
+    --to: [file, file/x, <LONGER>]
+    --id: [x, =y, nobody=a/b, one=]
+    --date: [x, '2026-13-01', '', '20260101']
+    --relationship: *word
+repro:
+  wrong:
+    --profile: *word
+answers export:
+  right: {model: smollm2-135m-instruct}
+  wrong:
+    model: *name
+    --out: ['', file, tiny]
+    --profile: *word
+answers record:
+  right: {release: '2026-11-26'}
+  wrong:
+    release: *name
+evolve:
+  right: {name: age-competence}
+  wrong:
+    name: *name
+    --engine: *engine
+    --profile: *word
+ratings sheet:
+  right: {domains: age-competence}
+  wrong:
+    domains: *name
+    --sets: *word
+    --human: &files [none, tiny, "\e[2J", <LONGER>]
+    --out: [file, <LONGER>]
+    --seed: [x, '', '1.5']
+ratings read:
+  right: {sheets: file}
+  more: --key file
+  wrong:
+    sheets: *files
+    --key: *files
+    --out: [file, <LONGER>]
+translate:
+  right: {scale: file}
+  wrong:
+    scale: *files
+refresh:
+  right: {domain: fruit}
+  wrong:
+    domain: *name
+find:
+  right: {domain: fruit}
+  wrong:
+    domain: *name
+power:
+  right: {domain: fruit}
+  wrong:
+    domain: *name
+    --difference: [nan, '-1', '0', much, '']
+"""
+"""By command: its arguments as they would be right, more that it needs, and by argument or option
+what is wrong. Words in <> stand for long ones."""
+
+
 def read_wrong() -> dict[str, Any]:
-    """By command: its arguments as they would be `right`, `more` that it needs, and by argument or
-    option what is `wrong`."""
-    text = Path(__file__).with_suffix(".yaml").read_text()
+    """The table, with long words."""
+    text = TABLE
     for word, long in {"<LONG>": LONG, "<LONGER>": LONGER, "<DIGITS>": "9" * 5000}.items():
         text = text.replace(word, long)
     return dict(yaml_of_text(text))
@@ -58,7 +229,8 @@ def _tried(command: str, option: str, folder: Path) -> Seen:
     """All wrong values of an option: each ends with status 2 and one line, the last, which begins
     with "error"."""
     declared = WRONG[command]
-    arguments, more = declared.get("right", {}), declared.get("more", "").split()
+    arguments = declared.get("right", {})
+    more = declared.get("more", "").split()
     env = {"EVENRULER_CACHE": str(folder / "cache")}
     for value in declared["wrong"][option]:
         words = [*({option: ""} | arguments | {option: value}).values(), *more]

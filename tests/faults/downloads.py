@@ -186,8 +186,9 @@ def _measured(folder: Path) -> Seen:
     from studies.faults.downloads import plan_measurement
 
     benchmark = Path(shutil.copytree(ORIGINAL, folder / "it"))
-    plan = benchmark / "plan.json"
-    plan.write_text(json.dumps(json.loads(plan.read_text()) | {"prefixes": 3, "prefixed": 9}))
+    path = benchmark / "plan.json"
+    plan = json.loads(path.read_text()) | {"prefixes": 3, "prefixed": 9}
+    path.write_text(json.dumps(plan))
     rows = json.loads((benchmark / "manifest.json").read_text())["rows"]
     declare(benchmark, "plan.json", content_sha256=identity_of(benchmark, rows))
     return doing(lambda: plan_measurement(benchmark))

@@ -242,7 +242,7 @@ def _no_such_user(folder: Path) -> Seen:
     return doing(lambda: tiny_params({"tiny": Path("~nobody-of-this-name/model")}))
 
 
-HARMED: dict[str, tuple[Callable[[Path], object], *tuple[str, ...]]] = {
+HARMED: dict[str, tuple[Any, ...]] = {
     "half of the weights": (_half_of_weights, *LOADS),
     "half of the weights outside the folder": (
         partial(_in_shards, "../outside.safetensors"),
