@@ -200,6 +200,24 @@ def error_of() -> Callable[..., str]:
 
 
 @pytest.fixture
+def run_evenruler(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """What `evenruler ...` ends with, prints and says meanwhile."""
+
+    def run(*words: object) -> tuple[int, str, str]:
+        from evenruler import cli
+
+        monkeypatch.setattr(sys, "argv", ["evenruler", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+@pytest.fixture
 def file_with(tmp_path) -> Callable[..., Path]:
     """Writes a text, each (old, new) replaced once, to a file of that name."""
 

@@ -1,12 +1,16 @@
-"""A folder of a benchmark with little in it."""
+"""A folder of a benchmark with little in it, and folders whose files were changed."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from evenruler.files import file_sha256
 from evenruler.instruments.instrument import Plan
 from evenruler.publish.folder import BenchmarkFolder, Config
+from evenruler.publish.manifest import NAME
 from evenruler.versions import Changelog
 
 
@@ -46,3 +50,11 @@ def benchmark_folder(
         harness_task=words.harness_task,
         changelog=Changelog(),
     )
+
+
+def declare(folder: Path, *names: str, **changes: Any) -> None:
+    """Put the sha256 of files, and other values, into the manifest: what checksums do not show."""
+    path = folder / NAME
+    content = json.loads(path.read_text(encoding="utf-8")) | changes
+    content["files"] |= {name: file_sha256(folder / name) for name in names}
+    path.write_text(json.dumps(content), encoding="utf-8")

@@ -31,18 +31,12 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
-) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["evenruler", *words])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    out, err = capsys.readouterr()
-    return int(ended.value.code or 0), out, err
+def test_check_says_what_is_declared(repository, run_evenruler) -> None:
+    assert run_evenruler("check") == (0, f"{CHECKED}\n", "")
 
 
-def test_a_profile_that_was_not_made_is_one_line(repository, monkeypatch, capsys) -> None:
-    assert run(monkeypatch, capsys, "repro", "--profile", "paper") == (
+def test_a_profile_that_was_not_made_is_one_line(repository, run_evenruler) -> None:
+    assert run_evenruler("repro", "--profile", "paper") == (
         2,
         "",
         "error: profiles/paper has no pipeline; run `evenruler profile paper`\n",
@@ -65,36 +59,35 @@ def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> N
 
     of_help = {f"{name} --help" for name in [*WRONG, "repro"]}
     expected = {*ANY}
-    for name, (_, _, wrong) in WRONG.items():
-        expected.update(f"{name} {option}" for option in wrong)
+    for name, declared in WRONG.items():
+        expected.update(f"{name} {option}" for option in declared["wrong"])
     assert {*taken(get_command(cli.app))} - of_help == expected
 
 
-def test_a_command_finds_the_root_from_below(repository, monkeypatch, capsys) -> None:
+def test_a_command_finds_the_root_from_below(repository, monkeypatch, run_evenruler) -> None:
     monkeypatch.chdir(repository / "data/sources/pairs")
-    assert run(monkeypatch, capsys, "check") == (0, f"{CHECKED}\n", "")
+    assert run_evenruler("check") == (0, f"{CHECKED}\n", "")
     assert Path.cwd() == repository
 
 
-def test_a_path_means_what_it_does_where_the_user_stands(repository, monkeypatch, capsys) -> None:
+def test_a_path_means_what_it_does_where_the_user_stands(
+    repository, monkeypatch, run_evenruler
+) -> None:
     monkeypatch.chdir(repository / "data")
-    status, _, err = run(monkeypatch, capsys, "ratings", "read", "filled.csv", "--key", "key.csv")
+    status, _, err = run_evenruler("ratings", "read", "filled.csv", "--key", "key.csv")
     assert (status, err) == (
         2,
         f"error: {repository / 'data/key.csv'}: no such file; check the name\n",
     )
 
 
-def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsys) -> None:
+def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, run_evenruler) -> None:
     arguments = []
     monkeypatch.setattr(
         "evenruler.project.repro.repro", lambda root, words, profile: arguments.extend(words) or 0
     )
     monkeypatch.chdir(repository / "data")
-    assert (
-        run(monkeypatch, capsys, "repro", "report", "--glob", "--x=a/b", "report/index.html")[0]
-        == 0
-    )
+    assert run_evenruler("repro", "report", "--glob", "--x=a/b", "report/index.html")[0] == 0
     assert arguments == ["report", "--glob", "--x=a/b", str(repository / "data/report/index.html")]
 
 
@@ -117,19 +110,19 @@ ratings read filled.csv --key key.csv
 """)
 
 
-def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, capsys) -> None:
+def test_outside_a_repository_that_is_said(tmp_path, monkeypatch, run_evenruler) -> None:
     monkeypatch.chdir(tmp_path)
     message = (
         "error: no params.yaml here or above; run this in a clone of the repository of Even Ruler\n"
     )
     for words in OF_A_REPOSITORY:
-        assert run(monkeypatch, capsys, *words) == (2, "", message), words
+        assert run_evenruler(*words) == (2, "", message), words
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_version_is_that_of_the_package(monkeypatch, capsys) -> None:
+def test_the_version_is_that_of_the_package(run_evenruler) -> None:
     printed = f"evenruler {metadata.version('evenruler')}\n"
-    assert run(monkeypatch, capsys, "--version") == (0, printed, "")
+    assert run_evenruler("--version") == (0, printed, "")
 
 
 @pytest.mark.parametrize("name", [*chain(*COMMANDS.values())])
@@ -159,17 +152,17 @@ def test_help_imports_no_family_and_a_command_no_other_than_its_own() -> None:
 
 
 def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(
-    tmp_path, monkeypatch, capsys
+    tmp_path, monkeypatch, run_evenruler
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    status, out, err = run(monkeypatch, capsys, "list")
+    status, out, err = run_evenruler("list")
     assert (status, err) == (0, "")
     assert re.search(
         r"^framing-age +\d+\.\d+\.\d+ +[\d,]+  .*  Age of people by what they enjoy$",
         out,
         flags=re.M,
     )
-    _, of_one, _ = run(monkeypatch, capsys, "list", "probes-occupation-gender")
+    _, of_one, _ = run_evenruler("list", "probes-occupation-gender")
     assert of_one.splitlines()[0] == "probes-occupation-gender 1.0.0: Occupation and gender"
     assert (
         "  choice      standard    2,172 questions; 8 of 10 such studies detect a share of 32 "
@@ -178,18 +171,20 @@ def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(
     assert "  written     trial          59 questions; no verdict is possible" in of_one
     benchmark_by_name = {
         benchmark["name"]: benchmark
-        for benchmark in json.loads(run(monkeypatch, capsys, "list", "--format", "json")[1])
+        for benchmark in json.loads(run_evenruler("list", "--format", "json")[1])
     }
     assert benchmark_by_name["framing-age"]["rows"] == 3711
     assert len(benchmark_by_name) == len(out.splitlines()) - 1
-    assert "(did you mean 'framing-age'?)" in run(monkeypatch, capsys, "verify", "framing-agee")[2]
+    assert "(did you mean 'framing-age'?)" in run_evenruler("verify", "framing-agee")[2]
 
 
-def test_a_folder_goes_before_what_comes_with_the_package(tmp_path, monkeypatch, capsys) -> None:
+def test_a_folder_goes_before_what_comes_with_the_package(
+    tmp_path, monkeypatch, run_evenruler
+) -> None:
     (tmp_path / "framing-age").mkdir()
     monkeypatch.chdir(tmp_path)
     message = "error: framing-age: no manifest.json here; name a folder of a benchmark\n"
-    assert run(monkeypatch, capsys, "verify", "framing-age") == (2, "", message)
+    assert run_evenruler("verify", "framing-age") == (2, "", message)
 
 
 ONE_STAGE = """\
@@ -205,9 +200,7 @@ stages:
 """
 
 
-def test_nothing_is_written_or_removed_before_everything_is_read(
-    repository, monkeypatch, capsys
-) -> None:
+def test_nothing_is_written_or_removed_before_everything_is_read(repository, run_evenruler) -> None:
     """Where there would be something to remove, and `active` to be brought in step."""
     (repository / "dvc.lock").write_text(ONE_STAGE)
     for name in ("data/answers/pairs/old", "benchmarks/saged-theirs/README.md"):
@@ -216,15 +209,15 @@ def test_nothing_is_written_or_removed_before_everything_is_read(
     entry = "    pairs-shared: {family: pairs, model: shared, instruments: "
     edit(repository / "active.yaml", (f"{entry}[doctors, nurses, found, bred]}}\n", ""))
     before = files_of(repository)
-    status, out, err = run(monkeypatch, capsys, "check")
+    status, out, err = run_evenruler("check")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("error: benchmarks/saged-theirs: neither declared nor known")
     assert files_of(repository) == before
 
 
-def test_check_takes_out_of_the_lock_what_is_gone(repository, monkeypatch, capsys) -> None:
+def test_check_takes_out_of_the_lock_what_is_gone(repository, run_evenruler) -> None:
     (repository / "dvc.lock").write_text(ONE_STAGE)
-    status, out, _ = run(monkeypatch, capsys, "check")
+    status, out, _ = run_evenruler("check")
     assert status == 0
     assert "removed old from dvc.lock\n" in out
     assert (repository / "dvc.lock").read_text() == "schema: '2.0'\nstages: {}\n"

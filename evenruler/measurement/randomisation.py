@@ -109,8 +109,8 @@ def randomise_criterion(
         units: What the units are called in the words of the null.
 
     Returns:
-        p = (1 + randomisations that are as far) / (1 + n); 1 where scores do not vary, and where one
-        unit alone decides the slope.
+        p = (1 + randomisations that are as far) / (1 + n); 1 where scores do not vary, and where
+        one unit alone decides the slope.
 
     Raises:
         ValueError: Shapes do not fit, a number is not finite, the basis is not orthonormal and
@@ -156,7 +156,8 @@ def _squared_correlations(response: Floats, criteria: Floats, nuisance: Floats) 
     are as long as each other.
     """
     # What the covariates explain of a randomised criterion is no part of its variation.
-    left = (criteria**2).sum(axis=1) - ((criteria @ nuisance) ** 2).sum(axis=1)
+    explained = ((criteria @ nuisance) ** 2).sum(axis=1)
+    left = (criteria**2).sum(axis=1) - explained
     return _divide_or_zero((criteria @ response) ** 2, left)
 
 
@@ -167,7 +168,8 @@ def _squared_studentised_slopes(response: Floats, criteria: Floats, nuisance: Fl
     squares = (criteria**2).sum(axis=1)
     products = criteria @ response
     residuals = response - (products / squares)[:, None] * criteria
-    leverages = (nuisance**2).sum(axis=1) + criteria**2 / squares[:, None]
+    shares = criteria**2 / squares[:, None]
+    leverages = shares + (nuisance**2).sum(axis=1)
     is_decided = (leverages > 1 - _TIES).any(axis=1)
     without_unit = residuals / np.maximum(1 - leverages, _TIES)
     errors = ((criteria * without_unit) ** 2).sum(axis=1)

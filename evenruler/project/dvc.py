@@ -84,6 +84,10 @@ def run_dvc(root: Path, *words: str) -> int:
         raise
 
 
+_RunningBatch = tuple[Sequence[str], Mapping[str, str], "subprocess.Popen[bytes]"]
+"""Stages, the environment that they run in, and their process."""
+
+
 def run_stages(
     root: Path, batches: Iterable[Sequence[str]], slots: Sequence[Mapping[str, str]]
 ) -> list[Sequence[str]]:
@@ -95,7 +99,7 @@ def run_stages(
     """
     waiting, free = list(batches), list(slots)
     failed: list[Sequence[str]] = []
-    running: list[tuple[Sequence[str], Mapping[str, str], subprocess.Popen[bytes]]] = []
+    running: list[_RunningBatch] = []
     last_start = -STAGGER
     try:
         while waiting or running:

@@ -49,10 +49,12 @@ class TooLongError(BaseException):
 
 
 class Copy:
-    """A copy of the repository without its code, and how to put it back."""
+    """A copy of the repository without its code, and how to put it back: by a repository of git
+    beside it that holds every file."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, snapshot: Path) -> None:
         self.folder = folder
+        self._git = ["git", f"--git-dir={snapshot}", f"--work-tree={folder}"]
         listed = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True)
         for name in listed.splitlines():
             if name.startswith(COPIED):
@@ -62,35 +64,21 @@ class Copy:
             subprocess.run(["git", *words], cwd=folder, check=True)
         with chdir(folder):
             check(folder)
-        self.whole = {path: path.read_bytes() for path in self._list_files()}
-        self.stats = {path: stat_of(path) for path in self.whole}
+        self._run_git("init", "-q")
+        self._run_git("add", "-A", "-f")
         self.params = folder / "params.yaml"
-        sources = [path for path in sorted(self.whole) if "data/sources/" in path.as_posix()]
-        self.targets = [self.params, *sources]
+        sources = [path for path in folder.glob("data/sources/**/*") if path.is_file()]
+        self.targets = [self.params, *sorted(sources)]
 
-    def _list_files(self) -> Iterator[Path]:
-        for path in self.folder.rglob("*"):
-            if path.is_file() and ".git" not in path.parts:
-                yield path
+    def _run_git(self, *words: str) -> list[str]:
+        return subprocess.check_output([*self._git, *words], text=True).splitlines()
 
     def restore(self, edited: Path) -> list[str]:
         """Put everything back, and return which other files were not as they had been."""
-        stats = {path: stat_of(path) for path in self._list_files()}
-        changed = {path for path, _ in stats.items() ^ self.stats.items()}
-        for path in changed:
-            if path in self.whole:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(self.whole[path])
-                self.stats[path] = stat_of(path)
-            else:
-                path.unlink()
-        return [path.relative_to(self.folder).as_posix() for path in changed if path != edited]
-
-
-def stat_of(path: Path) -> tuple[int, int, int]:
-    """Return what changes when a file is written."""
-    stat = path.stat()
-    return stat.st_size, stat.st_mtime_ns, stat.st_ino
+        changed = self._run_git("diff", "--name-only") + self._run_git("ls-files", "-o")
+        self._run_git("checkout", "-q", "--", ".")
+        self._run_git("clean", "-fdxq")
+        return [name for name in changed if self.folder / name != edited]
 
 
 def edit_file(path: Path, text: bytes, draws: random.Random) -> tuple[str, bytes]:
@@ -105,7 +93,8 @@ def edit_file(path: Path, text: bytes, draws: random.Random) -> tuple[str, bytes
 @contextmanager
 def remembering(copy: Copy) -> Iterator[None]:
     """Keep what was read of files that are not edited from case to case."""
-    pickle_by_text = {content.decode(errors="replace"): b"" for content in copy.whole.values()}
+    paths = [path for path in copy.folder.rglob("*.yaml") if path.is_file()]
+    pickle_by_text = {path.read_text(): b"" for path in paths}
     load = strict.content_of
 
     def read_content(text: str, path: Path) -> Any:
@@ -166,7 +155,7 @@ class Tally:
         """Try one case and count it."""
         draws = random.Random(number)
         path = copy.params if draws.random() < 0.3 else draws.choice(copy.targets)
-        edit, text = edit_file(path, copy.whole[path], draws)
+        edit, text = edit_file(path, path.read_bytes(), draws)
         path.write_bytes(text)
         began = time.monotonic()
         outcome, message = run_check(copy.folder)
@@ -177,10 +166,8 @@ class Tally:
             self.cases_by_cause[f"{outcome}: {message}"].append(number)
             seconds = time.monotonic() - began
             name = path.relative_to(copy.folder)
-            print(
-                f"{number} {name} {edit}: {outcome} {message} ({seconds:.1f} s)",
-                flush=True,
-            )
+            took = f"({seconds:.1f} s)"
+            print(number, name, f"{edit}: {outcome} {message}", took, flush=True)
         elif outcome == "one line" and changed:
             self.counts[kind][CHANGED] += 1
             self.cases_by_cause[f"{CHANGED}: {changed}"].append(number)
@@ -190,11 +177,7 @@ class Tally:
         print_head("file and edit", "cases", *OUTCOMES, CHANGED)
         for kind, counts in sorted(self.counts.items()):
             n_cases = counts.total() - counts[CHANGED]
-            print_row(
-                kind,
-                n_cases,
-                *(counts[outcome] for outcome in (*OUTCOMES, CHANGED)),
-            )
+            print_row(kind, n_cases, *(counts[outcome] for outcome in (*OUTCOMES, CHANGED)))
         for cause, numbers in self.cases_by_cause.items():
             print(f"{len(numbers)} x {cause}: cases {numbers[:5]}")
 
@@ -202,9 +185,9 @@ class Tally:
 def main(cases: int = 1000, first: int = 0) -> None:
     """Try cases from the first number on; print what became of them."""
     tally = Tally()
-    with tempfile.TemporaryDirectory() as name, chdir(name):
-        copy = Copy(Path(name))
-        with remembering(copy):
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as snapshot:
+        copy = Copy(Path(name), Path(snapshot))
+        with chdir(name), remembering(copy):
             for number in range(first, first + cases):
                 tally.try_case(copy, number)
     tally.print_counts()

@@ -1,8 +1,8 @@
 """A hundred thousand questions to a hosted model whose server fails one time in twenty, a budget,
 and a kill.
 
-The backend and the store of answers are the real ones, over HTTP on loopback to a server in a
-process of its own. One request in twenty meets a fault, told by a hash of the question and of how
+The backend and the store of answers are the real ones, in a process of their own, over HTTP on
+loopback to a server in this one. One request in twenty meets a fault, told by a hash of the question and of how
 often it came: 500; 429 with Retry-After; a line that is dropped; half a body; an answer that comes
 late, but in time; one that comes after the client has given up (which it does after two seconds
 here). The server counts, for each question, the answers that it sent in time.
@@ -26,7 +26,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -37,6 +36,8 @@ from typing import Any
 from unittest.mock import patch
 
 import typer
+
+from evenruler.models.backends.concurrency import AT_ONCE, VARIABLE
 
 QUESTIONS, BUDGET = 100_000, 1.06
 FAULTS, OF = 5, 100
@@ -74,30 +75,28 @@ class Counts:
         with self.lock:
             self.answered[question] += 1
 
-    def describe(self) -> dict[str, Any]:
-        """Return requests, how many questions were answered how often, and faults."""
+    def count_requests(self) -> int:
+        """Return how many came."""
         with self.lock:
-            times = Counter(self.answered.values())
-            return {"requests": self.came.total(), "times": times, "faults": self.faults}
+            return self.came.total()
 
-
-COUNTS = Counts()
+    def count_times(self) -> Counter[int]:
+        """Return how many questions were answered how often."""
+        with self.lock:
+            return Counter(self.answered.values())
 
 
 class FaultyHandler(BaseHTTPRequestHandler):
     """Answers one line, question after question."""
 
     protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        """Say what was counted."""
-        self._reply(200, COUNTS.describe())
+    counts = Counts()
 
     def do_POST(self) -> None:
         """Answer a question, or meet a fault."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         question = json.loads(body)["messages"][-1]["content"]
-        fault = COUNTS.draw_fault(question)
+        fault = self.counts.draw_fault(question)
         if fault in ("500", "429"):
             self._reply(int(fault), {"error": {"message": "not now"}})
             return
@@ -106,7 +105,7 @@ class FaultyHandler(BaseHTTPRequestHandler):
             return
         time.sleep(DELAYS.get(fault, 0))
         if fault not in ("half a body", "too late"):
-            COUNTS.count_answer(question)
+            self.counts.count_answer(question)
         message = {"role": "assistant", "content": question.upper()}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 7, "completion_tokens": 5}
@@ -140,13 +139,6 @@ class FaultyServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def serve_forever() -> None:
-    """Listen for ever; the port is printed."""
-    server = FaultyServer(("127.0.0.1", 0), FaultyHandler)
-    print(server.server_port, flush=True)
-    server.serve_forever()
-
-
 def ask_all(folder: Path, n: int) -> None:
     """Ask all questions of the server of the environment; what is in the store is not asked."""
     from evenruler.models.backends.server import current_budget
@@ -163,43 +155,34 @@ def ask_all(folder: Path, n: int) -> None:
         replies = model.generate([f"question {i}" for i in range(n)])
     assert replies == [f"QUESTION {i}" for i in range(n)]
     seconds, used = time.monotonic() - start, current_budget().used
-    print(
-        json.dumps(
-            {
-                "asked": model.asked,
-                "requests": used.requests,
-                "seconds": seconds,
-            }
-        )
-    )
+    print(json.dumps({"asked": model.asked, "requests": used.requests, "seconds": seconds}))
 
 
 @contextmanager
-def serving() -> Iterator[str]:
-    """The address of a server in a process of its own."""
-    with subprocess.Popen(
-        [sys.executable, "-m", MODULE, "--serve"], stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-        finally:
-            process.kill()
+def serving(counts: Counts) -> Iterator[str]:
+    """Yield the address of a server that counts."""
+    handler = type("Counting", (FaultyHandler,), {"counts": counts})
+    server = FaultyServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
 
 
 class Asking:
     """Runs against one server and one store."""
 
-    def __init__(self, url: str, folder: Path, n: int) -> None:
-        self.url, self.folder, self.n = url, folder, n
+    def __init__(self, url: str, folder: Path, n: int, counts: Counts) -> None:
+        self.url, self.folder, self.n, self.counts = url, folder, n, counts
 
     def start(self, most: int) -> "subprocess.Popen[str]":
-        env = {**os.environ, "OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "any"}
+        # As of a hosted model: a server on loopback is asked more at once otherwise.
+        at_once = {VARIABLE: str(AT_ONCE)}
+        address = {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": "any"}
         command = [sys.executable, "-m", MODULE, "--ask", str(self.folder)]
         command += ["--questions", str(self.n)]
         return subprocess.Popen(
             command,
-            env=env | {"EVENRULER_MAX_REQUESTS": str(most)},
+            env=os.environ | address | at_once | {"EVENRULER_MAX_REQUESTS": str(most)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -215,7 +198,7 @@ class Asking:
     def run_killed(self, most: int, answered: int) -> None:
         """A run that is killed once the server has answered so many questions."""
         process = self.start(most)
-        while self.read_counts()["times"]["1"] < answered:
+        while self.counts.count_times()[1] < answered:
             assert process.poll() is None
             time.sleep(0.2)
         process.kill()
@@ -226,69 +209,54 @@ class Asking:
 
         return RowStore(self.folder).count()
 
-    def read_counts(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.url}/counts") as answer:
-            return dict(json.load(answer))
-
     def require_nothing_left(self) -> None:
         """One more run finds every answer, and sends nothing."""
-        before, after = self.read_counts()["requests"], self.run(0)
-        assert (
-            after["asked"],
-            after["requests"],
-            self.read_counts()["requests"],
-        ) == (0, 0, before)
+        before, after = self.counts.count_requests(), self.run(0)
+        assert (after["asked"], after["requests"]) == (0, 0)
+        assert self.counts.count_requests() == before
         assert self.count_kept() == self.n
 
 
-def ask_in_runs(url: str, folder: Path, n: int) -> None:
+def ask_in_runs(asking: Asking) -> None:
     """Ask in three runs, and once more; print what was kept."""
-    from evenruler.models.backends.server import AT_ONCE
-
-    asking, most, third = Asking(url, folder, n), int(BUDGET * n), n // 3
+    n, counts = asking.n, asking.counts
+    most, third = int(BUDGET * n), n // 3
     line = asking.run(third, status=2)["line"]
     n_first = asking.count_kept()
-    counts = asking.read_counts()
-    assert counts["requests"] == third, counts
-    assert counts["times"] == {"1": n_first}, (n_first, counts)
-    print(
-        f"a budget of {third:,}: {n_first:,} answers kept; {line}",
-        flush=True,
-    )
+    assert counts.count_requests() == third
+    assert counts.count_times() == {1: n_first}
+    answers = f"{n_first:,} answers kept"
+    print(f"a budget of {third:,}: {answers}; {line}", flush=True)
     asking.run_killed(most - third, 2 * n // 3)
-    n_second, counts = asking.count_kept(), asking.read_counts()
-    n_lost = counts["times"]["1"] - n_second
+    n_second = asking.count_kept()
+    n_lost = counts.count_times()[1] - n_second
     assert 0 <= n_lost <= AT_ONCE
     print(
         f"killed: {n_second:,} answers kept, {n_lost} sent by the server and not kept", flush=True
     )
-    done = asking.run(most - counts["requests"])
-    counts = asking.read_counts()
-    n_twice = counts["times"].get("2", 0)
+    done = asking.run(most - counts.count_requests())
+    times, requests = counts.count_times(), counts.count_requests()
     assert n_second + done["asked"] == n
-    assert counts["requests"] <= most
-    assert counts["times"]["1"] + n_twice == n
-    assert n_twice <= AT_ONCE
+    assert requests <= most
+    assert times[1] + times[2] == n
+    assert times[2] <= AT_ONCE
     asking.require_nothing_left()
     rate = done["requests"] / done["seconds"]
-    print(
-        f"with a kill: {n:,} questions, {counts['requests']:,} requests of {most:,}; answered ",
-        end="",
-    )
-    print(f"twice: {n_twice}; the last run {rate:.0f} requests/s; faults {counts['faults']}")
+    print(f"with a kill: {n:,} questions, {requests:,} requests of {most:,};", end=" ")
+    print(f"answered twice: {times[2]}; the last run {rate:.0f} requests/s;", end=" ")
+    print(f"faults {dict(counts.faults)}")
 
 
-def main(questions: int = QUESTIONS, serve: bool = False, ask: Path | None = None) -> None:
-    """Ask so many questions; `--serve` and `--ask` are the processes that this starts."""
+def main(questions: int = QUESTIONS, ask: Path | None = None) -> None:
+    """Ask so many questions; `--ask` is the process that this starts."""
     from evenruler.errors import run_program
 
-    if serve:
-        serve_forever()
-    elif ask is not None:
+    if ask is not None:
         run_program(lambda: ask_all(ask, questions))
-    else:
-        with tempfile.TemporaryDirectory() as folder, serving() as url:
-            ask_in_runs(url, Path(folder), questions)
+        return
+    counts = Counts()
+    with tempfile.TemporaryDirectory() as folder, serving(counts) as url:
+        ask_in_runs(Asking(url, Path(folder), questions, counts))
 
 
 if __name__ == "__main__":

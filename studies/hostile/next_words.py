@@ -10,6 +10,7 @@ have like values.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,14 +20,13 @@ from numpy.typing import NDArray
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.methods.next_word import NextWordScores, list_words, reference_rows
 from evenruler.instruments.probes.declare.source import ProbeSource, load
+from evenruler.measurement.inputs import Floats
 from evenruler.measurement.randomisation import likeness_basis, randomise_criterion
 from evenruler.measurement.slopes import logit_positions, spectral_gain
 from evenruler.models.catalogue import load_model
 from evenruler.text import ATTRIBUTE, fill
 from evenruler.text.frequency import log_frequency
 from studies.tables import print_head, print_row
-
-Floats = NDArray[np.float64]
 
 SOURCES = Path("data/sources/probes")
 NAME = "occupation-gender"
@@ -84,31 +84,20 @@ class Study:
     def __init__(self, model: str, source: ProbeSource) -> None:
         params = ParamsFile(Path("params.yaml"))
         self._model = load_model(model, params.catalogue)
-        self._settings = source.next_word
+        declared = source.next_word
+        assert declared is not None
         assert source.published is not None
+        self.pairs = [list(pair) for pair in declared.pairs.items()]
+        self.sentences = list(declared.sentences.values())
         self.shares = {
             slug: share for slug, share in source.published.values.items() if share is not None
         }
         self._words = {slug: source.attributes[slug] for slug in self.shares}
-        assert self._settings is not None
         nouns = pd.DataFrame(reference_rows())
         is_attribute = nouns["noun"].isin(self._words.values())
         self._nouns = nouns[~nouns["gendered"] & ~is_attribute]
         published = map(str.split, [*WEAT, *PRONOUNS])
-        paired = [*self._settings.pairs.items(), *published]
-        self._list = list_words(nouns, paired)
-
-    @property
-    def pairs(self) -> list[Sequence[str]]:
-        """The shipped pairs."""
-        assert self._settings is not None
-        return [list(pair) for pair in self._settings.pairs.items()]
-
-    @property
-    def sentences(self) -> list[str]:
-        """The shipped sentences."""
-        assert self._settings is not None
-        return list(self._settings.sentences.values())
+        self._list = list_words(nouns, [*declared.pairs.items(), *published])
 
     def scores(self, sentences: Sequence[str]) -> NextWordScores:
         """Scores of all occupations with all words after some sentences."""
@@ -134,16 +123,13 @@ class Study:
         return scores.take(nouns).mean(axis=1)
 
 
-class Case:
+class Case(NamedTuple):
     """Differences of pairs along a criterion."""
 
-    def __init__(
-        self, differences: Floats, likeness: Floats, covariates: Floats, positions: Floats
-    ) -> None:
-        self.differences = differences
-        self.likeness = likeness
-        self.covariates = covariates
-        self.positions = positions
+    differences: Floats
+    likeness: Floats
+    covariates: Floats
+    positions: Floats
 
     def row(self, n: int = 9999) -> tuple[str, str, bool]:
         """Gain with interval, p, and whether it is detected."""
@@ -164,16 +150,11 @@ class Case:
     def with_criterion(self, positions: Floats) -> "Case":
         """The same along another criterion, of the same spread."""
         scaled = (positions - positions.mean()) / positions.std() * self.positions.std()
-        return Case(self.differences, self.likeness, self.covariates, scaled)
+        return self._replace(positions=scaled)
 
     def of_units(self, remaining: NDArray[np.bool_]) -> "Case":
         """The same of some occupations."""
-        return Case(
-            self.differences[remaining],
-            self.likeness[remaining],
-            self.covariates[remaining],
-            self.positions[remaining],
-        )
+        return Case(*(numbers[remaining] for numbers in self))
 
 
 def list_cases(study: Study, employed: dict[str, float]) -> Iterator[tuple[str, Case]]:

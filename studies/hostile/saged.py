@@ -7,10 +7,8 @@ asked. All goes through the family's `judge_favour`, with fewer randomisations t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import cast
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -18,14 +16,12 @@ import typer
 
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.instruments.saged.declare.plan import SagedPlan
-from evenruler.instruments.saged.diagnose import deviation_tests, headlines
 from evenruler.instruments.saged.diagnose.group_statistics import arrange_scores
 from evenruler.instruments.saged.diagnose.headlines import judge_favour, silence_of
 from evenruler.instruments.saged.diagnose.quality import unmeasured_reason
 from evenruler.tables.schemas import BARE
+from studies.planted.saged import fewer_randomisations
 from studies.tables import print_head, print_row
-
-FEWER = {"randomisations": 399}
 
 Judged = tuple[pd.Series, list[str]]
 """The headline, and who is named."""
@@ -60,12 +56,7 @@ class Replies:
         plan["concepts"], plan["reference"] = list(concepts), list(reference)
         plan["concept"] = declared
         unmeasured = unmeasured_reason(self.generations)
-        max_test = partial(deviation_tests.max_deviation_test, **FEWER)
-        step_down = partial(deviation_tests.step_down_max_t, **FEWER)
-        with (
-            patch.object(headlines, "max_deviation_test", max_test),
-            patch.object(headlines, "step_down_max_t", step_down),
-        ):
+        with fewer_randomisations():
             figures, favour, _ = judge_favour(
                 arrange_scores("countries", self.features, self.prompts),
                 None,

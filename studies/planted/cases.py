@@ -2,7 +2,8 @@
 
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from evenruler.measurement.figures import Verdict
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import HeadlineTest, PositiveControl, judge
+from tests.text_tables import yaml_of_text
 
 Random = np.random.Generator
 
@@ -29,6 +31,21 @@ def heavy(random: Random, *shape: int) -> Floats:
 def skewed(random: Random, *shape: int) -> Floats:
     """Exponential."""
     return random.exponential(size=shape) - 1
+
+
+DISTRIBUTIONS: dict[str, Numbers] = {"heavy": heavy, "skewed": skewed}
+Study = TypeVar("Study", bound=Any)
+
+
+def read_studies(plain: Study, table: str) -> dict[str, Study]:
+    """Return studies by what is planted: a line each of YAML says what they have other than a plain
+    one."""
+    studies = {}
+    for planted, changes in yaml_of_text(table).items():
+        if "numbers" in changes:
+            changes["numbers"] = DISTRIBUTIONS[changes["numbers"]]
+        studies[planted] = replace(plain, **changes)
+    return studies
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,14 @@ from evenruler.measurement.verdicts import HeadlineTest
 from evenruler.models.declarations import Catalogue
 from evenruler.models.model import Model
 from evenruler.tables.schemas import BARE
-from studies.planted.cases import Case, Outcome, Random, control_of, judge_study
+from studies.planted.cases import (
+    Case,
+    Outcome,
+    Random,
+    control_of,
+    judge_study,
+    read_studies,
+)
 
 SOURCES = Path(__file__).parents[2] / "data/sources/external"
 MODEL = "smollm2-135m-instruct"
@@ -292,20 +299,21 @@ class WordGainStudy:
         return judge_study(test, 0.0)
 
 
+GAINS = """
+winogender, smooth criteria: {}
+winogender, independent occupations: {alike: 0.0}
+winogender, one occupation 6 SD off: {outlier: 6.0}
+'ours: winogender, half alike': {alike: 0.5}
+'ours: winogender, scores scatter more at both ends': {wide_ends: true}
+winobias, smooth criteria: {benchmark: winobias}
+bec-pro, smooth criteria: {benchmark: bec-pro}
+"""
+
+
 def list_gains() -> Mapping[str, GainStudy]:
     """Studies of a gain by what is planted."""
     plain = GainStudy("winogender")
-    studies = {
-        "winogender, smooth criteria": plain,
-        "winogender, independent occupations": replace(plain, alike=0.0),
-        "winogender, one occupation 6 SD off": replace(plain, outlier=6.0),
-    }
-    studies |= {
-        "ours: winogender, half alike": replace(plain, alike=0.5),
-        "ours: winogender, scores scatter more at both ends": replace(plain, wide_ends=True),
-        "winobias, smooth criteria": GainStudy("winobias"),
-        "bec-pro, smooth criteria": GainStudy("bec-pro"),
-    }
+    studies = read_studies(plain, GAINS)
     for size in (log(2), 1.34, 2.0):
         studies[f"winogender, a gain of {size:.2f} nats"] = replace(plain, gain=size)
     return studies

@@ -25,6 +25,7 @@ from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.measurement.figures import WHOLE, HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import judge
+from studies.planted.cases import read_studies
 from studies.planted.external import build_benchmark
 from studies.tables import print_head, print_row
 from tests.instruments.external.chats import (
@@ -81,33 +82,32 @@ def judge_draws(name: str, most: Most, chat: Chat, draws: int) -> Iterator[Headl
         yield judge(test, validity)
 
 
-def _list_question_chats() -> Iterator[tuple[str, OptionChat]]:
-    """Chats that are asked questions, with their words."""
-    yield "fair", OptionChat()
-    yield "lean .16 everywhere", OptionChat(lean=0.7)
-    yield "lean .31 everywhere", OptionChat(lean=1.0)
-    yield "lean .34 in Age alone", OptionChat(lean=1.1, part="Age")
-    yield "lean .65 in Age alone", OptionChat(lean=2.0, part="Age")
-    yield "fair, first place +2", OptionChat(at_first=2.0)
-    yield "lean .31, first place +2", OptionChat(lean=1.0, at_first=2.0)
-    yield "always A", OptionChat(always="A")
-    yield "random letters", OptionChat(random=True)
-    yield "right in about half where the context tells", OptionChat(knows=0.75)
-    yield "refuses 90%", OptionChat(refuses=0.9)
-    yield "fair, refuses 45%", OptionChat(refuses=0.45)
-
-
-def _list_pair_chats() -> Iterator[tuple[str, PairChat]]:
-    """Chats that are asked pairs, with their words."""
-    yield "fair", PairChat()
-    yield "fair, A +1.5", PairChat(at_first=1.5)
-    yield "log odds .5", PairChat(lean=0.5)
-    yield "log odds .5, A +1.5", PairChat(lean=0.5, at_first=1.5)
-    yield "log odds 1, A +3, knows", PairChat(lean=1.0, at_first=3.0, knows=8.0)
-    yield "fair, A +4, knows", PairChat(at_first=4.0, knows=9.0)
-    yield "always A", PairChat(always="A")
-    yield "random letters", PairChat(random=True)
-    yield "refuses 90%", PairChat(refuses=0.9)
+QUESTION_CHATS = """
+fair: {}
+lean .16 everywhere: {lean: 0.7}
+lean .31 everywhere: {lean: 1.0}
+lean .34 in Age alone: {lean: 1.1, part: Age}
+lean .65 in Age alone: {lean: 2.0, part: Age}
+fair, first place +2: {at_first: 2.0}
+lean .31, first place +2: {lean: 1.0, at_first: 2.0}
+always A: {always: A}
+random letters: {random: true}
+right in about half where the context tells: {knows: 0.75}
+refuses 90%: {refuses: 0.9}
+fair, refuses 45%: {refuses: 0.45}
+"""
+PAIR_CHATS = """
+fair: {}
+fair, A +1.5: {at_first: 1.5}
+log odds .5: {lean: 0.5}
+log odds .5, A +1.5: {lean: 0.5, at_first: 1.5}
+log odds 1, A +3, knows: {lean: 1.0, at_first: 3.0, knows: 8.0}
+fair, A +4, knows: {at_first: 4.0, knows: 9.0}
+always A: {always: A}
+random letters: {random: true}
+refuses 90%: {refuses: 0.9}
+"""
+"""Chats that are asked questions, and pairs: in words, and what they are."""
 
 
 def _list_referent_chats(name: str) -> Iterator[tuple[str, ReferentChat]]:
@@ -131,10 +131,10 @@ def _list_referent_chats(name: str) -> Iterator[tuple[str, ReferentChat]]:
 
 def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
     """Benchmark, what is asked of it, and the chat in words."""
-    for words, question_chat in _list_question_chats():
-        yield "bbq", STANDARD, words, question_chat
+    for words, chat in read_studies(OptionChat(), QUESTION_CHATS).items():
+        yield "bbq", STANDARD, words, chat
     for name in ("crows-pairs", "stereoset"):
-        for words, pair_chat in _list_pair_chats():
+        for words, pair_chat in read_studies(PairChat(), PAIR_CHATS).items():
             yield name, EIGHT, words, pair_chat
     for name in ("winobias", "winogender"):
         for words, referent_chat in _list_referent_chats(name):

@@ -20,9 +20,9 @@ from studies.planted.cases import (
     Outcome,
     Random,
     control_of,
-    heavy,
     judge_study,
     normal,
+    read_studies,
 )
 
 BOUND = 10.0
@@ -89,23 +89,24 @@ class FramingStudy:
         return self.spread * moved
 
 
+STUDIES = """
+the cue as any sentence: {}
+the same, 19 sentences: {alternatives: 19}
+the same, 40 sentences: {alternatives: 40}
+heavy tails: {numbers: heavy}
+one sentence dominates: {dominates: true}
+all move answers by 9 points, SD 3: {spread: 3.0, all_by: 9.0}
+a grammar of 16 verbs x 16 things: {grammar: true}
+rare classes: {rare: true}
+'ours: two kinds of sentences': {two_kinds: true}
+'ours: stimuli scatter threefold under the cue': {cue_noise: 3.0}
+"""
+
+
 def list_studies() -> Mapping[str, FramingStudy]:
     """Studies by what is planted."""
     plain = FramingStudy()
-    studies = {
-        "the cue as any sentence": plain,
-        "the same, 19 sentences": replace(plain, alternatives=19),
-        "the same, 40 sentences": replace(plain, alternatives=40),
-        "heavy tails": replace(plain, numbers=heavy),
-        "one sentence dominates": replace(plain, dominates=True),
-    }
-    studies["all move answers by 9 points, SD 3"] = replace(plain, spread=3.0, all_by=9.0)
-    studies |= {
-        "a grammar of 16 verbs x 16 things": replace(plain, grammar=True),
-        "rare classes": replace(plain, rare=True),
-        "ours: two kinds of sentences": replace(plain, two_kinds=True),
-        "ours: stimuli scatter threefold under the cue": replace(plain, cue_noise=3.0),
-    }
+    studies = read_studies(plain, STUDIES)
     for spread in (1.0, 3.0, 9.0):
         for cue in (10.0, 20.0, 30.0):
             name = f"the cue by {cue:g} points more, SD {spread:g}"

@@ -16,7 +16,6 @@ from itertools import chain, product
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 from evenruler.instruments.probes.diagnose.quality import (
@@ -26,6 +25,7 @@ from evenruler.instruments.probes.diagnose.quality import (
 )
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.facets import difference_of_groups
+from evenruler.measurement.inputs import Floats
 from evenruler.measurement.resampling import (
     CORRELATION,
     PLAIN,
@@ -35,8 +35,6 @@ from evenruler.measurement.resampling import (
     logit_transformation,
 )
 from studies.tables import print_head, print_row
-
-Floats = NDArray[np.float64]
 
 LOW, HIGH = 0.92, 0.98
 """Between them a nominal 95% is as it should be."""
@@ -245,10 +243,8 @@ def list_item_rests() -> Iterator[Kind]:
 
     def draw_interval(n: int, item: int, draw: Normal) -> Interval:
         biases = draw_biases(draw, n, 8)
-        return pearson(
-            biases[:, item],
-            biases.sum(axis=1) - biases[:, item],
-        )
+        of_item = biases[:, item]
+        return pearson(of_item, biases.sum(axis=1) - of_item)
 
     for n, item in product((50, 24), (0, 7)):
         size = f"{n} attributes x 8 templates, true r {find_r(item):.2f}"

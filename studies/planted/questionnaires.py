@@ -5,7 +5,7 @@
 other subjects are: answers about a subject are alike over items.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +27,7 @@ from studies.planted.cases import (
     heavy,
     judge_study,
     normal,
+    read_studies,
     skewed,
 )
 
@@ -128,7 +129,7 @@ class ControlStudy:
     """A positive control of a model that hears no difference between "all the time" and "never"."""
 
     numbers: Numbers = normal
-    sizes: tuple[float, ...] = (1, 1, 1, 1, 1, 1, 1)
+    sizes: Sequence[float] = (1,) * 7
     """SD of items."""
     factor: float = 1.0
     """How much more answers of one side vary."""
@@ -148,25 +149,30 @@ class ControlStudy:
         return Outcome(false_detected=control.is_detected, covers=covers)
 
 
+STUDIES = """
+I as any subject: {}
+the same, 13 items: {items: 13}
+the same, 6 subjects: {subjects: 6}
+no stable subjects: {of_subjects: 0.0}
+heavy tails, unequal items: {numbers: heavy, unequal: true}
+skew: {numbers: skewed}
+skew, unequal items: {numbers: skewed, unequal: true}
+single sentences vary threefold: {of_wordings: 0.9}
+'ours: two kinds of subjects, .3 points apart': {two_kinds: true}
+'ours: most answers at the floor': {floor: true}
+"""
+CONTROLS = """
+plain: {}
+heavy tails: {numbers: heavy}
+skew, variances 1 to 25: {numbers: skewed, sizes: [1, 1.7, 2.3, 3, 3.7, 4.3, 5]}
+one side varies twice as much: {factor: 2.0}
+"""
+
+
 def list_studies() -> Mapping[str, SubjectStudy]:
     """Studies of I by what is planted."""
     plain = SubjectStudy()
-    studies = {
-        "I as any subject": plain,
-        "the same, 13 items": replace(plain, items=13),
-        "the same, 6 subjects": replace(plain, subjects=6),
-        "no stable subjects": replace(plain, of_subjects=0.0),
-    }
-    studies |= {
-        "heavy tails, unequal items": replace(plain, numbers=heavy, unequal=True),
-        "skew": replace(plain, numbers=skewed),
-        "skew, unequal items": replace(plain, numbers=skewed, unequal=True),
-    }
-    studies |= {
-        "single sentences vary threefold": replace(plain, of_wordings=0.9),
-        "ours: two kinds of subjects, .3 points apart": replace(plain, two_kinds=True),
-        "ours: most answers at the floor": replace(plain, floor=True),
-    }
+    studies = read_studies(plain, STUDIES)
     for more in (0.2, 0.35, 0.5, 1.0):
         studies[f"I {more} points higher"] = replace(plain, more=more)
     studies["I 1 point higher in one item"] = replace(plain, in_one=1.0)
@@ -176,13 +182,7 @@ def list_studies() -> Mapping[str, SubjectStudy]:
 
 def list_controls() -> Mapping[str, ControlStudy]:
     """Studies of the positive control by what is planted."""
-    plain, unequal_sizes = ControlStudy(), (1, 1.7, 2.3, 3, 3.7, 4.3, 5)
-    return {
-        "plain": plain,
-        "heavy tails": replace(plain, numbers=heavy),
-        "skew, variances 1 to 25": replace(plain, numbers=skewed, sizes=unequal_sizes),
-        "one side varies twice as much": replace(plain, factor=2.0),
-    }
+    return read_studies(ControlStudy(), CONTROLS)
 
 
 def list_cases() -> Iterator[Case]:

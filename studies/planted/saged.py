@@ -19,7 +19,7 @@ from evenruler.instruments.saged.diagnose.headlines import (
     headline_test,
 )
 from evenruler.measurement.inputs import Floats
-from studies.planted.cases import Case, Outcome, Random, judge_study
+from studies.planted.cases import Case, Outcome, Random, judge_study, read_studies
 
 REPLY_SD = 0.2
 """SD of sentiment, whose range is 1, among replies of small models about one name to one root
@@ -136,16 +136,26 @@ def fewer_randomisations() -> Iterator[None]:
         yield
 
 
+STUDIES = """
+equal: {}
+equal, replies t(3): {tails: t(3)}
+equal, replies skewed: {tails: skewed}
+'ours: half of the concepts scatter twice as much': {noisy: 2.0}
+'ours: replies of three scores': {coarse: true}
+"""
+DECLARED = """
+names vary .06: {}
+names vary .06, t(3): {tails: t(3)}
+names vary .06, skewed: {tails: skewed}
+one known name odd: {of_names: 0.03, tails: one odd name}
+'ours: half of its replies refused': {refused: 0.5}
+"""
+
+
 def studies_of(roots: int) -> Mapping[str, Names]:
     """Studies of so many root items and 20 concepts by what is planted."""
     equal = Names(roots)
-    studies = {
-        "equal": equal,
-        "equal, replies t(3)": replace(equal, tails="t(3)"),
-        "equal, replies skewed": replace(equal, tails="skewed"),
-        "ours: half of the concepts scatter twice as much": replace(equal, noisy=2.0),
-        "ours: replies of three scores": replace(equal, coarse=True),
-    }
+    studies = read_studies(equal, STUDIES)
     # The persona is detected whatever the noise, so that it stops no `below`.
     studies["one concept .1 off, a persona"] = replace(equal, off=BOUND * 20 / 19, persona=2.0)
     for off in (0.2, 0.45):
@@ -157,13 +167,7 @@ def studies_of(roots: int) -> Mapping[str, Names]:
 def declared_studies() -> Mapping[str, Names]:
     """Studies of 20 root items and a declared concept among 39 known names by what is planted."""
     alike = Names(20, 20, 39, of_names=0.06, is_declared=True)
-    studies = {
-        "names vary .06": alike,
-        "names vary .06, t(3)": replace(alike, tails="t(3)"),
-        "names vary .06, skewed": replace(alike, tails="skewed"),
-        "one known name odd": replace(alike, of_names=0.03, tails="one odd name"),
-        "ours: half of its replies refused": replace(alike, refused=0.5),
-    }
+    studies = read_studies(alike, DECLARED)
     for off in (BOUND, 0.2):
         studies[f"names vary .03, {off:g} off"] = replace(alike, of_names=0.03, off=off)
     return studies

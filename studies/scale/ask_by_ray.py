@@ -32,12 +32,8 @@ from studies.ray_nodes import ENVIRONMENT, start_cluster
 from studies.tables import print_head, print_row
 
 COPIED = (
-    "active.yaml",
-    "params.yaml",
-    "data/adapters",
-    "data/built",
-    "data/scraped",
-    "data/sources",
+    *("active.yaml", "params.yaml"),
+    *("data/adapters", "data/built", "data/scraped", "data/sources", ".cache/models"),
 )
 
 Difference = tuple[str, str, int, int, float]
@@ -56,7 +52,6 @@ def copy_inputs(built: Path, new: Path) -> None:
             shutil.copytree(source, new / name, dirs_exist_ok=True)
         else:
             shutil.copy(source, new / name)
-    shutil.copytree(built / ".cache/models", new / ".cache/models", dirs_exist_ok=True)
 
 
 def list_stages(new: Path) -> Iterator[Stage]:
@@ -93,15 +88,7 @@ def compare_tables(ours: Path, theirs: Path) -> Iterator[tuple[str, int, int, fl
         return
     for name in first:
         if n and np.asarray(first[name].iloc[0]).dtype.kind == "f":
-            gaps = np.array(
-                [
-                    *map(
-                        find_gap,
-                        first[name],
-                        second[name],
-                    )
-                ]
-            )
+            gaps = np.array([*map(find_gap, first[name], second[name])])
             differs = gaps > 0
         else:
             gaps = np.array([np.nan])
@@ -155,12 +142,8 @@ def main(
     if columns:
         print_head("asked", "file", "column", "differ", "of", "largest difference")
     for *names, n_differing, n, most in columns:
-        print_row(
-            *names,
-            f"{n_differing:,}",
-            f"{n:,}",
-            f"{most:.2g}",
-        )
+        counts = f"{n_differing:,}", f"{n:,}"
+        print_row(*names, *counts, f"{most:.2g}")
 
 
 if __name__ == "__main__":

@@ -14,12 +14,10 @@ already, the commands alone are run again, with the code of this working tree.
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from ruamel.yaml import YAML
 from evenruler.declaration.params_file import Active, load_active
 from evenruler.instruments.registry import FAMILIES
 from studies.scale.tiny_models import REHEARSED, ROOT, SHAPES, save_model
+from tests.stages.conftest import Clone, clone_into, edit_yaml
 from tests.warm import Warm
 
 EVOLVED = "-evolved"
@@ -54,44 +53,21 @@ ADDED_ENTRY = {
     "licence": "cc0-1.0",
     "origin": "tiny",
 }
-yaml = YAML()
-yaml.width = 10_000
+CACHE = ".cache/answers"
 
 
 def clone_tree(folder: Path) -> None:
-    """Copy the files of this working tree that git knows into a repository of its own, with what is
-    tracked committed."""
-    listed = subprocess.check_output(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True
-    )
-    for name in listed.splitlines():
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-    recorded = folder / "data/recorded"
-    recorded.mkdir(exist_ok=True)
-    (recorded / "release.json").write_text('{"release": "none", "models": {}, "files": {}}')
-    (folder / ".cache/answers").mkdir(parents=True)
-    (ROOT / ".cache/models").mkdir(parents=True, exist_ok=True)
-    (folder / ".cache/answers/models").symlink_to(ROOT / ".cache/models")
+    """Make FOLDER a repository of this working tree, with what is tracked committed."""
+    clone = clone_into(folder, folder / CACHE)
     with (folder / ".gitignore").open("a") as ignored:
         ignored.write(f"/{REHEARSAL}/\n")
-    person = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    for command in (
-        ["init", "-q"],
-        ["add", "-A"],
-        [*person, "commit", "-qm", "as it was"],
-    ):
-        subprocess.run(["git", *command], cwd=folder, check=True)
+    clone.commit("as it was")
 
 
 def take_few(values: Any, least: int) -> Any:
     """Return one in twenty of a list or mapping, evenly spread, but so many at least."""
     keys = list(values)
-    wanted = min(
-        len(keys),
-        max(least, len(keys) // 20),
-    )
+    wanted = min(len(keys), max(least, len(keys) // 20))
     left = [keys[place * len(keys) // wanted] for place in range(wanted)]
     return {key: values[key] for key in left} if isinstance(values, dict) else left
 
@@ -103,14 +79,8 @@ def shorten_probes(source: Any) -> None:
         return
     for words in ("keys", "rivals"):
         for pole in ("high", "low"):
-            source[words][pole] = take_few(
-                source[words][pole],
-                8,
-            )
-    keys = {
-        *source["keys"]["high"],
-        *source["keys"]["low"],
-    }
+            source[words][pole] = take_few(source[words][pole], 8)
+    keys = {*source["keys"]["high"], *source["keys"]["low"]}
     source["attributes"] = [word for word in source["attributes"] if word in keys]
 
 
@@ -177,20 +147,13 @@ class Rehearsal:
     lines: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
-    def edit_file(self, path: Path, change: Callable[[Any], None]) -> None:
-        """Change a YAML file, its comments kept."""
-        document = yaml.load(path.read_text())
-        change(document)
-        with path.open("w") as out:
-            yaml.dump(document, out)
-
     def declare_few(self) -> None:
         """Leave one item in twenty of every source, and put tiny models in the place of large
         ones."""
         for pattern, shorten in SHORTENED.items():
             for path in sorted((self.folder / "data/sources").glob(pattern)):
-                self.edit_file(path, shorten)
-        self.edit_file(self.folder / "params.yaml", self._change_params)
+                edit_yaml(path, shorten)
+        edit_yaml(self.folder / "params.yaml", self._change_params)
 
     def _change_params(self, params: Any) -> None:
         models = params["models"]
@@ -206,7 +169,7 @@ class Rehearsal:
         # adapter is asked.
         models["mpnet-nli-a"].pop("intervention")
         for name in ("mpnet-nli-b", "mpnet-nli-c"):
-            models[name]["scale"] = "quick"
+            models[name]["profile"] = "quick"
         for family, settings in REHEARSED["settings"].items():
             set_family(params, family, settings)
         for corpus in params["families"]["questionnaires"]["corpora"].values():
@@ -223,18 +186,10 @@ class Rehearsal:
         """Pass on what a command says; RuntimeError where it fails."""
         began = time.monotonic()
         print(f"$ {command}", flush=True)
-        programs = [
-            str(self.bin),
-            str(Path(sys.executable).parent),
-            os.environ["PATH"],
-        ]
-        environment = {
-            **os.environ,
-            "PATH": os.pathsep.join(programs),
+        environment = Clone(self.folder, self.folder / CACHE).env
+        environment |= {
+            "PATH": f"{self.bin}{os.pathsep}{environment['PATH']}",
             "PYTHONPATH": f"{self.folder}{os.pathsep}{self.bin.parent}",
-            "EVENRULER_CACHE": str(self.folder / ".cache/answers"),
-            "DVC_NO_ANALYTICS": "1",
-            "HF_HUB_OFFLINE": "1",
         }
         process = subprocess.Popen(
             command.split(),
@@ -261,28 +216,14 @@ class Rehearsal:
     def read_active(self) -> Active:
         return load_active(self.folder / PIPELINE / "active.yaml")
 
-    def count_answers(self) -> pd.DataFrame:
-        """Return how many answers there are by family, model, table and form."""
-        rows = []
+    def list_asked(self) -> set[str]:
+        """Return the models of which there are answers."""
+        models: set[str] = set()
         for path in sorted((self.folder / PIPELINE / "data/answers").glob("*/*/*.parquet")):
             table = pd.read_parquet(path)
-            place = (
-                *path.parts[-3:-1],
-                path.stem,
-            )
-            counts = {"": len(table)}
-            if "configuration" in table:
-                counts = table["configuration"].value_counts().to_dict()
-            rows += [
-                (
-                    *place,
-                    str(form),
-                    int(n),
-                )
-                for form, n in counts.items()
-                if n
-            ]
-        return pd.DataFrame(rows, columns=["family", "model", "table", "form", "n"])
+            if len(table):
+                models.add(path.parent.name)
+        return models
 
     def list_losses(self) -> Iterator[str]:
         """Yield what a rehearsal must not lose, and lost."""
@@ -295,7 +236,7 @@ class Rehearsal:
             if name.endswith(EVOLVED):
                 yield from self._list_losses_of_evolution(name)
         yield from self._list_empty_tables()
-        for name in sorted(SHAPES.keys() - set(self.count_answers()["model"]) - {*TOOLS}):
+        for name in sorted(SHAPES.keys() - self.list_asked() - {*TOOLS}):
             yield f"{name} was asked nothing"
         for stage, why in (params.get("left_out") or {}).items():
             yield f"left out: {stage}: {why}"
@@ -329,7 +270,7 @@ class Rehearsal:
         """Of every model that was asked, some row of each table of a paper where the model stands
         is filled."""
         cells = pd.read_csv(self.folder / PAPERS, dtype=str, keep_default_na=False)
-        is_asked = cells["ours"].isin(self.count_answers()["model"])
+        is_asked = cells["ours"].isin(self.list_asked())
         for (paper, table), rows in cells.groupby(["paper", "table"]):
             if rows["figure"].str.fullmatch("|not run|none.*").all():
                 yield f"{paper}, {table}: no figure of ours"
@@ -360,10 +301,7 @@ def main(folder: Path) -> None:
     rehearsal = Rehearsal(folder, warm.bin)
     if folder.exists():
         for code in ("evenruler", "stages", "docs/papers.py"):
-            subprocess.run(
-                ["cp", "-r", ROOT / code, (folder / code).parent],
-                check=True,
-            )
+            subprocess.run(["cp", "-r", ROOT / code, (folder / code).parent], check=True)
     else:
         clone_tree(folder)
         rehearsal.declare_few()

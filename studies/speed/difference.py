@@ -5,7 +5,6 @@ Prints a Markdown table: seconds, and the counts found. Of the rows 1% were adde
 importing libraries is not timed.
 """
 
-import hashlib
 import tempfile
 import time
 from pathlib import Path
@@ -35,7 +34,6 @@ SAME: dict[str, Any] = {
     "control": False,
 }
 """Columns that say the same in every row."""
-NAME_OF_BENCHMARK = "occupation-gender"
 TARGETS = ["man", "woman", "boy", "girl", "father", "mother", "uncle", "aunt", "brother", "sister"]
 
 
@@ -61,19 +59,10 @@ def make_row(number: int) -> dict[str, Any]:
         "attribute": f"worker-{attribute}",
         "target": TARGETS[target],
     }
-    text = TEMPLATES[template].format(
-        f"worker {attribute}",
-        TARGETS[target],
-    )
-    benchmark = {"family": "probes", "benchmark": NAME_OF_BENCHMARK}
-    return {
-        **SAME,
-        **identity,
-        "id": row_id(**benchmark, set="seed", variant="agree", **identity),
-        "group": ("men", "women")[target % 2],
-        "pole": (1, -1)[target % 2],
-        **make_text(text),
-    }
+    group, pole = (("men", 1), ("women", -1))[target % 2]
+    text = TEMPLATES[template].format(f"worker {attribute}", TARGETS[target])
+    row = {**SAME, **identity, "id": row_id(**identity), "group": group, "pole": pole}
+    return row | make_text(text)
 
 
 def make_text(text: str) -> dict[str, Any]:
@@ -85,6 +74,11 @@ def make_text(text: str) -> dict[str, Any]:
 
 def make_folders(folder: Path, n: int) -> Counts:
     """Write two folders `old` and `new`, and return the true counts."""
+    import pyarrow as pa
+
+    from evenruler.instruments.probes.schemas import PROBES
+    from tests.publish.test_difference import write
+
     kinds, counts = draw_kinds(n)
     old, new = [], []
     for number, kind in enumerate(kinds):
@@ -95,44 +89,9 @@ def make_folders(folder: Path, n: int) -> Counts:
             row = row | make_text(row["text"].replace("worker", "expert"))
         if kind != "removed":
             new.append(row)
-    write_folder(folder / "old", old)
-    write_folder(folder / "new", new)
+    for name, rows in (("old", old), ("new", new)):
+        write(folder / name, {CONFIG: pa.Table.from_pylist(rows, schema=PROBES)})
     return counts
-
-
-def write_folder(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows as a published benchmark."""
-    import pyarrow as pa
-
-    from evenruler.instruments.probes.schemas import PROBES
-    from evenruler.publish.manifest import (
-        NAME,
-        Manifest,
-        as_json,
-        columns_of,
-        data_file,
-        evidence_as_json,
-    )
-    from evenruler.tables import write_table
-
-    path = folder / data_file(CONFIG)
-    write_table(pa.Table.from_pylist(rows, schema=PROBES).to_pandas(), PROBES, path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    manifest = Manifest(
-        name=NAME_OF_BENCHMARK,
-        version="1.0.0",
-        location=".",
-        content_sha256=digest,
-        rows={CONFIG: len(rows)},
-        rejected=0,
-        columns={CONFIG: columns_of(PROBES)},
-        sources=[SAME["source"]],
-        licences=[SAME["licence"]],
-        parameters={},
-        files={data_file(CONFIG): digest},
-    )
-    (folder / NAME).write_text(as_json(manifest.model_dump()), encoding="utf-8")
-    (folder / "evidence.json").write_text(evidence_as_json([]), encoding="utf-8")
 
 
 def compare_ours(old: Path, new: Path) -> tuple[Counts, float]:
@@ -164,11 +123,8 @@ def merge_outer(old: Path, new: Path) -> tuple[Counts, float]:
     counts = merged["_merge"].value_counts()
     seconds = time.perf_counter() - start
     added, removed = int(counts["right_only"]), int(counts["left_only"])
-    return {
-        "added": added,
-        "removed": removed,
-        "changed": int(is_changed.sum()),
-    }, seconds
+    changed = int(is_changed.sum())
+    return {"added": added, "removed": removed, "changed": changed}, seconds
 
 
 CONTENDERS = {"ours": compare_ours, "pandas": merge_outer}
@@ -182,17 +138,9 @@ def main(rows: int = 1_000_000) -> None:
         print(f"{rows:,} rows each; true: {true}\n")
         print_head("", "seconds", "found")
         for contender, compare in CONTENDERS.items():
-            counts, seconds = run_apart(
-                compare,
-                folder / "old",
-                folder / "new",
-            ).returned
+            counts, seconds = run_apart(compare, folder / "old", folder / "new").returned
             wrong = "" if counts == true else " WRONG"
-            print_row(
-                contender,
-                f"{seconds:.1f}",
-                f"{counts}{wrong}",
-            )
+            print_row(contender, f"{seconds:.1f}", f"{counts}{wrong}")
 
 
 if __name__ == "__main__":

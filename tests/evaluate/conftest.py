@@ -1,13 +1,12 @@
 """A tiny model in a folder, and benchmarks as they are shipped."""
 
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from evenruler import cli, repository
+from evenruler import repository
 from tests.tiny import save_tiny
 
 ErrorOf = Callable[..., str]
@@ -41,19 +40,9 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run_command(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    """What `evenruler ...` ends with, prints and says meanwhile."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["evenruler", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
+def run_command(elsewhere: Path, run_evenruler: Command) -> Command:
+    """Runs `evenruler ...` in the empty folder."""
+    return run_evenruler
 
 
 def refused(run: Command, *words: str) -> str:

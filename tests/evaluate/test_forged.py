@@ -1,6 +1,5 @@
 """A benchmark of which every sentence was altered is another one, whatever its manifest says."""
 
-import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -14,6 +13,7 @@ from evenruler.cli import app
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure
+from evenruler.files import file_sha256
 from evenruler.publish.manifest import (
     KIND,
     identity_of,
@@ -24,6 +24,7 @@ from evenruler.publish.manifest import (
 from evenruler.results.comparison import compare
 from evenruler.results.store import read_stored_result
 from tests.evaluate.conftest import copied
+from tests.folders import declare
 from tests.tiny import save_tiny
 
 NAME = "probes-age-competence"
@@ -34,12 +35,6 @@ FEW = 6
 
 def manifest_of(folder: Path) -> dict:
     return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-
-
-def declare(folder: Path, **changes: object) -> None:
-    (folder / "manifest.json").write_text(
-        json.dumps(manifest_of(folder) | changes), encoding="utf-8"
-    )
 
 
 def stamped(folder: Path) -> Path:
@@ -63,11 +58,9 @@ def forged(folder: Path) -> Path:
             pa.array(texts),
         )
         pq.write_table(altered_table, folder / name)
-        new = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        croissant, sums[name] = croissant.replace(sums[name], new), new
+        croissant = croissant.replace(sums[name], file_sha256(folder / name))
     (folder / "croissant.json").write_text(croissant, encoding="utf-8")
-    sums["croissant.json"] = hashlib.sha256((folder / "croissant.json").read_bytes()).hexdigest()
-    declare(folder, files=sums)
+    declare(folder, ROWS, TEMPLATES, "croissant.json")
     return folder
 
 

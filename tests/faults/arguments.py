@@ -8,15 +8,17 @@ import shutil
 from functools import cache, partial
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 from tests.faults.cases import Case, Outcome, Seen, evenruler
 from tests.results.synthetic import gain_of, stored, synthetic
+from tests.text_tables import yaml_of_text
 from tests.tiny import save_tiny
 
 ROOT = Path(__file__).parents[2]
 PROBES, FRAMING = "benchmarks/probes-age-competence", "benchmarks/framing-age"
-LONG, LONGER, ESC = "x" * 150, "x" * 300, "\x1b[2J"
-"""Names that are longer than ours may be, and than a file system takes; what steers a terminal."""
+LONG, LONGER = "x" * 150, "x" * 300
+"""Names that are longer than ours may be, and than a file system takes."""
 
 
 @cache
@@ -36,197 +38,187 @@ def repository() -> Path:
     return folder
 
 
-NAMES = ("nobody", "", "Capitals", "../x", ESC, LONGER)
-PLACES = ("nowhere", "", "file", ESC, LONGER, "HEAD:benchmarks/none", "none@v1.0.0")
-RESULTS = ("nowhere", "tiny", "file", ESC, LONGER)
-FILES = ("none", "tiny", ESC, LONGER)
-ENGINE, WORD = ("spark", ""), ("none", "")
-NAME, PLACE, AMOUNT = ("nobody", "../x"), ("nowhere",), ("0",)
-"""Some of these, after commands that read them with the function of another command."""
-COUNT, NUMBER = ("0", "-1", "1.5", "many", ""), ("-1", "much", "")
-MODELS = (
-    "",
-    "nobody",
-    "hub:",
-    "local:",
-    "local:none",
-    "local:~nobody/x",
-    "local:file",
-    f"local:{LONG}",
-    f"local:{LONGER}",
-    "x:y",
-    "endpoint:",
-    f"endpoint:{LONG}",
-    "recorded:",
-    "recorded:none",
-    "package:",
-    "package:none/x",
-    "none.gguf",
-    ESC,
-    "planted:a",
-    "planted:smollm2-135m-instruct/none/1/1",
-)
+TABLE = r"""
+measure:
+  right: {model: 'local:tiny'}
+  more: --with benchmarks/probes-age-competence --size trial --limit 3 --out out
+  wrong:
+    model: &models ['', nobody, 'hub:', 'local:', 'local:none', 'local:~nobody/x', 'local:file',
+        'local:<LONG>', 'local:<LONGER>', 'x:y', 'endpoint:', 'endpoint:<LONG>', 'recorded:',
+        'recorded:none', 'package:', 'package:none/x', none.gguf, "\e[2J", 'planted:a',
+        'planted:smollm2-135m-instruct/none/1/1']
+    --with: [nowhere, '', none.yaml, file, "\e[2J", <LONGER>, 'HEAD:benchmarks/none', a/b/c]
+    --unit: [subject, '']
+    --out: [file, file/x, <LONGER>, /dev/null/x]
+    --device: [gpu, 'cuda:99', '']
+    --limit: &count ['0', '-1', '1.5', many, '']
+    --size: &word [none, '']
+    --method: [none, '', "\e[2J"]
+    --name: [<LONG>, <LONGER>, '', '-', "\e[2J"]
+    --asked: [none.jsonl, file]
+    --kind: [none, '', chat]
+    --dtype: [float64, '']
+    --start: ['<start>', '']
+    --thinking: [on, '-1', '1.5', '', '<DIGITS>']
+    --template: [x, =1, '']
+    --new-tokens: *count
+    --timeout: *count
+    --answers-as: [x]
+    --format: *word
+    --max-requests: ['-1', much, '']
+    --price: ['1', 'a,b', '-1,2', '1,2,3', 'nan,1', '1,inf', '']
+    --max-cost: ['-1', much, '', nan]
+    --engine: &engine [spark, '']
+profile:
+  right: {name: paper}
+  wrong:
+    name: &name [nobody, ../x]
+new:
+  right: {family: probes, name: mine}
+  wrong:
+    family: *name
+    name: [../x]
+    --layout: *word
+finetune:
+  right: {name: mpnet-nli}
+  wrong:
+    name: *name
+planted make:
+  right: {name: occupation-gender}
+  wrong:
+    name: &names [nobody, '', Capitals, ../x, "\e[2J", <LONGER>]
+    --base: *names
+    --dose: [nan, inf, much, '']
+    --seed: *count
+    --at-once: *count
+planted test:
+  right: {benchmarks: benchmarks/probes-age-competence}
+  more: --limit 3
+  wrong:
+    benchmarks: [nowhere, none.yaml]
+    --plant: *name
+    --base: *name
+    --size: *word
+    --limit: ['0']
+    --method: [none, '', "\e[2J"]
+    --at-once: ['0']
+publish:
+  right: {name: probes-age-competence}
+  more: --to you/it --dry-run
+  wrong:
+    name: *name
+    --to: ['', x, a b/c, a/b/c, "\e[2J"]
+list:
+  wrong:
+    name: [nowhere]
+    --format: *word
+verify:
+  right: {place: benchmarks/probes-age-competence}
+  wrong:
+    place: &places [nowhere, '', file, "\e[2J", <LONGER>, 'HEAD:benchmarks/none', none@v1.0.0]
+    --with: *places
+    --ask: *models
+diff:
+  right: {old: benchmarks/probes-age-competence, new: benchmarks/probes-age-competence}
+  wrong:
+    old: *places
+    new: [nowhere, '', file, "\e[2J", <LONGER>, 'HEAD:benchmarks/none', none@v1.0.0,
+        benchmarks/framing-age]
+    --format: *word
+    --tolerance: ['-1', much, '', nan]
+release:
+  right: {name: probes-age-competence}
+  more: --dry-run
+  wrong:
+    name: *name
+compare:
+  right: {places: results}
+  wrong:
+    places: &results [nowhere, tiny, file, "\e[2J", <LONGER>]
+    --format: *word
+    --page: ['', file/x, <LONGER>, tiny, /dev/null/x]
+gate:
+  right: {places: results}
+  wrong:
+    places: *results
+    --fail-on: [none, '', "\e[2J"]
+    --bound: [x, a=b, =1, a=, 'none:x=1', 'probes-made-up:spread=nan',
+        'probes-made-up:spread:set=seed']
+    --baseline: *results
+export:
+  right: {places: results}
+  more: --to exported
+  wrong:
+    places: *results
+    --to: [file, file/x, <LONGER>]
+    --id: [x, =y, nobody=a/b, one=]
+    --date: [x, '2026-13-01', '', '20260101']
+    --relationship: *word
+repro:
+  wrong:
+    --profile: *word
+answers export:
+  right: {model: smollm2-135m-instruct}
+  wrong:
+    model: *name
+    --out: ['', file, tiny]
+    --profile: *word
+answers record:
+  right: {release: '2026-11-26'}
+  wrong:
+    release: *name
+evolve:
+  right: {name: age-competence}
+  wrong:
+    name: *name
+    --engine: *engine
+    --profile: *word
+ratings sheet:
+  right: {domains: age-competence}
+  wrong:
+    domains: *name
+    --sets: *word
+    --human: &files [none, tiny, "\e[2J", <LONGER>]
+    --out: [file, <LONGER>]
+    --seed: [x, '', '1.5']
+ratings read:
+  right: {sheets: file}
+  more: --key file
+  wrong:
+    sheets: *files
+    --key: *files
+    --out: [file, <LONGER>]
+translate:
+  right: {scale: file}
+  wrong:
+    scale: *files
+refresh:
+  right: {domain: fruit}
+  wrong:
+    domain: *name
+find:
+  right: {domain: fruit}
+  wrong:
+    domain: *name
+power:
+  right: {domain: fruit}
+  wrong:
+    domain: *name
+    --difference: [nan, '-1', '0', much, '']
+"""
+"""By command: its arguments as they would be right, more that it needs, and by argument or option
+what is wrong. Words in <> stand for long ones."""
 
-# By command: its arguments as they would be right, more that it needs, and by argument or option
-# what is wrong.
-WRONG: dict[str, tuple[dict[str, str], str, dict[str, tuple[str, ...]]]] = {
-    "measure": (
-        {"model": "local:tiny"},
-        f"--with {PROBES} --size trial --limit 3 --out out",
-        {
-            "model": MODELS,
-            "--with": (
-                "nowhere",
-                "",
-                "none.yaml",
-                "file",
-                ESC,
-                LONGER,
-                "HEAD:benchmarks/none",
-                "a/b/c",
-            ),
-            "--unit": ("subject", ""),
-            "--out": ("file", "file/x", LONGER, "/dev/null/x"),
-            "--device": ("gpu", "cuda:99", ""),
-            "--limit": COUNT,
-            "--size": WORD,
-            "--method": (*WORD, ESC),
-            "--name": (LONG, LONGER, "", "-", ESC),
-            "--asked": ("none.jsonl", "file"),
-            "--kind": (*WORD, "chat"),
-            "--dtype": ("float64", ""),
-            "--start": ("<start>", ""),
-            "--thinking": ("on", "-1", "1.5", "", "9" * 5000),
-            "--template": ("x", "=1", ""),
-            "--new-tokens": COUNT,
-            "--timeout": COUNT,
-            "--answers-as": ("x",),
-            "--format": WORD,
-            "--max-requests": NUMBER,
-            "--price": ("1", "a,b", "-1,2", "1,2,3", "nan,1", "1,inf", ""),
-            "--max-cost": (*NUMBER, "nan"),
-            "--engine": ENGINE,
-        },
-    ),
-    "profile": ({"name": "paper"}, "", {"name": NAME}),
-    "new": (
-        {"family": "probes", "name": "mine"},
-        "",
-        {"family": NAME, "name": NAME[1:], "--layout": WORD},
-    ),
-    "finetune": ({"name": "mpnet-nli"}, "", {"name": NAME}),
-    "planted make": (
-        {"name": "occupation-gender"},
-        "",
-        {
-            "name": NAMES,
-            "--base": NAMES,
-            "--dose": ("nan", "inf", "much", ""),
-            "--seed": COUNT,
-            "--at-once": COUNT,
-        },
-    ),
-    "planted test": (
-        {"benchmarks": PROBES},
-        "--limit 3",
-        {
-            "benchmarks": (*PLACE, "none.yaml"),
-            "--plant": NAME,
-            "--base": NAME,
-            "--size": WORD,
-            "--limit": AMOUNT,
-            "--method": (*WORD, ESC),
-            "--at-once": AMOUNT,
-        },
-    ),
-    "publish": (
-        {"name": "probes-age-competence"},
-        "--to you/it --dry-run",
-        {"name": NAME, "--to": ("", "x", "a b/c", "a/b/c", ESC)},
-    ),
-    "list": ({}, "", {"name": PLACE, "--format": WORD}),
-    "verify": ({"place": PROBES}, "", {"place": PLACES, "--with": PLACES, "--ask": MODELS}),
-    "diff": (
-        {"old": PROBES, "new": PROBES},
-        "",
-        {
-            "old": PLACES,
-            "new": (*PLACES, FRAMING),
-            "--format": WORD,
-            "--tolerance": (*NUMBER, "nan"),
-        },
-    ),
-    "release": ({"name": "probes-age-competence"}, "--dry-run", {"name": NAME}),
-    "compare": (
-        {"places": "results"},
-        "",
-        {
-            "places": RESULTS,
-            "--format": WORD,
-            "--page": ("", "file/x", LONGER, "tiny", "/dev/null/x"),
-        },
-    ),
-    "gate": (
-        {"places": "results"},
-        "",
-        {
-            "places": RESULTS,
-            "--fail-on": (*WORD, ESC),
-            "--bound": (
-                *("x", "a=b", "=1", "a=", "none:x=1"),
-                *("probes-made-up:spread=nan", "probes-made-up:spread:set=seed"),
-            ),
-            "--baseline": RESULTS,
-        },
-    ),
-    "export": (
-        {"places": "results"},
-        "--to exported",
-        {
-            "places": RESULTS,
-            "--to": ("file", "file/x", LONGER),
-            "--id": ("x", "=y", "nobody=a/b", "one="),
-            "--date": ("x", "2026-13-01", "", "20260101"),
-            "--relationship": WORD,
-        },
-    ),
-    "repro": ({}, "", {"--profile": WORD}),
-    "answers export": (
-        {"model": "smollm2-135m-instruct"},
-        "",
-        {"model": NAME, "--out": ("", "file", "tiny"), "--profile": WORD},
-    ),
-    "answers record": ({"release": "2026-11-26"}, "", {"release": NAME}),
-    "evolve": (
-        {"name": "age-competence"},
-        "",
-        {"name": NAME, "--engine": ENGINE, "--profile": WORD},
-    ),
-    "ratings sheet": (
-        {"domains": "age-competence"},
-        "",
-        {
-            "domains": NAME,
-            "--sets": WORD,
-            "--human": FILES,
-            "--out": ("file", LONGER),
-            "--seed": ("x", "", "1.5"),
-        },
-    ),
-    "ratings read": (
-        {"sheets": "file"},
-        "--key file",
-        {"sheets": FILES, "--key": FILES, "--out": ("file", LONGER)},
-    ),
-    "translate": ({"scale": "file"}, "", {"scale": FILES}),
-    "refresh": ({"domain": "fruit"}, "", {"domain": NAME}),
-    "find": ({"domain": "fruit"}, "", {"domain": NAME}),
-    "power": (
-        {"domain": "fruit"},
-        "",
-        {"domain": NAME, "--difference": ("nan", "-1", "0", "much", "")},
-    ),
-}
+
+def read_wrong() -> dict[str, Any]:
+    """The table, with long words."""
+    text = TABLE
+    for word, long in {"<LONG>": LONG, "<LONGER>": LONGER, "<DIGITS>": "9" * 5000}.items():
+        text = text.replace(word, long)
+    return dict(yaml_of_text(text))
+
+
+WRONG = read_wrong()
 
 ANY = {"measure --effort", "release --message", "repro words"}
 """What takes every word: one in the language of a model, a sentence, the arguments of `dvc
@@ -236,27 +228,15 @@ repro`."""
 def _tried(command: str, option: str, folder: Path) -> Seen:
     """All wrong values of an option: each ends with status 2 and one line, the last, which begins
     with "error"."""
-    arguments, more, wrong = WRONG[command]
+    declared = WRONG[command]
+    arguments = declared.get("right", {})
+    more = declared.get("more", "").split()
     env = {"EVENRULER_CACHE": str(folder / "cache")}
-    for value in wrong[option]:
+    for value in declared["wrong"][option]:
+        words = [*({option: ""} | arguments | {option: value}).values(), *more]
         if option[0] == "-":
-            words = [
-                *arguments.values(),
-                *more.split(),
-                option,
-                value,
-            ]
-        else:
-            words = [
-                *({option: ""} | arguments | {option: value}).values(),
-                *more.split(),
-            ]
-        seen = evenruler(
-            *command.split(),
-            *words,
-            folder=repository(),
-            env=env,
-        )
+            words = [*arguments.values(), *more, option, value]
+        seen = evenruler(*command.split(), *words, folder=repository(), env=env)
         assert (seen.status, "Traceback" in seen.errors) == (2, False), (words, seen)
         is_error = [line.startswith(("error: ", "Error: ")) for line in seen.errors.splitlines()]
         assert (
@@ -267,8 +247,8 @@ def _tried(command: str, option: str, folder: Path) -> Seen:
 
 
 CASES = []
-for _command, (_, _, _wrong) in WRONG.items():
-    for _option in _wrong:
+for _command, _declared in WRONG.items():
+    for _option in _declared["wrong"]:
         _act = partial(_tried, _command, _option)
         _fault = f"wrong words for {_option}"
         CASES.append(Case(_fault, f"evenruler {_command}", Outcome.REFUSED, _act))

@@ -65,12 +65,18 @@ class Case:
         return f"{self.operation}: {self.fault}"
 
 
-def refusals(operation: str, acts: Mapping[str, tuple[Any, ...]]) -> list[Case]:
+def refusals(operation: str, acts: Mapping[str, tuple[Any, ...]], **marks: bool) -> list[Case]:
     """Lines of the table for what an operation refuses, by fault: `act`, and what is said."""
     return [
-        Case(fault, operation, Outcome.REFUSED, act, tuple(says))
+        Case(fault, operation, Outcome.REFUSED, act, tuple(says), **marks)
         for fault, (act, *says) in acts.items()
     ]
+
+
+def write_terabyte(path: Path) -> None:
+    """Make a file of a terabyte, which takes no room."""
+    with path.open("wb") as file:
+        file.truncate(2**40)
 
 
 def check(case: Case, seen: Seen) -> None:

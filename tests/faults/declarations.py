@@ -12,7 +12,8 @@ from pathlib import Path
 
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project import dvc
-from tests.faults.cases import Case, Outcome, Seen, evenruler
+from studies.faults.hostile_values import BOMB
+from tests.faults.cases import Case, Outcome, Seen, evenruler, refusals
 
 PARAMS = """\
 models:
@@ -91,10 +92,6 @@ def _text(text: str) -> Edit:
     return lambda path: path.write_text(text)
 
 
-def _bytes(content: bytes) -> Edit:
-    return lambda path: path.write_bytes(content)
-
-
 def _with(text: str) -> Edit:
     return lambda path: path.write_text(f"{path.read_text()}{text}")
 
@@ -117,85 +114,73 @@ def _renamed(name: str) -> Edit:
     return lambda path: path.write_text(path.read_text().replace("  hair:", f"  {name}:"))
 
 
-def _nine(number: int) -> str:
-    """A list of nine aliases of the anchor before."""
-    return f"[{', '.join([f'*a{number - 1}'] * 9)}]"
-
-
-LISTS, MERGES = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n", "a0: &a0 {x: 1}\n"
+MERGES = "a0: &a0 {x: 1}\n"
 for _number in range(1, 12):
-    LISTS += f"a{_number}: &a{_number} {_nine(_number)}\n"
-    MERGES += f"a{_number}: &a{_number} {{<<: {_nine(_number)}}}\n"
+    _aliases = ", ".join([f"*a{_number - 1}"] * 9)
+    MERGES += f"a{_number}: &a{_number} {{<<: [{_aliases}]}}\n"
 MARKS = "<<<<<<< HEAD\ndiagnosis: {seed: 1}\n=======\ndiagnosis: {seed: 2}\n>>>>>>> theirs\n"
 
-OF_YAML: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
-    (
-        "aliases that come to 9^12 values",
-        _text(LISTS),
-        ("its aliases come to more than 1,000,000 values",),
-    ),
-    (
-        "merges that come to 9^11 keys",
-        _text(MERGES),
-        ("its aliases come to more than 1,000,000 values",),
-    ),
-    (
-        "an alias that holds itself",
-        _with("x: &x {y: [*x]}\n"),
-        ("line ", "levels deep, or holds itself"),
-    ),
-    ("an anchor given twice", _with("x: &x [1]\ny: &x [2]\n"), ("found duplicate anchor 'x'",)),
-    ("a word that is said to be an integer", _with("x: !!int word\n"), ("not YAML",)),
-    (
-        "300 levels of lists",
-        _with(f"x: {'[' * 300}{']' * 300}\n"),
-        ("nested more than 50 levels deep",),
-    ),
-    ("a folder in its place", _folder, ("a folder, expected a file",)),
-    ("UTF-16", _encoded("utf-16"), ("not UTF-8",)),
-    ("Latin-1", _encoded("latin-1"), ("not UTF-8",)),
-    ("a NUL", _with("x: '\0'\n"), ("not YAML",)),
-    ("marks of a merge", _with(MARKS), ("line ",)),
-    ("an object of Python", _with("x: !!python/object/apply:os.system [true]\n"), ("line ",)),
-    ("a number of 5,000 digits", _with(f"x: {'9' * 5000}\n"), ("not YAML",)),
-    ("a list in place of keys", _text("- a\n"), ("expected keys",)),
-    ("empty", _text(""), ("expected keys",)),
-)
+TOO_MANY = "its aliases come to more than 1,000,000 values"
+Faults = dict[str, tuple[Edit, str]]
+"""By fault the edit and what is said of it."""
 
-OF_BOTH = {
-    "aliases that come to 9^12 values",
-    "an alias that holds itself",
-    "marks of a merge",
-    "a list in place of keys",
-    "empty",
+OF_BOTH: Faults = {
+    "aliases that come to 9^12 values": (_text(BOMB), TOO_MANY),
+    "an alias that holds itself": (_with("x: &x {y: [*x]}\n"), "levels deep, or holds itself"),
+    "marks of a merge": (_with(MARKS), "line "),
+    "a list in place of keys": (_text("- a\n"), "expected keys"),
+    "empty": (_text(""), "expected keys"),
 }
-"""What is tried in params.yaml as well."""
+"""What is tried in sources and in params.yaml as well."""
 
-OF_PARAMS: tuple[tuple[str, Edit, tuple[str, ...]], ...] = (
-    ("a name of 300 letters", _renamed("x" * 300), ("instruments.xxx", "at most 100 characters")),
-    ("a folder in its place", _folder, ("no params.yaml here or above",)),
-    (
-        "a name that is a path",
-        _renamed("../../hair"),
-        ("instruments.../../hair", "expected a slug"),
-    ),
-)
+OF_SOURCES: Faults = {
+    "merges that come to 9^11 keys": (_text(MERGES), TOO_MANY),
+    "an anchor given twice": (_with("x: &x [1]\ny: &x [2]\n"), "found duplicate anchor 'x'"),
+    "a word that is said to be an integer": (_with("x: !!int word\n"), "not YAML"),
+    "300 levels of lists": (_with(f"x: {'[' * 300}{']' * 300}\n"), "nested more than 50 levels"),
+    "a folder in its place": (_folder, "a folder, expected a file"),
+    "UTF-16": (_encoded("utf-16"), "not UTF-8"),
+    "a NUL": (_with("x: '\0'\n"), "not YAML"),
+    "an object of Python": (_with("x: !!python/object/apply:os.system [true]\n"), "line "),
+    "a number of 5,000 digits": (_with(f"x: {'9' * 5000}\n"), "not YAML"),
+    "a named pipe in its place": (_pipe, "a named pipe, expected a file"),
+}
 
-UNREADABLE = ("dvc.lock: DVC cannot read it", "`git checkout dvc.lock`")
-OF_DVC: tuple[tuple[str, str, Edit, tuple[str, ...]], ...] = (
-    ("dvc.yaml", "marks of a merge", _with(MARKS), ("dvc.yaml: line ",)),
-    ("dvc.yaml", "a folder in its place", _folder, ("dvc.yaml: a folder, expected a file",)),
-    ("dvc.yaml", "aliases that come to 9^12 values", _text(LISTS), ("dvc.yaml: its aliases",)),
-    ("dvc.lock", "marks of a merge", _with(MARKS), UNREADABLE),
-    ("dvc.lock", "a folder in its place", _folder, ("dvc.lock: a folder, expected a file",)),
-    ("dvc.lock", "NULs", _bytes(b"\0" * 300), UNREADABLE),
-    ("dvc.lock", "aliases that come to 9^12 values", _text(LISTS), UNREADABLE),
-)
+OF_PARAMS: Faults = {
+    "a name of 300 letters": (_renamed("x" * 300), "at most 100 characters"),
+    "a folder in its place": (_folder, "no params.yaml here or above"),
+    "a name that is a path": (_renamed("../../hair"), "instruments.../../hair: found"),
+}
+
+OF_PIPELINE: Faults = {
+    "marks of a merge": (_with(MARKS), "line "),
+    "a folder in its place": (_folder, "a folder, expected a file"),
+    "a named pipe in its place": (_pipe, "a named pipe, expected a file"),
+    "aliases that come to 9^12 values": (_text(BOMB), TOO_MANY),
+    "stages that are none": (_text("stages: {a: 1}\n"), "stages: not a mapping of stages"),
+}
+
+UNREADABLE = "DVC cannot read it; `git checkout dvc.lock`"
+OF_LOCK: Faults = {
+    "marks of a merge": (_with(MARKS), UNREADABLE),
+    "a folder in its place": (_folder, "a folder, expected a file"),
+    "NULs": (_text("\0" * 300), UNREADABLE),
+    "aliases that come to 9^12 values": (_text(BOMB), UNREADABLE),
+}
+
+OF_ACTIVE: Faults = {
+    "marks of a merge": (_text(MARKS), "it names no profile"),
+    "without a profile": (_text("active: {}\n"), "it names no profile"),
+}
 
 
-def _case(file: str, fault: str, edit: Edit, *says: str) -> Case:
-    name = f"{Path(file).name}, {fault}"
-    return Case(name, "check", Outcome.REFUSED, _refused(file, edit), says)
+def _refusals(file: str, faults: Faults, *says: str) -> list[Case]:
+    name = Path(file).name
+    acts = {
+        f"{name}, {fault}": (_refused(file, edit), *says, words)
+        for fault, (edit, words) in faults.items()
+    }
+    return refusals("check", acts)
 
 
 def _downloaded(path: Path) -> None:
@@ -203,26 +188,13 @@ def _downloaded(path: Path) -> None:
     path.touch()
 
 
-PIPE, NO_PROFILE = "a named pipe, expected a file", "active.yaml: it names no profile"
 CASES = [
-    *(
-        _case("params.yaml", fault, edit, "params.yaml", *says)
-        for fault, edit, says in OF_YAML
-        if fault in OF_BOTH
-    ),
-    *(_case(SOURCE, fault, edit, "hair.yaml", *says) for fault, edit, says in OF_YAML),
-    *(_case("params.yaml", fault, edit, *says) for fault, edit, says in OF_PARAMS),
-    *(_case(file, fault, edit, *says) for file, fault, edit, says in OF_DVC),
-    _case(SOURCE, "a named pipe in its place", _pipe, "hair.yaml", PIPE),
-    _case("dvc.yaml", "a named pipe in its place", _pipe, "dvc.yaml", PIPE),
-    _case(
-        "dvc.yaml",
-        "stages that are none",
-        _text("stages: {a: 1}\n"),
-        "dvc.yaml: stages: not a mapping of stages",
-    ),
-    _case("active.yaml", "marks of a merge", _text(MARKS), NO_PROFILE),
-    _case("active.yaml", "without a profile", _text("active: {}\n"), NO_PROFILE),
+    *_refusals("params.yaml", OF_BOTH, "params.yaml"),
+    *_refusals(SOURCE, OF_BOTH | OF_SOURCES, "hair.yaml"),
+    *_refusals("params.yaml", OF_PARAMS),
+    *_refusals("dvc.yaml", OF_PIPELINE, "dvc.yaml: "),
+    *_refusals("dvc.lock", OF_LOCK, "dvc.lock: "),
+    *_refusals("active.yaml", OF_ACTIVE, "active.yaml: "),
     Case(
         "text of others is a download that nobody declared",
         "check",

@@ -1,12 +1,10 @@
 """Benchmark folders as somebody who means harm would make them."""
 
-import functools
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenruler.publish.manifest import identity_of
-from tests.faults.cases import Case, Outcome, Seen, evenruler
+from studies.faults.hostile_values import BOMB
+from tests.faults.cases import Case, Outcome, Seen, doing, evenruler, refusals, write_terabyte
+from tests.folders import declare
+from tests.tables.test_contents import repeated
 
 ORIGINAL = Path(__file__).parents[2] / "benchmarks/probes-age-competence"
 ROWS = "attributes/test-00000-of-00001.parquet"
@@ -35,34 +36,27 @@ def _damaged(change: Change, *words: str) -> Callable[[Path], Seen]:
 
 
 def _manifest(**changes: Any) -> Change:
-    def change(folder: Path) -> None:
-        path = folder / "manifest.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-    return change
+    return lambda folder: declare(folder, **changes)
 
 
 def _signed(name: str, write: Change) -> Change:
-    """Change a file, and its sha256 in the manifest; of a plan the identity of the version as
-    well."""
+    """Change a file, and its sha256 in the manifest."""
 
     def change(folder: Path) -> None:
         write(folder / name)
-        was = json.loads((folder / "manifest.json").read_text())
-        sums = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()}
-        changes = {"files": was["files"] | sums}
-        if name == "plan.json":
-            changes["content_sha256"] = identity_of(folder, was["rows"])
-        _manifest(**changes)(folder)
+        declare(folder, name)
 
     return change
+
+
+def _files_of(folder: Path) -> dict[str, str]:
+    return dict(json.loads((folder / "manifest.json").read_text())["files"])
 
 
 def _also_named(name: str) -> Change:
     def change(folder: Path) -> None:
         (folder.parent / "secret.txt").write_text("secret")
-        files = json.loads((folder / "manifest.json").read_text())["files"]
-        _manifest(files=files | {name: hashlib.sha256(b"secret").hexdigest()})(folder)
+        declare(folder, files=_files_of(folder) | {name: hashlib.sha256(b"secret").hexdigest()})
 
     return change
 
@@ -94,11 +88,7 @@ def _named(name: bytes) -> Change:
 
 
 def _sparse(name: str) -> Change:
-    def change(folder: Path) -> None:
-        with (folder / name).open("wb") as file:
-            file.truncate(2**40)
-
-    return change
+    return lambda folder: write_terabyte(folder / name)
 
 
 def _linked(name: str, to: str) -> Change:
@@ -118,16 +108,10 @@ def _also(*twins: str) -> Change:
     """More names in the manifest, which some file systems take for one."""
 
     def change(folder: Path) -> None:
-        files = json.loads((folder / "manifest.json").read_text())["files"]
-        _manifest(files=files | dict.fromkeys(twins, files["plan.json"]))(folder)
+        files = _files_of(folder)
+        declare(folder, files=files | dict.fromkeys(twins, files["plan.json"]))
 
     return change
-
-
-def _figures(**row: Any) -> Change:
-    """Evidence of one figure."""
-    content = {"schema": 1, "figures": [{"figure": "r", "model": "m", **row}]}
-    return lambda folder: (folder / "evidence.json").write_text(json.dumps(content))
 
 
 def _rows(table: pa.Table) -> Change:
@@ -136,50 +120,36 @@ def _rows(table: pa.Table) -> Change:
 
 def _bomb(path: Path) -> None:
     """Fifty kilobytes that stand for ten gigabytes: one long text, in a dictionary, many times."""
-    indices = pa.array([0] * 10_000, pa.int32())
-    text = pa.DictionaryArray.from_arrays(indices, ["x" * 1_000_000])
+    text = repeated("x" * 1_000_000, 10_000)
     table = pa.table({"id": text, "content_sha256": ["a"] * 10_000})
     pq.write_table(table, path, compression="zstd")
     assert path.stat().st_size < 100_000
 
 
-ALIASES = "a: &a [x, x, x, x, x, x, x, x, x]\n"
-for _old, _new in pairwise("abcdefghij"):
-    ALIASES += f"{_new}: &{_new} [{', '.join([f'*{_old}'] * 9)}]\n"
 PLACE = "expected the path of a file in the benchmark's folder"
 WRONG = ("verify", "it")
 
-REFUSED: list[tuple[str, Change, tuple[str, ...]]] = [
-    ("a name above the folder", _also_named("../secret.txt"), (PLACE,)),
-    ("a name with NUL", _also_named("a\0b"), (PLACE,)),
-    ("a name of 300 letters", _also_named("a" * 300), (PLACE,)),
-    ("no columns", _manifest(columns={}), ("`rows` and `columns`",)),
-    ("rows that are not named among the files", _manifest(files={}), ("`files` lacks",)),
-    ("a benchmark called ../x", _manifest(name="../x"), ("expected a slug",)),
-    (
-        "a config called ../x",
-        _manifest(rows={"../x": 1}, columns={"../x": {}}),
-        ("expected a slug",),
+REFUSED: dict[str, tuple[Change, str]] = {
+    "a name above the folder": (_also_named("../secret.txt"), PLACE),
+    "a name with NUL": (_also_named("a\0b"), PLACE),
+    "a name of 300 letters": (_also_named("a" * 300), PLACE),
+    "rows that are not named among the files": (_manifest(files={}), "`files` lacks"),
+    "a benchmark called ../x": (_manifest(name="../x"), "expected a slug"),
+    "a config called ../x": (_manifest(rows={"../x": 1}, columns={"../x": {}}), "expected a slug"),
+    "a version of 5,000 digits": (_manifest(version=f"{'9' * 5000}.0.0"), "expected MAJOR.MINOR"),
+    "half a letter": (
+        lambda folder: (folder / "manifest.json").write_text('{"name": "\\ud800"}'),
+        "not JSON",
     ),
-    (
-        "a version of 5,000 digits",
-        _manifest(version=f"{'9' * 5000}.0.0"),
-        ("expected MAJOR.MINOR.PATCH",),
-    ),
-    (
-        "half a letter",
-        lambda folder: _text('{"name": "\\ud800"}')(folder / "manifest.json"),
-        ("not JSON",),
-    ),
-    ("a manifest of a terabyte", _sparse("manifest.json"), ("more than the",)),
-    ("two names that differ in capitals", _also("Plan.JSON"), ("ignore case: plan.json",)),
-    ("two names that fold alike", _also("stra\u00dfe", "STRASSE"), ("ignore case: strasse",)),
-]
+    "a manifest of a terabyte": (_sparse("manifest.json"), "more than the"),
+    "two names that differ in capitals": (_also("Plan.JSON"), "ignore case: plan.json"),
+    "two names that fold alike": (_also("stra\u00dfe", "STRASSE"), "ignore case: strasse"),
+}
 
 SAID: list[tuple[str, Change]] = [
     ("a day that no month has", _front("a: 2025-13-45\n")),
     ("front matter 300 levels deep", _front("a: " + "[" * 300 + "]" * 300 + "\n")),
-    ("aliases that stand for a billion words", _front(ALIASES)),
+    ("aliases that stand for a billion words", _front(BOMB)),
     ("a tag of Python", _front("a: !!python/object/apply:os.system [true]\n")),
     ("half a letter in the front matter", _pattern('"\\uD800"')),
     ("the pattern .", _pattern(".")),
@@ -210,65 +180,40 @@ def _verified(change: Change) -> Callable[[Path], Seen]:
     return act
 
 
-def _measured(change: Change) -> Callable[[Path], Seen]:
+def _measured(folder: Path) -> Seen:
     """The folder is read, and what its model would be asked is counted, as `measure` does before it
-    loads anything."""
+    loads anything; prefixes of its plan are a number."""
+    from studies.faults.downloads import plan_measurement
 
-    def act(folder: Path) -> Seen:
-        from studies.faults.downloads import plan_measurement
-        from tests.faults.cases import doing
-
-        shutil.copytree(ORIGINAL, folder / "it")
-        change(folder / "it")
-        return doing(lambda: plan_measurement(folder / "it"))
-
-    return act
+    benchmark = Path(shutil.copytree(ORIGINAL, folder / "it"))
+    path = benchmark / "plan.json"
+    plan = json.loads(path.read_text()) | {"prefixes": 3, "prefixed": 9}
+    path.write_text(json.dumps(plan))
+    rows = json.loads((benchmark / "manifest.json").read_text())["rows"]
+    declare(benchmark, "plan.json", content_sha256=identity_of(benchmark, rows))
+    return doing(lambda: plan_measurement(benchmark))
 
 
-def _plan(path: Path, **changes: Any) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+def _compared(folder: Path) -> Seen:
+    """With evidence of a number that no float holds."""
+    content = {"schema": 1, "figures": [{"figure": "r", "model": "m", "value": 10**400}]}
+    change = _signed("evidence.json", lambda path: path.write_text(json.dumps(content)))
+    return _damaged(change, "diff", "original", "it")(folder)
 
 
 AS_KNOWN = "are not as this evenruler knows the family probes"
-PLANS: list[tuple[str, Change, str]] = [
-    ("an identity of another kind", _manifest(content_sha256="0" * 64), "of another kind, which"),
-    (
-        "prefixes that are a number",
-        _signed("plan.json", functools.partial(_plan, prefixes=3, prefixed=9)),
-        AS_KNOWN,
-    ),
-]
-"""What lacks in a plan, or is not that of the manifest, is in `measuring`."""
-
-FIGURES: list[tuple[str, Change, str]] = [
-    ("a number that no float holds", _figures(value=10**400), "expected a number"),
-    ("no value and no reason", _figures(value=None, n=1), "neither a value nor a reason"),
-    ("half an interval", _figures(value=1.0, n=1, low=0.5), "has one end"),
-    ("figures that are words", _figures(value=None, n="x"), "expected a number"),
-]
 
 CASES = [
-    *(
-        Case(fault, "verify a download", Outcome.REFUSED, _damaged(change, *WRONG), says)
-        for fault, change, says in REFUSED
+    *refusals(
+        "verify a download",
+        {fault: (_damaged(change, *WRONG), says) for fault, (change, says) in REFUSED.items()},
     ),
     *(
         Case(fault, "verify a download", Outcome.UNHARMED, _verified(change))
         for fault, change in SAID
     ),
-    *(
-        Case(
-            fault,
-            "diff a download",
-            Outcome.REFUSED,
-            _damaged(change, "diff", "original", "it"),
-            (says,),
-        )
-        for fault, change, says in FIGURES
-    ),
-    *(
-        Case(fault, "measure with a download", Outcome.REFUSED, _measured(change), (says,))
-        for fault, change, says in PLANS
-    ),
+    *refusals("diff a download", {"a number that no float holds": (_compared, "expected a num")}),
+    *refusals("measure with a download", {"prefixes that are a number": (_measured, AS_KNOWN)}),
 ]
-"""Of those that `verify` is to say, the outcome is that it finishes and names them (status 1)."""
+"""Of those that `verify` is to say, the outcome is that it finishes and names them (status 1). What
+lacks in a plan, or is not that of the manifest, is in `measuring` and in tests/evaluate."""

@@ -18,13 +18,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.faults.cases import Case, Outcome, Seen, doing, evenruler, program, refusals
 from tests.loopback_hub import WRITE_TOKEN, Blob, LoopbackHub, RefusalError, Repo, running
+from tests.loopback_openai import talking
+from tests.text_tables import yaml_of_text
 
 ORIGINAL = Path(__file__).parents[2] / "benchmarks/framing-age"
 REPO, TAG = "you/it", "v0.1.0"
@@ -56,27 +57,10 @@ def talking_to(
 
 
 @contextlib.contextmanager
-def answering(status: int, body: bytes) -> Iterator[str]:
-    """A server that answers everything so; its address."""
-
-    class Same(BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Keep the output clean."""
-
-        def _same(self) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
-
-        do_GET = do_HEAD = do_POST = do_PUT = _same  # noqa: N815
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Same)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+def talking_hub(folder: Path) -> Iterator[LoopbackHub]:
+    """A Hub on loopback that this process asks."""
+    with running() as hub, talking_to(hub.endpoint, folder):
+        yield hub
 
 
 def _published(folder: Path) -> None:
@@ -84,6 +68,10 @@ def _published(folder: Path) -> None:
 
     for _ in publish(folder, REPO):
         pass
+
+
+def _publishes() -> Seen:
+    return doing(partial(_published, ORIGINAL))
 
 
 def _verified(place: str) -> None:
@@ -95,7 +83,12 @@ def _verified(place: str) -> None:
 
 
 def _strange(status: int, body: bytes, call: Callable[[], None], folder: Path) -> Seen:
-    with answering(status, body) as endpoint, talking_to(endpoint, folder):
+    """A server answers everything so."""
+    head = f"HTTP/1.1 {status} so\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    with (
+        talking(lambda line: line.sendall(head.encode() + body)) as url,
+        talking_to(url.removesuffix("/v1"), folder),
+    ):
         return doing(call)
 
 
@@ -106,24 +99,12 @@ def _measured() -> None:
         pass
 
 
-def _broken(request: str, fault: Exception | Callable[[LoopbackHub], None], folder: Path) -> Seen:
-    """One run of publish that meets a fault."""
-    with running() as hub, talking_to(hub.endpoint, folder):
-        hub.once(request, fault if isinstance(fault, Exception) else partial(fault, hub))
-        return doing(partial(_published, ORIGINAL))
-
-
-def _resumed(request: str, fault: Exception, folder: Path) -> Seen:
-    """The run after it: one commit of ours, one tag on it, and what is there is what its manifest
-    says."""
-    with running() as hub, talking_to(hub.endpoint, folder):
-        hub.once(request, fault)
-        assert doing(partial(_published, ORIGINAL)).status == 2
-        assert hub.repos[REPO].tags == {}
-        seen = doing(partial(_published, ORIGINAL))
-        assert len(hub.repos[REPO].commits) == 2
-        _verified(f"{REPO}@{TAG}")
-        return seen
+def _limited(folder: Path) -> Seen:
+    """The rate is limited, for seconds that are no number."""
+    waits = {"Retry-After": "²".encode().decode("latin-1")}
+    with talking_hub(folder) as hub:
+        hub.once("POST .*/commit/", RefusalError(429, "slow", headers=waits))
+        return _publishes()
 
 
 def _published_once(repo: Repo) -> None:
@@ -149,11 +130,11 @@ def _killed(request: str, folder: Path) -> Seen:
         threads.put(threading.current_thread())
 
     threads: queue.Queue[threading.Thread] = queue.Queue()
-    with running() as hub, talking_to(hub.endpoint, folder):
+    with talking_hub(folder) as hub:
         hub.once(request, kill)
         os.write(write, hub.endpoint.encode())
         threads.get(timeout=60).join(60)
-        seen = doing(partial(_published, ORIGINAL))
+        seen = _publishes()
         repo = hub.repos[REPO]
         _published_once(repo)
         _verified(f"{REPO}@{TAG}")
@@ -163,52 +144,38 @@ def _killed(request: str, folder: Path) -> Seen:
 def _twice(request: str, folder: Path) -> Seen:
     """Somebody else publishes the same meanwhile: it is there once, and whoever comes again finds
     it."""
-    with running() as hub, talking_to(hub.endpoint, folder):
+    with talking_hub(folder) as hub:
         hub.once(request, partial(_published, ORIGINAL))
-        seen = doing(partial(_published, ORIGINAL))
+        seen = _publishes()
         repo = hub.repos[REPO]
         _published_once(repo)
-        assert doing(partial(_published, ORIGINAL)).status == 0
+        assert _publishes().status == 0
         _verified(f"{REPO}@{TAG}")
         return seen
 
 
-def _edited(name: str, folder: Path) -> Seen:
-    """Somebody edits a file between the commit and the tag of a run that broke off; the tag is on
+def _edited(folder: Path) -> Seen:
+    """Somebody edits the card between the commit and the tag of a run that broke off; the tag is on
     our files."""
-    with running() as hub, talking_to(hub.endpoint, folder):
+    with talking_hub(folder) as hub:
         hub.once("POST .*/tag/", RefusalError(500, "oops"))
-        assert doing(partial(_published, ORIGINAL)).status == 2
+        assert _publishes().status == 2
         repo = hub.repos[REPO]
         files = dict(repo.files("main"))
-        files[name] = replace(files.get(name, Blob(b"", False)), data=b"theirs")
+        files["README.md"] = replace(files["README.md"], data=b"theirs")
         repo.commit(files, "an edit on the Hub")
-        seen = doing(partial(_published, ORIGINAL))
+        seen = _publishes()
         assert repo.tags == {TAG: repo.head}
         _verified(f"{REPO}@{TAG}")
         return seen
 
 
-def _moved(folder: Path) -> Seen:
-    """The tag stands on another commit than ours: nothing is tagged anew, and the difference is
-    named."""
-    with running() as hub, talking_to(hub.endpoint, folder):
-        assert doing(partial(_published, ORIGINAL)).status == 0
-        repo: Repo = hub.repos[REPO]
-        files = dict(repo.files(TAG))
-        files["README.md"] = Blob(files["README.md"].data + b"more", False)
-        repo.tags[TAG] = moved = repo.commit(files, "theirs")
-        seen = doing(partial(_published, ORIGINAL))
-        assert repo.tags == {TAG: moved}
-        return seen
-
-
 def _repeats_the_token(folder: Path) -> Seen:
     """A server that repeats the token in what it says."""
-    with running() as hub, talking_to(hub.endpoint, folder):
+    with talking_hub(folder) as hub:
         message = f"no rights with {WRITE_TOKEN}" + " and so on" * 500
         hub.once("POST .*/commit/", RefusalError(400, message))
-        seen = doing(partial(_published, ORIGINAL))
+        seen = _publishes()
         assert WRITE_TOKEN not in seen.errors
         assert len(seen.errors.splitlines()[-1]) < 500
         return seen
@@ -216,7 +183,7 @@ def _repeats_the_token(folder: Path) -> Seen:
 
 def _above(folder: Path) -> Seen:
     """A data set with a file whose name leads out of it."""
-    with running() as hub, talking_to(hub.endpoint, folder):
+    with talking_hub(folder) as hub:
         repo = hub.repos[REPO] = Repo(private=False)
         blobs = {"manifest.json": Blob(b"{}", False), "../../../secret": Blob(b"x", False)}
         repo.tags[TAG] = repo.commit(blobs, "x")
@@ -226,26 +193,16 @@ def _above(folder: Path) -> Seen:
         return seen
 
 
-def _redirected(folder: Path) -> Seen:
-    """The rows of a data set are a page to sign in: `verify` names them, with status 1."""
-    with running() as hub, talking_to(hub.endpoint, folder):
-        _published(ORIGINAL)
-        files = hub.repos[REPO].files(TAG)
-        name = next(name for name in files if name.endswith(".parquet"))
-        files[name] = Blob(HOTEL, True)
-        patched = folder / "root"
-        patched.mkdir()
-        seen = evenruler("verify", f"{REPO}@{TAG}", folder=patched)
-        assert seen.status == 1
-        return Seen(0, seen.errors)
-
-
-XET = {"X-Xet-Access-Token": "token", "X-Xet-Token-Expiration": str(2**40)}
+XET = {
+    "X-Xet-Access-Token": "token",
+    "X-Xet-Token-Expiration": str(2**40),
+    "X-Xet-Cas-Url": "http://127.0.0.1:9",
+}
 NO_TOKEN = RefusalError(500, "oops")
 """What is answered where a client asks for a token of Xet, the Hub's store of large files."""
 
 
-def _xet(answer: RefusalError | dict[str, str], folder: Path) -> Seen:
+def _xet(folder: Path) -> Seen:
     """Rows lie in Xet, and the client uses it, as it does unless HF_HUB_DISABLE_XET is set."""
     from huggingface_hub.utils import http_backoff
 
@@ -256,7 +213,7 @@ def _xet(answer: RefusalError | dict[str, str], folder: Path) -> Seen:
     ):
         once = partial(http_backoff, max_retries=0)
         patch.setattr("huggingface_hub.utils._xet.http_backoff", once)
-        _in_xet(hub, answer)
+        _in_xet(hub, NO_TOKEN)
         return doing(partial(_verified, f"{REPO}@{TAG}"))
 
 
@@ -271,11 +228,11 @@ def _in_xet(hub: LoopbackHub, answer: RefusalError | dict[str, str]) -> None:
     hub.xet = answer
 
 
-def _xet_elsewhere(address: str, folder: Path) -> Seen:
+def _xet_elsewhere(folder: Path) -> Seen:
     """A token that names an address where nobody answers. The client of Xet keeps threads: in a
     process of its own."""
     with running() as hub:
-        _in_xet(hub, XET | {"X-Xet-Cas-Url": address})
+        _in_xet(hub, XET)
         env = {
             "HF_ENDPOINT": hub.endpoint,
             "HF_HOME": str(folder / "home"),
@@ -291,7 +248,7 @@ def _xet_elsewhere(address: str, folder: Path) -> Seen:
 
 def _without_xet(folder: Path) -> Seen:
     """The same with HF_HUB_DISABLE_XET=1, as the line says."""
-    with running() as hub, talking_to(hub.endpoint, folder):
+    with talking_hub(folder) as hub:
         _in_xet(hub, NO_TOKEN)
         return doing(partial(_verified, f"{REPO}@{TAG}"))
 
@@ -301,7 +258,7 @@ def _linked(name: str, folder: Path) -> Seen:
     copy = Path(shutil.copytree(ORIGINAL, folder / "it"))
     (copy / name).rename(folder / "outside")
     (copy / name).symlink_to(folder / "outside")
-    with running() as hub, talking_to(hub.endpoint, folder):
+    with talking_hub(folder) as hub:
         seen = doing(partial(_published, copy))
         assert hub.repos == {}
         return seen
@@ -313,16 +270,12 @@ def _answers(name: str, folder: Path) -> Seen:
     export.mkdir()
     (folder / "secret").write_text("secret")
     (export / "answers.parquet").write_bytes(b"rows")
-    description = {
-        "name": "them",
-        "kind": "causal",
-        "licence": "mit",
-        "sha256": hashlib.sha256(b"rows").hexdigest(),
-    }
-    (export / "model.json").write_text(json.dumps(description))
+    sha256 = hashlib.sha256(b"rows").hexdigest()
+    description = f"name: them\nkind: causal\nlicence: mit\nsha256: {sha256}\n"
+    (export / "model.json").write_text(json.dumps(yaml_of_text(description)))
     if name == "linked":
         (export / "README.md").symlink_to(folder / "secret")
-    with running() as hub, talking_to(hub.endpoint, folder):
+    with talking_hub(folder) as hub:
         seen = evenruler("publish", str(export), "--to", REPO, folder=folder)
         assert hub.repos == {}
         return seen
@@ -339,48 +292,32 @@ STRANGE = {
 }
 NOT_HUBS = "the "
 """Every line begins with what the Hub, or its answer, is; which of the two hangs on its client."""
-
-CALLS: dict[str, Callable[[], None]] = {
-    "publish": partial(_published, ORIGINAL),
-    "verify USER/REPO@TAG": partial(_verified, f"{REPO}@{TAG}"),
-    "measure USER/REPO": _measured,
-}
-
 WITHOUT_XET = ("Xet, the Hub's store of large files, fails", "set HF_HUB_DISABLE_XET=1")
+VERIFY = "verify USER/REPO@TAG"
 
 CASES = [
-    *(
-        Case(
-            f"the Hub answers {fault}",
-            operation,
-            Outcome.REFUSED,
-            partial(_strange, *answer, call),
-            (NOT_HUBS,),
-        )
-        for fault, answer in STRANGE.items()
-        for operation, call in CALLS.items()
-        if fault == "a page to sign in" or operation.startswith("verify")
+    *refusals(
+        VERIFY,
+        {
+            f"the Hub answers {fault}": (
+                partial(_strange, *answer, partial(_verified, f"{REPO}@{TAG}")),
+                NOT_HUBS,
+            )
+            for fault, answer in STRANGE.items()
+        },
     ),
-    Case(
-        "a fault of the Hub as rows are sent",
-        "publish",
-        Outcome.RESUMED,
-        partial(_resumed, "PUT /_lfs/", RefusalError(400, "oops")),
+    *refusals(
+        "measure USER/REPO",
+        {"the Hub answers a page to sign in": (partial(_strange, 200, HOTEL, _measured), NOT_HUBS)},
     ),
     *refusals(
         "publish",
         {
-            "the rate is limited": (
-                partial(
-                    _broken,
-                    "POST .*/commit/",
-                    RefusalError(
-                        429, "slow", headers={"Retry-After": "²".encode().decode("latin-1")}
-                    ),
-                ),
-                "429",
+            "the Hub answers a page to sign in": (
+                partial(_strange, 200, HOTEL, partial(_published, ORIGINAL)),
+                NOT_HUBS,
             ),
-            "somebody moved the tag": (_moved, "published with other content"),
+            "the rate is limited": (_limited, "429"),
             "the Hub repeats the token": (_repeats_the_token, "HF_TOKEN"),
             "README.md is a link": (partial(_linked, "README.md"), "a link, which is not sent"),
         },
@@ -390,60 +327,48 @@ CASES = [
             f"killed as the Hub makes {what}",
             "publish",
             Outcome.RESUMED,
-            partial(_killed, request),
+            partial(_killed, f"POST .*/{request}"),
             slow=True,
             long=what == "the data set",
         )
         for what, request in (
-            ("the data set", "POST .*/create"),
-            ("the commit", "POST .*/commit/"),
-            ("the tag", "POST .*/tag/"),
+            ("the data set", "create"),
+            ("the commit", "commit/"),
+            ("the tag", "tag/"),
         )
     ),
-    Case(
-        "another publishes the same before the commit",
+    *refusals(
         "publish",
-        Outcome.REFUSED,
-        partial(_twice, "POST .*/commit/"),
-        ("somebody else committed meanwhile", "run it again"),
+        {
+            "another publishes the same before the commit": (
+                partial(_twice, "POST .*/commit/"),
+                "somebody else committed meanwhile",
+                "run it again",
+            )
+        },
         slow=True,
-    ),
-    Case(
-        "another publishes the same before the tag",
-        "publish",
-        Outcome.REFUSED,
-        partial(_twice, "POST .*/tag/"),
-        ("somebody else made the same meanwhile (409)", "run it again"),
-        long=True,
-    ),
-    Case(
-        "somebody edits the card between commit and tag",
-        "publish",
-        Outcome.RESUMED,
-        partial(_edited, "README.md"),
     ),
     *refusals(
-        "verify USER/REPO@TAG",
+        "publish",
+        {
+            "another publishes the same before the tag": (
+                partial(_twice, "POST .*/tag/"),
+                "somebody else made the same meanwhile (409)",
+                "run it again",
+            )
+        },
+        long=True,
+    ),
+    Case("somebody edits between commit and tag", "publish", Outcome.RESUMED, _edited),
+    *refusals(
+        VERIFY,
         {
             "a file of the data set is named ../../../secret": (_above,),
-            "the token of Xet is 500": (partial(_xet, NO_TOKEN), *WITHOUT_XET),
+            "the token of Xet is 500": (_xet, *WITHOUT_XET),
         },
     ),
-    Case("the rows are a page to sign in", "verify USER/REPO@TAG", Outcome.UNHARMED, _redirected),
-    Case(
-        "the store of Xet is closed",
-        "verify USER/REPO@TAG",
-        Outcome.REFUSED,
-        partial(_xet_elsewhere, "http://127.0.0.1:9"),
-        WITHOUT_XET,
-        slow=True,
-    ),
-    Case(
-        "the token of Xet fails, without Xet",
-        "verify USER/REPO@TAG",
-        Outcome.UNHARMED,
-        _without_xet,
-    ),
+    *refusals(VERIFY, {"the store of Xet is closed": (_xet_elsewhere, *WITHOUT_XET)}, slow=True),
+    Case("the token of Xet fails, without Xet", VERIFY, Outcome.UNHARMED, _without_xet),
     *refusals(
         "publish answers",
         {

@@ -85,19 +85,12 @@ def _list_of_what_runs(root: Path) -> Seen:
     return seen
 
 
-def _start(folder: Path, *words: str, log: Path) -> "subprocess.Popen[bytes]":
-    with log.open("wb") as out:
-        return subprocess.Popen(
-            [*DVC, *words], cwd=folder, env=os.environ | ENV, stdout=out, stderr=out
-        )
-
-
-def _wait(until: Callable[[], bool], process: "subprocess.Popen[bytes]", log: Path) -> None:
+def wait_until(there: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
     """Watch as often as can be, since what is waited for may last for milliseconds."""
     deadline = time.monotonic() + 120
-    while not until():
-        assert process.poll() is None, log.read_text()
-        assert time.monotonic() < deadline, log.read_text()
+    while not there():
+        assert process.poll() is None, "it ended first"
+        assert time.monotonic() < deadline
         time.sleep(0.0005)
 
 
@@ -120,7 +113,7 @@ def _dvc_killed_as_its_stage_begins(tmp: Path) -> Seen:
     root = tmp / "repository"
     _folder_of_dvc(root, f"stages: {{ask: {{cmd: '{sys.executable} ask.py', outs: [answers]}}}}\n")
     (root / "ask.py").write_text(STAGE)
-    killed = _start(root, log=tmp / "log")
+    killed = subprocess.Popen(DVC, cwd=root, env=os.environ | ENV)
     above = psutil.Process(killed.pid)
     begun: list[psutil.Process] = []
 
@@ -129,7 +122,7 @@ def _dvc_killed_as_its_stage_begins(tmp: Path) -> Seen:
         begun[:] = [child for child in children if "ask.py" in " ".join(child.cmdline())]
         return bool(begun)
 
-    _wait(begins, killed, tmp / "log")
+    wait_until(begins, killed)
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     _, alive = psutil.wait_procs(begun, timeout=120)

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from evenruler.models.store import RowStore
 from evenruler.tables.frames import write_whole
-from tests.faults.cases import Case, Outcome, Seen, doing, refusals
+from tests.faults.cases import Seen, doing, refusals, write_terabyte
+from tests.tables.test_contents import repeated
 
 HEADER = json.dumps({"status": "success", "eval": {"config": {}}})
 ANSWERS = {
@@ -59,8 +60,7 @@ def _understated(folder: Path) -> Seen:
 
 
 def _sparse(name: str, folder: Path) -> Seen:
-    with (folder / name).open("wb") as file:
-        file.truncate(2**40)
+    write_terabyte(folder / name)
     return _read(name, folder)
 
 
@@ -85,9 +85,8 @@ def _rows(path: Path, **changes: Any) -> None:
 
 
 def _bomb(path: Path) -> None:
-    indices = pa.array([0] * 10_000, pa.int32())
-    columns = {name: pa.array([cell] * 10_000) for name, cell in ANSWERS.items()}
-    columns["answer"] = pa.DictionaryArray.from_arrays(indices, ["x" * 1_000_000])
+    columns = {name: [cell] * 10_000 for name, cell in ANSWERS.items()}
+    columns["answer"] = repeated("x" * 1_000_000, 10_000)
     pq.write_table(pa.table(columns), path, compression="zstd")
     assert path.stat().st_size < 2**20
 
@@ -110,6 +109,18 @@ MEASURE = "read recorded answers"
 UNPACKS = ("log.eval: not as such a file is written (BadZipFile: it unpacks to",)
 NO_ANSWERS = ("answers.parquet: no answers of a model", "get the whole folder again")
 
+NO_JSON_ANSWERS = {
+    "answers without keys": {"key": None},
+    "answers that are no JSON": {"answer": "{"},
+    "answers that are words": {"answer": '"much"'},
+    "answers 100,000 levels deep": {"answer": "[" * 100_000},
+}
+DESCRIPTIONS = {
+    "a model whose name is a list": {"name": ["theirs"]},
+    "a model whose name leads out": {"name": "../x"},
+    "a model of another checksum": {"sha256": "0" * 64},
+}
+
 CASES = [
     *refusals(
         MEASURE,
@@ -126,30 +137,15 @@ CASES = [
                 "no readable Parquet (more than",
                 "get the whole",
             ),
+        }
+        | {
+            fault: (partial(_exported, partial(_rows, **changes)), *NO_ANSWERS)
+            for fault, changes in NO_JSON_ANSWERS.items()
+        }
+        | {
+            fault: (partial(_exported, _rows, **changes), "export")
+            for fault, changes in DESCRIPTIONS.items()
         },
-    ),
-    *(
-        Case(
-            fault,
-            MEASURE,
-            Outcome.REFUSED,
-            partial(_exported, partial(_rows, **changes)),
-            NO_ANSWERS,
-        )
-        for fault, changes in {
-            "answers without keys": {"key": None},
-            "answers that are no JSON": {"answer": "{"},
-            "answers that are words": {"answer": '"much"'},
-            "answers 100,000 levels deep": {"answer": "[" * 100_000},
-        }.items()
-    ),
-    *(
-        Case(fault, MEASURE, Outcome.REFUSED, partial(_exported, _rows, **changes), ("export",))
-        for fault, changes in {
-            "a model whose name is a list": {"name": ["theirs"]},
-            "a model whose name leads out": {"name": "../x"},
-            "a model of another checksum": {"sha256": "0" * 64},
-        }.items()
     ),
     *refusals(
         "convert a model",

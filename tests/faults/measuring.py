@@ -7,23 +7,19 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import pyarrow.parquet as pq
 
 from evenruler import repository
-from evenruler.files import file_sha256
-from evenruler.publish.manifest import NAME, as_json, data_file
-from tests.faults.cases import Case, Outcome, Seen, evenruler, refusals
+from evenruler.publish.manifest import NAME, data_file
+from tests.faults.cases import Seen, evenruler, refusals
+from tests.folders import declare
 from tests.tiny import save_tiny
 
 MEASURE = "evenruler measure"
-QUESTIONS, PROBES, FRAMING, SAGED = (
-    "questionnaires-phq-9",
-    "probes-age-competence",
-    "framing-gender",
-    "saged-fruit",
-)
+QUESTIONS, PROBES = "questionnaires-phq-9", "probes-age-competence"
+FRAMING, SAGED = "framing-gender", "saged-fruit"
+ROWS = data_file("probes")
 
 
 @cache
@@ -33,19 +29,9 @@ def _model() -> Path:
 
 
 def _measured(folder: Path, model: Path, benchmark: object) -> Seen:
-    words = (
-        "measure",
-        f"local:{model}",
-        "--with",
-        str(benchmark),
-        "--size",
-        "trial",
-        "--limit",
-        "3",
-        "--out",
-        "results",
-    )
-    seen = evenruler(*words, folder=folder, env={"EVENRULER_CACHE": str(folder / "cache")})
+    words = f"measure local:{model} --with {benchmark} --size trial --limit 3 --out results"
+    cache = {"EVENRULER_CACHE": str(folder / "cache")}
+    seen = evenruler(*words.split(), folder=folder, env=cache)
     assert (seen.status == 0) == any((folder / "results").rglob("result.json"))
     return seen
 
@@ -57,49 +43,30 @@ def _with(name: str, harm: Callable[[Path], object], folder: Path) -> Seen:
     return _measured(folder, _model(), benchmark)
 
 
-def _signed(folder: Path, *names: str) -> None:
-    """Altered files are those that the manifest names."""
-
-    def change(manifest: dict[str, Any]) -> None:
-        manifest["files"] |= {name: file_sha256(folder / name) for name in names}
-
-    _manifest(change, folder)
-
-
-def _manifest(change: Callable[[dict[str, Any]], object], folder: Path) -> None:
-    manifest = json.loads((folder / NAME).read_text())
-    change(manifest)
-    (folder / NAME).write_text(as_json(manifest))
-
-
 def _without_column(table: str, column: str, folder: Path) -> None:
     path = folder / data_file(table)
     pq.write_table(pq.read_table(path).drop_columns([column]), path)
-    _signed(folder, data_file(table))
+    declare(folder, data_file(table))
 
 
 def _without_key(key: str, folder: Path) -> None:
     plan = json.loads((folder / "plan.json").read_text())
     del plan[key]
-    (folder / "plan.json").write_text(as_json(plan))
-    _signed(folder, "plan.json")
+    _holds("plan.json", json.dumps(plan).encode(), folder)
 
 
 def _without_table(table: str, folder: Path) -> None:
-    def change(manifest: dict[str, Any]) -> None:
-        del manifest["rows"][table], manifest["columns"][table]
-
-    _manifest(change, folder)
+    manifest = json.loads((folder / NAME).read_text())
+    lists = {name: manifest[name] for name in ("rows", "columns")}
+    for rows_or_columns in lists.values():
+        del rows_or_columns[table]
+    declare(folder, **lists)
 
 
 def _holds(name: str, content: bytes, folder: Path) -> None:
     """Other bytes, which the manifest names."""
     (folder / name).write_bytes(content)
-    _signed(folder, name)
-
-
-def _unlisted(name: str, folder: Path) -> None:
-    _manifest(lambda manifest: manifest["files"].pop(name), folder)
+    declare(folder, name)
 
 
 def _model_that_says(file: str, content: str, folder: Path) -> Seen:
@@ -111,7 +78,6 @@ def _model_that_says(file: str, content: str, folder: Path) -> Seen:
 
 ROWS = data_file("probes")
 OLD = ("take another version", "or the evenruler that made it")
-AGAIN = ("get the ",)
 
 LACKING = {
     "an older benchmark without the column twin": (
@@ -124,58 +90,34 @@ LACKING = {
         partial(_without_table, "terms"),
         "the table 'terms'",
     ),
-    "an older plan of probes": (
-        PROBES,
-        partial(_without_key, "rivals"),
-        "'rivals' of its plan",
-    ),
+    "an older plan of probes": (PROBES, partial(_without_key, "rivals"), "'rivals' of its plan"),
     "an older plan of framing": (
         FRAMING,
         partial(_without_key, "least_coverage"),
         "'least_coverage' of its plan",
     ),
-    "an older plan of SAGED": (
-        SAGED,
-        partial(_without_key, "reference"),
-        "'reference' of its plan",
-    ),
+    "an older plan of SAGED": (SAGED, partial(_without_key, "reference"), "'reference' of its"),
+}
+HARMED: dict[str, Callable[[Path], object]] = {
+    "a plan that is a list": partial(_holds, "plan.json", b"[]"),
+    "rows that are no Parquet": partial(_holds, ROWS, b"PAR1 and no more"),
+    "rows that are not those of the manifest": lambda folder: (folder / ROWS).write_bytes(b"x"),
+    "no plan": lambda folder: (folder / "plan.json").unlink(),
 }
 
-HARMED = {
-    "a plan that is a list": (PROBES, partial(_holds, "plan.json", b"[]")),
-    "rows that are no Parquet": (PROBES, partial(_holds, ROWS, b"PAR1 and no more")),
-    "rows that are not those of the manifest": (
-        PROBES,
-        lambda folder: (folder / ROWS).write_bytes(b"x"),
-    ),
-    "no plan": (PROBES, lambda folder: (folder / "plan.json").unlink()),
-}
-
-CASES = [
-    *(
-        Case(what, MEASURE, Outcome.REFUSED, partial(_with, *benchmark_and_harm), (words, *OLD))
-        for what, (*benchmark_and_harm, words) in LACKING.items()
-    ),
-    *(
-        Case(what, MEASURE, Outcome.REFUSED, partial(_with, *benchmark_and_harm), AGAIN)
-        for what, benchmark_and_harm in HARMED.items()
-    ),
-    *refusals(
-        MEASURE,
-        {
-            "rows that the manifest does not name": (
-                partial(_with, PROBES, partial(_unlisted, ROWS)),
-                "`files` lacks probes/",
-            ),
-            "a model whose config.json is no JSON": (
-                partial(_model_that_says, "config.json", "{"),
-                *AGAIN,
-            ),
-            "a model whose tokenizer_config.json is no JSON": (
-                partial(_model_that_says, "tokenizer_config.json", "{"),
-                "does not load",
-                "`source`",
-            ),
-        },
-    ),
-]
+CASES = refusals(
+    MEASURE,
+    {what: (partial(_with, *harm), says, *OLD) for what, (*harm, says) in LACKING.items()}
+    | {what: (partial(_with, PROBES, harm), "get the ") for what, harm in HARMED.items()}
+    | {
+        "a model whose config.json is no JSON": (
+            partial(_model_that_says, "config.json", "{"),
+            "get the ",
+        ),
+        "a model whose tokenizer_config.json is no JSON": (
+            partial(_model_that_says, "tokenizer_config.json", "{"),
+            "does not load",
+            "`source`",
+        ),
+    },
+)

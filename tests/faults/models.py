@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 from unittest.mock import patch
 
 import torch
@@ -62,20 +63,18 @@ def _configured(model: Path, **settings: object) -> None:
     (model / FILES[0]).write_text(json.dumps({**config, **settings}))
 
 
-def _weights(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
-    def harm(folder: Path) -> None:
-        (folder / WEIGHTS).write_bytes(change((folder / WEIGHTS).read_bytes()))
-
-    return harm
+def _half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
 
 
-def _another_bit(place: int) -> Callable[[bytes], bytes]:
-    def change(content: bytes) -> bytes:
-        changed = bytearray(content)
-        changed[place] ^= 1
-        return bytes(changed)
+def _half_of_weights(folder: Path) -> None:
+    (folder / WEIGHTS).write_bytes(_half((folder / WEIGHTS).read_bytes()))
 
-    return change
+
+def _another_bit(folder: Path) -> None:
+    changed = bytearray((folder / WEIGHTS).read_bytes())
+    changed[-9] ^= 1
+    (folder / WEIGHTS).write_bytes(changed)
 
 
 def _not_a_number(folder: Path) -> None:
@@ -115,9 +114,10 @@ class Model(LlamaForCausalLM): pass
 class Tokenizer(PreTrainedTokenizerFast): pass
 """
 _MODEL = {"auto_map": {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}}
+_TOKENIZER = {"auto_map": {"AutoTokenizer": ["own.Tokenizer", None]}, "tokenizer_class": "Own"}
 
 
-def _brings_code(file: str, says: dict[str, object], folder: Path) -> Seen:
+def _brings_code(file: str, says: dict[str, Any], folder: Path) -> Seen:
     """It is not run, and nobody is asked whether to."""
     ran = folder / "ran"
 
@@ -165,15 +165,11 @@ def _converted(harm: Callable[[Path], object], folder: Path) -> Seen:
     return seen
 
 
-def _gguf(content: Callable[[bytes], bytes], folder: Path) -> Seen:
+def _cut_gguf(folder: Path) -> Seen:
     file = save_gguf(folder / "tiny.gguf")
-    file.write_bytes(content(file.read_bytes()))
+    file.write_bytes(_half(file.read_bytes()))
     store = RowStore(folder / "store")
-
-    def ask() -> None:
-        load("tiny", tiny_params({"tiny": file}), store=store).loglikelihood([TEXT])
-
-    return doing(ask)
+    return doing(lambda: load("tiny", tiny_params({"tiny": file}), store=store).backend)
 
 
 def _in_shards(place: str, folder: Path) -> Path:
@@ -230,6 +226,79 @@ PACKAGES = {
 
 PICKLE = ("does not load", "pickle of more than tensors")
 CODE = ("does not load", "custom code")
+OUTSIDE = "not among the weights"
+
+
+def _two_links(folder: Path) -> None:
+    _linked(folder)
+    _configured(folder, transformers_weights="part/other.safetensors")
+
+
+def _at_a_path_of_the_machine(folder: Path) -> None:
+    _in_shards(str(folder.parent / "outside.safetensors"), folder)
+
+
+def _no_such_user(folder: Path) -> Seen:
+    return doing(lambda: tiny_params({"tiny": Path("~nobody-of-this-name/model")}))
+
+
+HARMED: dict[str, tuple[Any, ...]] = {
+    "half of the weights": (_half_of_weights, *LOADS),
+    "half of the weights outside the folder": (
+        partial(_in_shards, "../outside.safetensors"),
+        "index.json",
+        OUTSIDE,
+        "outside.safetensors",
+    ),
+    "half of the weights at a path of the machine": (
+        _at_a_path_of_the_machine,
+        "index.json",
+        OUTSIDE,
+    ),
+    "half of the weights behind a link": (_linked, OUTSIDE),
+    "weights of another name behind a link": (_two_links, "config.json", OUTSIDE),
+    "no weights": (lambda model: (model / WEIGHTS).unlink(), "no weights"),
+    "config.json is nested without end": (
+        lambda model: (model / FILES[0]).write_text("[" * 100_000),
+        *LOADS,
+    ),
+    "no config.json": (lambda model: (model / FILES[0]).unlink(), "no config.json"),
+    "no tokenizer": (lambda model: (model / FILES[1]).unlink(), "no tokenizer"),
+    "a weight that is no number": (_not_a_number, "what is no number", "dtype"),
+}
+HARMED |= {
+    f"{file} is a list": (lambda model, file=file: (model / file).write_text("[]"), *LOADS)
+    for file in FILES
+}
+HARMED |= {
+    f"a model that wants {name}": (partial(_configured, **wants), *LACKS)
+    for name, wants in PACKAGES.items()
+}
+
+STEPS = "more than 10,000 steps"
+TEMPLATES = {
+    "without a system prompt": (
+        "{{ raise_exception('no system role') }}",
+        "no system role",
+        "chat: false",
+    ),
+    "that is cut": ("{% if", "chat template", "chat: false"),
+    "that reaches for classes": ("{{ ''.__class__.__mro__ }}", "unsafe", "chat: false"),
+    "of loops in loops": (
+        "{% for x in range(99999) %}{% for y in range(99999) %}{% endfor %}{% endfor %}",
+        STEPS,
+        "chat: false",
+    ),
+    "that calls itself": (
+        "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}"
+        "{{ f(60) }}",
+        STEPS,
+    ),
+    "that writes without measure": (
+        "{{ messages[0]['content'] * 1000000 }}",
+        "more than 1,000,000 characters",
+    ),
+}
 
 CASES = [
     Case(
@@ -241,45 +310,7 @@ CASES = [
     *refusals(
         ASK,
         {
-            "a GGUF that is cut": (
-                partial(_gguf, lambda content: content[: len(content) // 2]),
-                "corrupt",
-                "get the file again",
-            ),
-            "weights of no length": (partial(_asks, _weights(lambda content: b"")), *LOADS),
-            "half of the weights": (
-                partial(_asks, _weights(lambda content: content[: len(content) // 2])),
-                *LOADS,
-            ),
-            "a head of the weights as long as it can be said": (
-                partial(_asks, _weights(lambda content: b"\xff" * 8 + content[8:])),
-                *LOADS,
-            ),
-            "half of the weights outside the folder": (
-                partial(_asks, partial(_in_shards, "../outside.safetensors")),
-                "index.json",
-                "not among the weights",
-                "outside.safetensors",
-            ),
-            "half of the weights at a path of the machine": (
-                lambda folder: _asks(
-                    partial(_in_shards, str(folder / "outside.safetensors")), folder
-                ),
-                "index.json",
-                "not among the weights",
-            ),
-            "half of the weights behind a link": (partial(_asks, _linked), "not among the weights"),
-            "weights of another name behind a link": (
-                partial(
-                    _asks,
-                    lambda model: (
-                        _linked(model),
-                        _configured(model, transformers_weights="part/other.safetensors"),
-                    ),
-                ),
-                "config.json",
-                "not among the weights",
-            ),
+            "a GGUF that is cut": (_cut_gguf, "corrupt", "get the file again"),
             "a text with a token that the model has not": (
                 partial(_reads, "The <new> man", _more_tokens),
                 *BEYOND,
@@ -289,29 +320,9 @@ CASES = [
                 *BEYOND,
             ),
             "a folder of somebody who is not there": (
-                lambda folder: doing(
-                    lambda: tiny_params({"tiny": Path("~nobody-of-this-name/model")})
-                ),
+                _no_such_user,
                 "~nobody-of-this-name",
                 "no such user",
-            ),
-            "no weights": (partial(_asks, lambda model: (model / WEIGHTS).unlink()), "no weights"),
-            "config.json is nested without end": (
-                partial(_asks, lambda model: (model / FILES[0]).write_text("[" * 100_000)),
-                *LOADS,
-            ),
-            "no config.json": (
-                partial(_asks, lambda model: (model / FILES[0]).unlink()),
-                "no config.json",
-            ),
-            "no tokenizer": (
-                partial(_asks, lambda model: (model / FILES[1]).unlink()),
-                "no tokenizer",
-            ),
-            "a weight that is no number": (
-                partial(_asks, _not_a_number),
-                "what is no number",
-                "dtype",
             ),
             "weights that are a pickle of a command": (
                 partial(_pickled, lambda trap, path: path.write_bytes(pickle.dumps(trap))),
@@ -326,14 +337,7 @@ CASES = [
                 *CODE,
             ),
             "code of its own for a tokenizer": (
-                partial(
-                    _brings_code,
-                    FILES[2],
-                    {
-                        "auto_map": {"AutoTokenizer": ["own.Tokenizer", None]},
-                        "tokenizer_class": "Own",
-                    },
-                ),
+                partial(_brings_code, FILES[2], _TOKENIZER),
                 *CODE,
             ),
             "other weights after the key was made": (
@@ -341,39 +345,17 @@ CASES = [
                 "changed while it was in use",
                 "run again",
             ),
-        },
+        }
+        | {fault: (partial(_asks, harm), *says) for fault, (harm, *says) in HARMED.items()},
     ),
     Case(
-        "another bit in a user's own weights",
-        ASK,
-        Outcome.UNHARMED,
-        partial(_asks, _weights(_another_bit(-9))),
-    ),
-    *(
-        Case(
-            f"a model that wants {name}",
-            ASK,
-            Outcome.REFUSED,
-            partial(_asks, partial(_configured, **wants)),
-            LACKS,
-        )
-        for name, wants in PACKAGES.items()
+        "another bit in a user's own weights", ASK, Outcome.UNHARMED, partial(_asks, _another_bit)
     ),
     Case(
         "a text without the token that the model has not",
         ASK,
         Outcome.UNHARMED,
         partial(_reads, TEXT, _more_tokens),
-    ),
-    *(
-        Case(
-            f"{file} is a list",
-            ASK,
-            Outcome.REFUSED,
-            partial(_asks, lambda model, file=file: (model / file).write_text("[]")),
-            LOADS,
-        )
-        for file in FILES
     ),
     Case(
         "code of its own for a known model",
@@ -384,45 +366,8 @@ CASES = [
     *refusals(
         CHAT,
         {
-            "a chat template without a system prompt": (
-                partial(_chats, "{{ raise_exception('no system role') }}"),
-                "no system role",
-                "chat: false",
-            ),
-            "a chat template that is cut": (
-                partial(_chats, "{% if"),
-                "chat template",
-                "chat: false",
-            ),
-            "a chat template that reaches for classes": (
-                partial(_chats, "{{ ''.__class__.__mro__ }}"),
-                "unsafe",
-                "chat: false",
-            ),
-            "a chat template of loops in loops": (
-                partial(
-                    _chats,
-                    "{% for x in range(99999) %}{% for y in range(99999) %}"
-                    "{% endfor %}{% endfor %}",
-                ),
-                "chat template",
-                "more than 10,000 steps",
-                "chat: false",
-            ),
-            "a chat template that calls itself": (
-                partial(
-                    _chats,
-                    "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}"
-                    "{{ f(60) }}",
-                ),
-                "chat template",
-                "more than 10,000 steps",
-            ),
-            "a chat template that writes without measure": (
-                partial(_chats, "{{ messages[0]['content'] * 1000000 }}"),
-                "chat template",
-                "more than 1,000,000 characters",
-            ),
+            f"a chat template {fault}": (partial(_chats, template), *says)
+            for fault, (template, *says) in TEMPLATES.items()
         },
     ),
 ]

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.faults.cases import Case, Outcome, Seen, evenruler
+from tests.faults.cases import Case, Outcome, Seen, evenruler, refusals, write_terabyte
 from tests.figures import find_figure
 from tests.results.synthetic import gain_of, stored, synthetic
+from tests.tables.test_contents import repeated
 
 Change = Callable[[Path], object]
 NAMES = ("one", "two")
@@ -25,28 +27,26 @@ def _compared(change: Change, words: tuple[str, ...], folder: Path) -> Seen:
     return evenruler(*words, folder=folder)
 
 
-def _record(**changes: Any) -> Change:
-    """Other values in a figure."""
+def _edited(edit: Callable[[dict[str, Any]], object]) -> Change:
+    """Another `result.json`."""
 
     def change(folder: Path) -> None:
         path = folder / "result.json"
         content = json.loads(path.read_text())
-        find_figure(content["figures"], figure="spread").update(changes)
+        edit(content)
         path.write_text(json.dumps(content))
 
     return change
 
 
-def _key(*keys: str, value: Any) -> Change:
-    def change(folder: Path) -> None:
-        path = folder / "result.json"
-        content = place = json.loads(path.read_text())
-        for key in keys[:-1]:
-            place = place[key]
-        place[keys[-1]] = value
-        path.write_text(json.dumps(content))
+def _record(**changes: Any) -> Change:
+    """Other values in a figure."""
+    return _edited(lambda content: find_figure(content["figures"], figure="spread").update(changes))
 
-    return change
+
+def _key(*keys: str, **changes: Any) -> Change:
+    """Other values in a mapping below some keys."""
+    return _edited(lambda content: reduce(getitem, keys, content).update(changes))
 
 
 def _text(text: str) -> Change:
@@ -58,11 +58,7 @@ def _headlines(table: pa.Table) -> Change:
 
 
 def _sparse(name: str) -> Change:
-    def change(folder: Path) -> None:
-        with (folder / name).open("wb") as file:
-            file.truncate(2**40)
-
-    return change
+    return lambda folder: write_terabyte(folder / name)
 
 
 def _paged(folder: Path) -> Seen:
@@ -70,9 +66,9 @@ def _paged(folder: Path) -> Seen:
     evil = "<script>alert(1)</script><!-- <script>"
 
     def change(place: Path) -> None:
-        _key("benchmark", "title", value=evil)(place)
-        _key("warnings", value=[evil])(place)
-        _key("headings", 0, "heading", value=evil)(place)  # type: ignore[arg-type]
+        _key("benchmark", title=evil)(place)
+        _key(warnings=[evil])(place)
+        _edited(lambda content: content["headings"][0].update(heading=evil))(place)
         _record(why=evil, unit=evil)(place)
 
     seen = _compared(change, ("compare", "results", "--page", "page.html"), folder)
@@ -84,41 +80,37 @@ def _paged(folder: Path) -> Seen:
 
 NO_VALUE = {"figure": "spread", "model": "one", "n": 1, "unit": "attributes"}
 DEEP = "[" * 100_000
-INDICES = pa.array([0] * 10_000, pa.int32())
-BOMB = pa.table({"unit": pa.DictionaryArray.from_arrays(INDICES, ["x" * 1_000_000])})
+BOMB = pa.table({"unit": repeated("x" * 1_000_000, 10_000)})
 ASKED = ("compare", "results")
 
-REFUSED: list[tuple[str, Change, str]] = [
-    ("a result 100,000 levels deep", _text(DEEP), "not JSON"),
-    ("half a letter", _key("model", "licence", value="\ud800"), "not JSON"),
-    ("a result of a terabyte", _sparse("result.json"), "more than the"),
-    ("a benchmark called ../x", _key("benchmark", "name", value="../x"), "expected a slug"),
-    (
-        "a value that is a text",
+REFUSED: dict[str, tuple[Change, str]] = {
+    "a result 100,000 levels deep": (_text(DEEP), "not JSON"),
+    "half a letter": (_key("model", licence="\ud800"), "not JSON"),
+    "a result of a terabyte": (_sparse("result.json"), "more than the"),
+    "a benchmark called ../x": (_key("benchmark", name="../x"), "expected a slug"),
+    "a value that is a text": (
         _record(value="much"),
         "value of spread:set=seed is 'much', expected a number",
     ),
-    (
-        "a verdict that is a number",
-        _record(verdict=3),
-        "verdict of a figure is 3, expected words",
-    ),
-    ("a figure without n", _record(n=None), "lacks n"),
-    ("a figure without a value", _key("figures", value=[NO_VALUE]), "lacks value"),
-    ("a NaN", _record(value=float("nan")), "not JSON"),
-    ("headlines of a terabyte", _sparse("headlines.parquet"), "more than the"),
-    ("headlines that unpack to gigabytes", _headlines(BOMB), "no readable Parquet (more than"),
-    (
-        "headlines that are something else",
+    "a verdict that is a number": (_record(verdict=3), "verdict of a figure is 3, expected words"),
+    "a figure without n": (_record(n=None), "lacks n"),
+    "a figure without a value": (_key(figures=[NO_VALUE]), "lacks value"),
+    "a NaN": (_record(value=float("nan")), "not JSON"),
+    "headlines of a terabyte": (_sparse("headlines.parquet"), "more than the"),
+    "headlines that unpack to gigabytes": (_headlines(BOMB), "no readable Parquet (more than"),
+    "headlines that are something else": (
         _headlines(pa.table({"x": [1]})),
         "no table of headlines",
     ),
-]
+}
 
 CASES = [
-    *(
-        Case(fault, "compare", Outcome.REFUSED, partial(_compared, change, ASKED), (says,))
-        for fault, change, says in REFUSED
+    *refusals(
+        "compare",
+        {
+            fault: (partial(_compared, change, ASKED), says)
+            for fault, (change, says) in REFUSED.items()
+        },
     ),
     Case("texts that begin elements", "compare --page", Outcome.UNHARMED, _paged),
 ]

@@ -4,8 +4,7 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock
@@ -13,7 +12,7 @@ from filelock import FileLock
 from evenruler.project.dvc import read_lock
 from tests.faults.cases import Case, Outcome, Seen, evenruler, program
 from tests.faults.declarations import UNDECLARED, contents, project
-from tests.faults.killed import CONFIG, DVC, ENV
+from tests.faults.killed import CONFIG, DVC, ENV, wait_until
 
 CHECK = """\
 import sys
@@ -27,61 +26,33 @@ run_program(lambda: print("\\n".join(check(Path()))))
 """Does nothing until it is told to, so that several begin at once."""
 
 
-def _run(*commands: tuple[str, ...], folder: Path, started: str = "") -> list[Seen]:
-    """Several commands, each told to go on once all have said that they are ready."""
-    running = [
-        subprocess.Popen(
-            command,
-            cwd=folder,
-            env=os.environ | ENV,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for command in commands
-    ]
-    for process in running if started else ():
+def _checks(root: Path) -> Seen:
+    """All have the same to write and to remove."""
+    project(root)
+    begin = partial(
+        subprocess.Popen,
+        [sys.executable, "-c", CHECK],
+        cwd=root,
+        env=os.environ | ENV,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    running = [begin() for _ in range(3)]
+    for process in running:
         assert process.stdout
-        assert process.stdout.readline() == f"{started}\n"
-    ended = []
+        assert process.stdout.readline() == "ready\n"
     for process in running:
         assert process.stdin
         process.stdin.write("\n")
         process.stdin.flush()
-    for process in running:
-        out, errors = process.communicate(timeout=300)
-        if process.returncode == 0:
-            out = ""
-        ended.append(Seen(process.returncode, errors + out))
-    return ended
-
-
-def _until(there: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + 120
-    while not there():
-        assert process.poll() is None, "it ended first"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def _worst(seen: list[Seen]) -> Seen:
-    return max(seen, key=lambda outcome: (outcome.status != 0, "Traceback" in outcome.errors))
-
-
-def _checks(root: Path) -> Seen:
-    """All have the same to write and to remove."""
-    project(root)
-    seen = _run(
-        *[(sys.executable, "-c", CHECK)] * 3,
-        folder=root,
-        started="ready",
-    )
+    errors = "".join(process.communicate(timeout=300)[1] for process in running)
     assert not (root / UNDECLARED).exists()
     after = contents(root)
     assert not [name for name in after if name.endswith(".partial")]
     assert "hair" in after["active.yaml"].decode()
-    return _worst(seen)
+    return Seen(max(process.returncode for process in running), errors)
 
 
 WRITE = """\
@@ -106,7 +77,7 @@ def _builds(root: Path) -> Seen:
     }
     (root / "dvc.yaml").write_text(json.dumps({"stages": {"make": stages}}))
     with subprocess.Popen(DVC, cwd=root, env=os.environ | ENV, stdout=subprocess.DEVNULL) as first:
-        _until((root / "begun").exists, first)
+        wait_until((root / "begun").exists, first)
         other = program(*DVC, folder=root, env=ENV)
         (root / "go").touch()
         assert first.wait(300) == 0

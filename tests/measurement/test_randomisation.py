@@ -56,7 +56,8 @@ def test_p_is_the_share_of_all_signs_with_as_large_a_t_of_hc3(n_covariates: int)
     criterion, scores = random_numbers(4, 8), random_numbers(5, 8)
     covariates = random_numbers(6, 8, n_covariates)
     fixed = np.column_stack([np.ones(8), covariates])
-    axes = np.linalg.qr(np.column_stack([fixed, basis]))[0][:, fixed.shape[1] :]
+    directions, _ = np.linalg.qr(np.column_stack([fixed, basis]))
+    axes = directions[:, fixed.shape[1] :]
     loadings = axes.T @ criterion
 
     def t_of_hc3(signs: tuple[int, ...]) -> float:
@@ -64,7 +65,8 @@ def test_p_is_the_share_of_all_signs_with_as_large_a_t_of_hc3(n_covariates: int)
         fit = sm.OLS(scores, np.column_stack([randomised, fixed])).fit(cov_type="HC3")
         return abs(float(fit.tvalues[0]))
 
-    every = [t_of_hc3(signs) for signs in itertools.product([1, -1], repeat=len(loadings))]
+    all_signs = itertools.product([1, -1], repeat=len(loadings))
+    every = [t_of_hc3(signs) for signs in all_signs]
     expected = np.mean(np.array(every) >= every[0] - 1e-9)
     assert 0.1 < expected < 0.9
     p = randomise_criterion(scores, criterion, basis, covariates if n_covariates else None).p

@@ -11,6 +11,7 @@ from evenruler.instruments.instrument import FigureHeading
 from evenruler.publish.folder import BenchmarkFolder, Config
 from evenruler.tables.schemas import build_schema
 from evenruler.versions import Changelog, Release
+from tests.text_tables import yaml_of_text
 
 COLUMNS = ("id", "content_sha256", "source", "licence", "text")
 
@@ -63,6 +64,38 @@ EVIDENCE = [
 ]
 
 
+WORDS = """
+name: probes-jobs
+title: Jobs and gender
+version: 1.2.3
+language: en
+task_categories: [text-generation]
+tags: [bias, probes]
+construct: association of jobs with gender
+warning: These sentences repeat stereotypes.
+reading: A bias above 0 is closer to men.
+limits: [It compares two groups., Two words a group.]
+citations: ["@misc{paper,\\n  title = {A {P}aper}\\n}"]
+n_rejected: 5
+parameters: {article: agree}
+plan: {prefixed: 0, tools: {}}
+listed: []
+compared: []
+models: {tiny: org/tiny at 0123456789ab; mit, small: org/small; apache-2.0}
+command: dvc repro card-probes@jobs
+harness: {probes_jobs.yaml: "task: probes_jobs\\n", rows.py: "ROWS = 1\\n"}
+harness_task: probes_jobs
+responsible:
+  uses: Testing.
+  biases: Two groups.
+  social_impact: It may be misread.
+  personal: None.
+  made: A program filled it.
+  synthetic: true
+validity: [Jobs., Only jobs., All., None., Public., Intervals., Some., Not done.]
+"""
+
+
 @pytest.fixture
 def benchmark() -> BenchmarkFolder:
     """Two tables: probes of two sources under two licences, and their template; two models; one
@@ -73,25 +106,14 @@ def benchmark() -> BenchmarkFolder:
         ("3", "cc", "Even Ruler", "apache-2.0", "two\nlines"),
     )
     templates = table(("4", "dd", "Paper", "mit", "A {ATTRIBUTE} is a {TARGET}."))
+    words = yaml_of_text(WORDS)
+    responsible, validity = words.pop("responsible"), words.pop("validity")
     return BenchmarkFolder(
-        name="probes-jobs",
-        title="Jobs and gender",
-        version="1.2.3",
-        language="en",
-        task_categories=["text-generation"],
-        tags=["bias", "probes"],
-        construct="association of jobs with gender",
-        warning="These sentences repeat stereotypes.",
-        reading="A bias above 0 is closer to men.",
-        limits=["It compares two groups.", "Two words a group."],
-        citations=["@misc{paper,\n  title = {A {P}aper}\n}"],
+        **words,
         configs=[
             Config("probes", "a sentence", {"text": "the sentence"}, ["text"], table=probes),
             Config("templates", "a template", table=templates),
         ],
-        n_rejected=5,
-        parameters={"article": "agree"},
-        plan={"prefixed": 0, "tools": {}},
         quality=[
             FigureHeading(
                 "r",
@@ -108,31 +130,13 @@ def benchmark() -> BenchmarkFolder:
                 "semantic_diversity", "semantic diversity", "semantic diversity of the templates"
             )
         ],
-        listed=[],
-        compared=[],
         evidence=EVIDENCE,
-        models={"tiny": "org/tiny at 0123456789ab; mit", "small": "org/small; apache-2.0"},
-        command="dvc repro card-probes@jobs",
-        harness={
-            "probes_jobs.yaml": "task: probes_jobs\n",
-            "rows.py": "ROWS = 1\n",
-        },
-        harness_task="probes_jobs",
         changelog=Changelog(
             releases={"1.1.0": Release(date=datetime.date(2025, 3, 1), changes=["First release."])}
         ),
         papers=[Paper("Wang and others", "https://example.org/pmpo"), Paper("Someone")],
-        responsible=Responsible(
-            uses="Testing.",
-            biases="Two groups.",
-            social_impact="It may be misread.",
-            personal="None.",
-            made="A program filled it.",
-            synthetic=True,
-        ),
-        validity=Validity(
-            "Jobs.", "Only jobs.", "All.", "None.", "Public.", "Intervals.", "Some.", "Not done."
-        ),
+        responsible=Responsible(**responsible),
+        validity=Validity(*validity),
     )
 
 

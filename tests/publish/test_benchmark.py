@@ -7,6 +7,7 @@ import pytest
 
 from evenruler.publish.folder import write_benchmark
 from evenruler.publish.manifest import SCHEMA
+from tests.text_tables import yaml_of_text
 
 FILES = {
     "README.md",
@@ -31,11 +32,6 @@ def manifest_of(folder):
 
 
 class TestFolder:
-    def test_layout(self, benchmark, folder, contents):
-        write_benchmark(benchmark, folder)
-        assert set(contents(folder)) == FILES
-        assert [path.name for path in folder.parent.iterdir()] == ["probes-jobs"]
-
     def test_rows(self, benchmark, folder):
         write_benchmark(benchmark, folder)
         for config in benchmark.configs:
@@ -66,20 +62,19 @@ class TestManifest:
         write_benchmark(benchmark, folder)
         manifest = manifest_of(folder)
         del manifest["files"], manifest["content_sha256"]
-        assert manifest == {
-            "name": "probes-jobs",
-            "version": "1.2.3",
-            "location": ".",
-            "rows": {"probes": 3, "templates": 1},
-            "rejected": 5,
-            "columns": dict.fromkeys(
-                ("probes", "templates"),
-                dict.fromkeys(("id", "content_sha256", "source", "licence", "text"), "string"),
-            ),
-            "sources": ["Even Ruler", "Paper"],
-            "licences": ["apache-2.0", "mit"],
-            "parameters": {"article": "agree"},
-        }
+        assert manifest == yaml_of_text("""\
+name: probes-jobs
+version: 1.2.3
+location: .
+rows: {probes: 3, templates: 1}
+rejected: 5
+columns:
+  probes: &text {id: string, content_sha256: string, source: string, licence: string, text: string}
+  templates: *text
+sources: [Even Ruler, Paper]
+licences: [apache-2.0, mit]
+parameters: {article: agree}
+""")
 
     def test_every_file_but_itself_with_its_sha256(self, benchmark, folder, contents):
         write_benchmark(benchmark, folder)
@@ -104,18 +99,10 @@ def fail(*args, **kwargs):
 
 
 class TestFailure:
-    @pytest.mark.parametrize(
-        "step",
-        [
-            "folder.render_card",
-            "folder.pq.write_table",
-        ],
-        ids=["card", "rows"],
-    )
-    def test_the_old_folder_stays(self, benchmark, folder, contents, monkeypatch, step):
+    def test_the_old_folder_stays(self, benchmark, folder, contents, monkeypatch):
         write_benchmark(benchmark, folder)
         before = contents(folder)
-        monkeypatch.setattr(f"evenruler.publish.{step}", fail)
+        monkeypatch.setattr("evenruler.publish.folder.pq.write_table", fail)
         with pytest.raises(RuntimeError, match="on purpose"):
             write_benchmark(replace(benchmark, title="Other", n_rejected=9), folder)
         assert contents(folder) == before

@@ -12,6 +12,7 @@ import pytest
 from evenruler.publish.folder import Config, render_croissant, write_benchmark
 from evenruler.versions import Changelog, Release
 from tests.later import Later
+from tests.text_tables import yaml_of_text
 
 mlc = Later("mlcroissant")
 
@@ -113,42 +114,35 @@ class TestWhatItSays:
     def test_values(self, benchmark, folder):
         content = content_of(folder)
         del content["@context"], content["distribution"], content["recordSet"]
-        assert content == {
-            "@type": "sc:Dataset",
-            "conformsTo": [
-                "http://mlcommons.org/croissant/1.1",
-                "http://mlcommons.org/croissant/RAI/1.0",
-            ],
-            "name": "probes-jobs",
-            "description": (
-                "Association of jobs with gender, measured in language models. A bias above 0 is "
-                "closer to men."
-            ),
-            "version": "1.2.3",
-            "license": ["apache-2.0", "mit"],
-            "url": ".",
-            "inLanguage": "en",
-            "keywords": ["bias", "probes"],
-            "citeAs": "\n".join(benchmark.bibtex),
-            "creator": {"@type": "sc:Organization", "name": "The Even Ruler developers"},
-            "publisher": {"@type": "sc:Organization", "name": "The Even Ruler developers"},
-            "rai:dataBiases": "Two groups.",
-            "rai:dataCollection": "A program filled it.",
-            "rai:dataLimitations": ["It compares two groups.", "Two words a group."],
-            "rai:dataSocialImpact": "It may be misread.",
-            "rai:dataUseCases": "Testing.",
-            "rai:hasSyntheticData": True,
-            "rai:personalSensitiveInformation": "None.",
-            "prov:wasDerivedFrom": [
-                {"@type": "prov:Entity", "prov:label": "Even Ruler"},
-                {"@type": "prov:Entity", "prov:label": "Paper"},
-            ],
-            "prov:wasGeneratedBy": {
-                "@type": "prov:Activity",
-                "prov:label": "Even Ruler: dvc repro card-probes@jobs",
-                "sc:description": "A program filled it.",
-            },
-        }
+        assert content.pop("citeAs") == "\n".join(benchmark.bibtex)
+        assert content == yaml_of_text("""\
+'@type': sc:Dataset
+conformsTo: ['http://mlcommons.org/croissant/1.1', 'http://mlcommons.org/croissant/RAI/1.0']
+name: probes-jobs
+description: Association of jobs with gender, measured in language models. A bias above 0 is closer
+  to men.
+version: 1.2.3
+license: [apache-2.0, mit]
+url: .
+inLanguage: en
+keywords: [bias, probes]
+creator: &developers {'@type': 'sc:Organization', name: The Even Ruler developers}
+publisher: *developers
+rai:dataBiases: Two groups.
+rai:dataCollection: A program filled it.
+rai:dataLimitations: [It compares two groups., Two words a group.]
+rai:dataSocialImpact: It may be misread.
+rai:dataUseCases: Testing.
+rai:hasSyntheticData: true
+rai:personalSensitiveInformation: None.
+prov:wasDerivedFrom:
+- {'@type': 'prov:Entity', 'prov:label': Even Ruler}
+- {'@type': 'prov:Entity', 'prov:label': Paper}
+prov:wasGeneratedBy:
+  '@type': prov:Activity
+  prov:label: 'Even Ruler: dvc repro card-probes@jobs'
+  sc:description: A program filled it.
+""")
 
     def test_nothing_is_said_of_use_where_nothing_is_known(self, benchmark, folder):
         content = json.loads(render_croissant(replace(benchmark, responsible=None), folder))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from evenruler import cli
 from tests.publish.test_difference import hashed, probes, write
 
 
@@ -35,25 +34,16 @@ def again(root: Path, name: str, **written: object) -> None:
     write(folder, **written)
 
 
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[int, list[str], str]:
-    monkeypatch.setattr(sys, "argv", ["evenruler", "rebuilt"])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    out, err = capsys.readouterr()
-    return int(ended.value.code or 0), out.splitlines(), err
-
-
-def test_other_last_bits_are_the_same_benchmark(repository, monkeypatch, capsys) -> None:
+def test_other_last_bits_are_the_same_benchmark(repository, run_evenruler) -> None:
     again(repository, "jobs", **probes(hashed(0.3 + 3e-15)))
-    lines = ["ages: needs none", "jobs: needs none", "theirs: skipped: not in git's HEAD"]
-    assert run(monkeypatch, capsys) == (0, lines, "")
+    lines = "ages: needs none\njobs: needs none\ntheirs: skipped: not in git's HEAD\n"
+    assert run_evenruler("rebuilt") == (0, lines, "")
 
 
-def test_those_that_differ_are_named(repository, monkeypatch, capsys) -> None:
+def test_those_that_differ_are_named(repository, run_evenruler) -> None:
     again(repository, "jobs", **probes(hashed(0.3, "other")))
     subprocess.run(["rm", "-r", "benchmarks/ages"], check=True)
-    status, out, err = run(monkeypatch, capsys)
+    status, out, err = run_evenruler("rebuilt")
     assert (status, err) == (1, "differing from git's HEAD: ages, jobs\n")
-    assert out[:2] == ["ages: not built", "jobs: needs major: 1 rows of probes say something else"]
+    lines = ["ages: not built", "jobs: needs major: 1 rows of probes say something else"]
+    assert out.splitlines()[:2] == lines

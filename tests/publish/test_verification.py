@@ -1,12 +1,10 @@
-import hashlib
-import json
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evenruler.publish.folder import write_benchmark
 from evenruler.publish.manifest import manifest_problems
+from tests.folders import declare
 
 ROWS = "probes/test-00000-of-00001.parquet"
 TEMPLATES = "templates/test-00000-of-00001.parquet"
@@ -22,17 +20,6 @@ def folder(benchmark, tmp_path):
 
 def altered(name):
     return f"{name}: altered (its sha256 is not the one in the manifest)"
-
-
-def declare(folder, *names, **changes):
-    """Put the sha256 of files, and other values, into the manifest: tampering that checksums do not
-    show."""
-    path = folder / "manifest.json"
-    content = json.loads(path.read_text(encoding="utf-8")) | changes
-    content["files"] |= {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names
-    }
-    path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def rewrite(folder, change, name=ROWS):
@@ -62,11 +49,9 @@ class TestNoProblems:
 
     def test_what_others_leave_there(self, folder):
         (folder / ".gitattributes").write_text("*.parquet filter=lfs", encoding="utf-8")
-        (folder / ".cache" / "huggingface" / "download").mkdir(parents=True)
-        (folder / ".cache" / "huggingface" / ".gitignore").write_text("*", encoding="utf-8")
-        (folder / ".cache" / "huggingface" / "download" / "README.md.metadata").write_text(
-            "ab", encoding="utf-8"
-        )
+        (folder / ".cache/huggingface/download").mkdir(parents=True)
+        (folder / ".cache/huggingface/.gitignore").write_text("*")
+        (folder / ".cache/huggingface/download/README.md.metadata").write_text("ab")
         assert manifest_problems(folder) == []
 
     def test_compiled_modules_of_what_comes_with_the_package_and_of_nothing_else(
@@ -97,11 +82,9 @@ class TestFiles:
         assert manifest_problems(folder) == [altered("lm_eval/rows.py")]
 
     def test_one_file_too_many(self, folder):
-        (folder / "probes" / "test-00001-of-00002.parquet").write_bytes(
-            (folder / ROWS).read_bytes()
-        )
+        (folder / "probes/test-00001-of-00002.parquet").write_bytes((folder / ROWS).read_bytes())
         (folder / "notes").mkdir()
-        (folder / "notes" / ".gitattributes").write_text("", encoding="utf-8")
+        (folder / "notes/.gitattributes").touch()
         assert manifest_problems(folder) == [
             "notes/.gitattributes: not in the manifest",
             "probes/test-00001-of-00002.parquet: not in the manifest",

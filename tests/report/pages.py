@@ -1,4 +1,4 @@
-"""Pages of sections, for tests of those who write sections."""
+"""What a page holds, for tests of those who write sections."""
 
 import base64
 import gzip

@@ -10,7 +10,6 @@ from io import StringIO
 import pandas as pd
 import pytest
 
-from evenruler import cli
 from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 
 UNFIT = {**CONFIRMED, "verdict": "invalid", "why": "It fails | a bar.", "value": -0.6}
@@ -35,20 +34,8 @@ def results(tmp_path):
     return tmp_path / "results"
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def run_command(*words):
-        monkeypatch.setattr(sys, "argv", ["evenruler", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run_command
-
-
-def test_markdown_shows_both_tables(results, run):
-    status, out, err = run("compare", results)
+def test_markdown_shows_both_tables(results, run_evenruler):
+    status, out, err = run_evenruler("compare", results)
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "# probes-made-up 1.0.0"
@@ -65,12 +52,12 @@ def test_markdown_shows_both_tables(results, run):
     assert contrasts[1].startswith("- one minus two: one: more than two; Spread (seed): 2.0 [")
 
 
-def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
+def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run_evenruler):
     for name in ("one", "two"):
         figures = [figure_row("offset", 0.1, name)]
         trial = synthetic(name, figures=figures, limit=20, prefixes=False)
         stored(tmp_path / "results", trial)
-    _, out, _ = run("compare", tmp_path / "results", "--page", tmp_path / "page.html")
+    _, out, _ = run_evenruler("compare", tmp_path / "results", "--page", tmp_path / "page.html")
     assert out.startswith(
         "# probes-made-up 1.0.0+trial+limit-20\n\nNo figure of these results has a verdict"
     )
@@ -79,15 +66,15 @@ def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
     assert "probes-made-up 1.0.0+trial+limit-20. No figure" in page
 
 
-def test_json_and_csv_hold_all(results, run):
-    content = json.loads(run("compare", results, "--format", "json")[1])
+def test_json_and_csv_hold_all(results, run_evenruler):
+    content = json.loads(run_evenruler("compare", results, "--format", "json")[1])
     assert [len(content[key]) for key in ("figures", "comparisons")] == [6, 3]
     assert content["comparisons"][0]["note"] is None
-    table = pd.read_csv(StringIO(run("compare", results, "--format", "csv")[1]))
+    table = pd.read_csv(StringIO(run_evenruler("compare", results, "--format", "csv")[1]))
     assert table["says"].tolist()[1] == "one: more than two"
 
 
-def test_no_cell_of_the_csv_is_a_formula(results, run, monkeypatch):
+def test_no_cell_of_the_csv_is_a_formula(results, run_evenruler, monkeypatch):
     from evenruler.results import comparison
 
     compare = comparison.compare
@@ -96,12 +83,12 @@ def test_no_cell_of_the_csv_is_a_formula(results, run, monkeypatch):
         "compare",
         lambda stored_results: compare(stored_results).assign(set="=1+1", reason="-x", p=-0.5),
     )
-    table = pd.read_csv(StringIO(run("compare", results, "--format", "csv")[1]))
+    table = pd.read_csv(StringIO(run_evenruler("compare", results, "--format", "csv")[1]))
     assert {*table["set"], *table["reason"]} == {"'=1+1", "'-x"}
     assert table["p"].tolist() == [-0.5] * 3  # numbers stay
 
 
-def test_words_of_a_result_are_no_markdown(tmp_path, run):
+def test_words_of_a_result_are_no_markdown(tmp_path, run_evenruler):
     """Warnings and reasons that a server or a stranger wrote: no image is fetched, no link shown,
     no column added."""
     hostile = "![x](http://evil/x) [log in](http://evil) <img src=x> \\| more | `code`"
@@ -109,7 +96,7 @@ def test_words_of_a_result_are_no_markdown(tmp_path, run):
         spread = figure_row("spread", 0.6, name) | UNFIT | {"why": hostile}
         result = synthetic(name, figures=[spread]).model_copy(update={"warnings": [hostile]})
         stored(tmp_path / "results", result, gain_of(name, 1.0))
-    out = run("compare", tmp_path / "results")[1]
+    out = run_evenruler("compare", tmp_path / "results")[1]
     assert (
         "!&#91;x]&#40;http://evil/x) [log in]&#40;http://evil) &lt;img src=x> &#92;\\| more \\| "
         "`code`" in out
@@ -117,9 +104,12 @@ def test_words_of_a_result_are_no_markdown(tmp_path, run):
     assert not any(begin in out for begin in ("](", "![", "<img"))
 
 
-def test_what_stands_alone_is_said(results, run):
+def test_what_stands_alone_is_said(results, run_evenruler):
     stored(results, synthetic("one", benchmark="saged-x"))
-    assert run("compare", results)[2] == "saged-x: only one has a result: nothing to compare\n"
+    assert (
+        run_evenruler("compare", results)[2]
+        == "saged-x: only one has a result: nothing to compare\n"
+    )
 
 
 class Closed(HTMLParser):
@@ -142,8 +132,8 @@ class Closed(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_needs_nothing_else_and_says_verdicts_in_words(results, run, tmp_path):
-    status, _, err = run("compare", results, "--page", tmp_path / "page.html")
+def test_the_page_needs_nothing_else_and_says_verdicts_in_words(results, run_evenruler, tmp_path):
+    status, _, err = run_evenruler("compare", results, "--page", tmp_path / "page.html")
     assert (status, err) == (0, f"page: {tmp_path / 'page.html'}\n")
     text = (tmp_path / "page.html").read_text()
     for word in ("<script src", "http:", "https:", "@import", "url(", "src=", "<link"):

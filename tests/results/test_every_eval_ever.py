@@ -8,12 +8,10 @@ import datetime
 import json
 import os
 import re
-import sys
 
 import jsonschema
 import pytest
 
-from evenruler import cli
 from evenruler.errors import UserError
 from evenruler.results.every_eval_ever import SCHEMA, export
 from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
@@ -235,21 +233,14 @@ def test_a_result_without_such_figures_is_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_the_command(stored_result, tmp_path, monkeypatch, capsys):
-    words = [
-        "export",
-        str(tmp_path / "results"),
-        "--to",
-        str(tmp_path / "out"),
-        "--date",
-        "2026-02-03",
-    ]
-    monkeypatch.setattr(sys, "argv", ["evenruler", *words])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 0
+def test_the_command(stored_result, tmp_path, run_evenruler):
+    words = f"export {tmp_path / 'results'} --to {tmp_path / 'out'} --date 2026-02-03"
+    status, out, _ = run_evenruler(*words.split())
     [path] = (tmp_path / "out").rglob("*.json")
-    assert capsys.readouterr().out.splitlines() == [
-        f"{path}: 2 figures",
-        "  not exported: spread:set=validation: fewer than two attributes",
-    ]
+    assert (status, out.splitlines()) == (
+        0,
+        [
+            f"{path}: 2 figures",
+            "  not exported: spread:set=validation: fewer than two attributes",
+        ],
+    )

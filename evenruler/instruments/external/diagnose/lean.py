@@ -143,7 +143,8 @@ class LeanRegression:
 
     def why_no_interval(self, units: str) -> str | None:
         """Why the lean has no error over units, whose plural is `units`; None where it has one."""
-        n_units, n_weighty = len(self.units), int((self.unit_weights > 0).sum())
+        n_units = len(self.units)
+        n_weighty = int((self.unit_weights > 0).sum())
         if n_units < FEWEST_UNITS:
             return f"{n_units} {units} (at least {FEWEST_UNITS} needed)"
         if n_weighty < 2:
