@@ -286,7 +286,7 @@ class Session:
             n_lacking = error.amount.questions
             what = f"it lacks {n_lacking:,} answers ({error.operation}) of {error.model}"
             raise UserError(
-                what, where=self._label, remedy="take the size and version that were answered"
+                what, where=self.reference, remedy="take the size and version that were answered"
             ) from None
 
 
