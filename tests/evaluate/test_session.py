@@ -20,6 +20,7 @@ from statsmodels.api import OLS, add_constant
 from evenruler import repository
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
+from evenruler.evaluate import session as session_module
 from evenruler.evaluate.benchmark import open_benchmark
 from evenruler.evaluate.measure import measure, result_lines
 from evenruler.evaluate.resolve_model import ResolvedModel, resolve_model
@@ -39,7 +40,8 @@ from evenruler.measurement.figures import Verdict
 from evenruler.measurement.headings import find_heading
 from evenruler.models import load
 from evenruler.models.backends.server import KEY, URL
-from evenruler.models.questions import CUT
+from evenruler.models.cache import MissingAnswersError
+from evenruler.models.questions import CUT, QuestionVolume
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Heading, Result
@@ -420,6 +422,20 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
     )
     assert result.benchmark.plan_sha256 == manifest["files"]["plan.json"]
     assert (result.model.heard, result.tools) == ({}, {})  # no server answered, and no tool
+
+
+def test_answers_that_are_lacking_are_said_of_the_model_as_the_user_names_it(
+    store: RowStore, tiny_folder: Path, monkeypatch: pytest.MonkeyPatch, error_of: ErrorOf
+) -> None:
+    def lack(*_: object) -> None:
+        raise MissingAnswersError("tiny", "likelihood/1", QuestionVolume(1200, 0, 0))
+
+    monkeypatch.setattr(session_module, "compute_measurement", lack)
+    session = Session(resolve_model(f"local:{tiny_folder}", store), store)
+    planned = SimpleNamespace(subject=SimpleNamespace(kind="causal"))
+    line = error_of(session.measure, planned)
+    lacking = "it lacks 1,200 answers (likelihood/1) of tiny"
+    assert line == f"local:{tiny_folder}: {lacking}; take the size and version that were answered"
 
 
 @pytest.mark.slow
