@@ -40,9 +40,9 @@ SURVIVES = 0.6
 class Trial:
     """A command that is killed, and what was seen of it."""
 
-    def __init__(self, command: Command, folder: Path) -> None:
+    def __init__(self, command: Command, folder: Path, seed: int = 0) -> None:
         self.command, self.folder = command, folder
-        self.draws = random.Random(f"0 {command.name}")
+        self.draws = random.Random(f"{seed} {command.name}")
         self.seconds = 0.0
         self.expected: Left = {}
         self.n_kills = self.n_half = self.n_rounds = self.n_same = self.n_locks = 0
@@ -167,8 +167,10 @@ def make_commands(folder: Path, ended: ExitStack) -> Iterator[Command]:
     yield PlantedTest(folder)
 
 
-def main(folder: Path, kills: int = 30, only: str = "") -> None:
-    """Kill each command so often, or the one of that name, in a folder; print the table."""
+def main(folder: Path, kills: int = 30, only: str = "", seed: int = 0) -> None:
+    """Kill each command so often, or the one of that name, in a folder, at moments drawn by a seed;
+    print the table.
+    """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     trials = []
@@ -176,7 +178,7 @@ def main(folder: Path, kills: int = 30, only: str = "") -> None:
         for command in make_commands(folder, ended):
             if only not in ("", command.name):
                 continue
-            trial = Trial(command, folder)
+            trial = Trial(command, folder, seed)
             trials.append(trial)
             trial.run_unharmed()
             while trial.n_kills < kills:
