@@ -141,10 +141,10 @@ def randomise_criterion(
 
     least = measure_distances(predictor[None])[0] * (1 - _TIES)
 
-    def is_as_far(randomised: Floats) -> int:
+    def count_as_far(randomised: Floats) -> int:
         return int((measure_distances(randomised) >= least).sum())
 
-    p = _p_of_batches(is_as_far, batches, n)
+    p = _p_of_batches(count_as_far, batches, n)
     over = f"criterion randomised {manner} over {len(response)} {units}"
     if n_covariates:
         over += " with 1 covariate" if n_covariates == 1 else f" with {n_covariates} covariates"
@@ -225,7 +225,9 @@ def invert_spectral_randomisation(
     return Interval(float(slopes[0]), low, high)
 
 
-POWER, STUDIES, STUDY_RANDOMISATIONS = 0.8, 200, 999
+POWER, ALPHA = 0.8, 0.05
+
+STUDIES, STUDY_RANDOMISATIONS = 100, 499
 
 
 def detectable_slope(
@@ -236,25 +238,61 @@ def detectable_slope(
     half: float = 0.0,
     seed: int = 0,
 ) -> float:
-    """The slope that is told from 0 in 8 of 10 studies like this one.
+    """The slope that is told from 0, by the interval and by the test, in 8 of 10 studies like this
+    one.
 
     What the criterion leaves of the scores keeps the size of its loading on each component of
-    likeness, with random signs. A slope that is added moves the interval and nothing else, so each
-    such study says what slope its interval needs. `half`: half the interval over other facets, by
-    which that of the randomisation is widened. Infinite where units are too few for any.
+    likeness, with random signs; each such study says what slope must be added to it. `half`: half
+    the interval over other facets, by which that of the randomisation is widened. Infinite where
+    units are too few for any.
     """
-    response, predictor = _spectral_coordinates(scores, criterion, basis, covariates)
-    slope = float(predictor @ response / (predictor @ predictor))
-    rest = response - slope * predictor
+    response, predictor, nuisance, _ = _beside_covariates(scores, criterion, covariates)
+    axes = _orthogonal_to(nuisance, _as_basis(basis, len(response)))
+    loadings = axes.T @ predictor
+    rest = axes.T @ response
+    rest -= float(loadings @ rest / (loadings @ loadings)) * loadings
     random = np.random.default_rng(seed)
-    signs = random.choice([-1.0, 1.0], size=(len(rest), STUDIES))
-    slopes, lows, _ = _accepted_slopes(
-        signs * rest[:, None], predictor, STUDY_RANDOMISATIONS, seed, 0.05
-    )
-    needed = np.hypot(slopes - lows, half) - slopes
-    if np.isfinite(needed).mean() < POWER:  # so few units that their signs reject no slope
+    studies = random.choice([-1.0, 1.0], size=(len(rest), STUDIES)) * rest[:, None]
+    slopes, lows, _ = _accepted_slopes(studies, loadings, STUDY_RANDOMISATIONS, seed, ALPHA)
+    # A slope that is added moves the interval and nothing else.
+    by_interval = np.hypot(slopes - lows, half) - slopes
+    if np.isfinite(by_interval).mean() < POWER:  # so few units that their signs reject no slope
         return math.inf
-    return float(np.quantile(needed, POWER))
+    usual = float(np.quantile(by_interval, POWER))
+    signs = random.choice([-1.0, 1.0], size=(STUDY_RANDOMISATIONS, len(loadings)))
+    criteria = np.vstack([loadings, signs * loadings]) @ axes.T
+    by_test: list[float] = []
+    for study in studies.T:
+        by_test.append(_slope_that_the_test_needs(axes @ study, criteria, nuisance, usual))
+    return float(np.quantile(np.maximum(by_interval, by_test), POWER))
+
+
+_MOST_USUAL = 16
+"""Slopes are tried up to so many times what the interval needs."""
+
+
+def _slope_that_the_test_needs(
+    response: Floats, criteria: Floats, nuisance: Floats, usual: float
+) -> float:
+    """The slope on the first of the criteria that must be added to a response so that it is the
+    furthest 5% of all criteria; infinite where none is tried that large.
+    """
+    from scipy.optimize import bisect  # takes a while to import
+
+    criterion = criteria[0]
+
+    def p_beyond_alpha(added: float) -> float:
+        distances = _squared_studentised_slopes(response + added * criterion, criteria, nuisance)
+        p = float((distances >= distances[0] * (1 - _TIES)).mean())
+        return p - ALPHA - _TIES
+
+    slope = float(criterion @ response / (criterion @ criterion))
+    least, most = max(0.0, -slope), _MOST_USUAL * usual
+    if p_beyond_alpha(most) > 0:
+        return math.inf
+    if p_beyond_alpha(least) <= 0:
+        return least
+    return float(bisect(p_beyond_alpha, least, most, xtol=0.01 * usual))
 
 
 def _spectral_coordinates(
@@ -332,13 +370,13 @@ def randomise_within_items(
     deviations = deviations / (np.abs(deviations).max() or 1.0)
     squared_difference, variance = _squared_and_variance(deviations, n_own)
 
-    def is_as_far(randomised: Floats) -> int:
+    def count_as_far(randomised: Floats) -> int:
         squares, variances = _squared_and_variance(randomised, n_own)
         # t is compared without a division, since answers may not vary.
         return int((squares * variance >= squared_difference * variances * (1 - _TIES)).sum())
 
     batches = _draw_permutations(deviations, n, np.random.default_rng(seed))
-    p = _p_of_batches(is_as_far, batches, n)
+    p = _p_of_batches(count_as_far, batches, n)
     labels = f"labels of {n_own} and {n_others} answers randomised within {len(mine)} items"
     return estimate, RandomisationTest(p, f"{labels}, {_describe_draws(n, seed)}")
 
@@ -392,12 +430,12 @@ def randomise_keys(
         p = float((np.abs(sums) >= farthest).mean())
         return RandomisationTest(p, f"{dealt}, all {n_divisions:,} divisions")
 
-    def is_as_far(randomised: Floats) -> int:
+    def count_as_far(randomised: Floats) -> int:
         sums = randomised[:, :n_plus].sum(axis=1)
         return int((np.abs(sums) >= farthest).sum())
 
     batches = _draw_permutations(deviations, n, np.random.default_rng(seed))
-    p = _p_of_batches(is_as_far, batches, n)
+    p = _p_of_batches(count_as_far, batches, n)
     return RandomisationTest(p, f"{dealt}, {_describe_draws(n, seed)}")
 
 
@@ -436,8 +474,10 @@ def rank_test(value: ArrayLike, alternatives: ArrayLike) -> RankTest:
     return RankTest(less_far, k, p, null, None)
 
 
-def _p_of_batches(is_as_far: Callable[[Floats], int], batches: Iterator[Floats], n: int) -> float:
-    as_far = sum(is_as_far(batch) for batch in batches)
+def _p_of_batches(
+    count_as_far: Callable[[Floats], int], batches: Iterator[Floats], n: int
+) -> float:
+    as_far = sum(count_as_far(batch) for batch in batches)
     return (1 + as_far) / (1 + n)
 
 
