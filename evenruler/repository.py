@@ -107,4 +107,7 @@ def shipped_shared(family: str) -> Path:
 
 
 def _shipped_folder(packed: str, cloned: str) -> Path:
+    """A folder of shipped files: `packed` in an installed wheel, else `cloned` in a clone of the
+    repository.
+    """
     return _PACKED / packed if (_PACKED / packed).is_dir() else _CLONE / cloned

@@ -93,6 +93,9 @@ def schedule_for_state(catalogue: Catalogue, name: str) -> Callable[[State], "Ad
 
     @cache
     def way(adaptation: Adaptation) -> "AdaptationSchedule":
+        """The model adapted to these corpora by these recipes; one schedule for all states of an
+        adaptation, so that each fit is trained once.
+        """
         from evenruler.training.adaptation import AdaptationSchedule, Recipe
 
         recipes = {

@@ -56,6 +56,9 @@ def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -
 
 
 def _load_tasks(name: str) -> list[Any]:
+    """The tasks of lm-evaluation-harness under a name (one, or those of a group) or in a YAML file;
+    UserError if they do not load or need greedy decoding.
+    """
     where = f"{SCHEME}{name}"
     is_file = name.endswith(".yaml")
     try:
@@ -145,6 +148,9 @@ def jackknife_metric(
     """
 
     def left_out(unit_labels: Sequence[Any]) -> Floats:
+        """[groups] the metric without the documents of each unit, or of each group of very many
+        units.
+        """
         places = {unit: place for place, unit in enumerate(dict.fromkeys(unit_labels))}
         n_groups = max(20, MOST_VALUES // len(values))
         group = np.array([places[unit] for unit in unit_labels]) % n_groups

@@ -324,6 +324,7 @@ def compute_measurement(
     def requests(
         tables: Tables, plan: Plan, collected_answers: Tables, subject: ModelMeta
     ) -> Sequence[RequestBatch]:
+        """The family's next requests, given the known answers and those collected so far."""
         return ask_room.requests(tables, plan, {**known_answers, **collected_answers}, subject)
 
     instruments = {benchmark.instrument: (tables, plan)}

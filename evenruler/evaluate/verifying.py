@@ -277,6 +277,7 @@ def _question_keys(
     """
 
     def plain(value: str | float | None) -> str:
+        """A cell as text: "" if it is null; numbers as floats, so that 1 and 1.0 are the same."""
         if pd.isna(value):
             return ""
         return repr(float(value)) if isinstance(value, Real) else str(value)
@@ -346,6 +347,7 @@ def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
 
 
 def _without_digits(line: str) -> str:
+    """The line with "#" in place of each number, so that only its words are compared."""
     return re.sub(r"[\d.,]*\d", "#", line)
 
 

@@ -147,6 +147,9 @@ def _reliability(x: Floats) -> float:
 
 
 def _reliability_figure(measure: UnitMeasure, level: float, unit: str) -> Figure:
+    """The figure `reliability` of an instrument's values of units, with its jackknife interval;
+    without a value below `FEWEST_UNITS` units or if all are equal.
+    """
     x = measure.values[["value", "error"]].to_numpy(dtype=np.float64)
     if len(x) < FEWEST_UNITS or not np.ptp(x[:, 0]):
         return Figure(
@@ -162,6 +165,9 @@ def _reliability_figure(measure: UnitMeasure, level: float, unit: str) -> Figure
 def _correlation_figures(
     measure: UnitMeasure, other: UnitMeasure, level: float, unit: str
 ) -> Iterator[Figure]:
+    """The figures `r` over units of both measures and `r_true`, corrected for attenuation; `r_true`
+    without a value, but a reason, if units are few, words shared or a reliability low.
+    """
     value_tables = [
         paired_measure.values[["value", "error"]] for paired_measure in (measure, other)
     ]
@@ -190,6 +196,9 @@ def _correlation_figures(
         return
 
     def without_errors(x: Floats) -> float:
+        """r divided by the root of both reliabilities, of [units, 4]: value and error variance of
+        either; NaN if a product is not positive.
+        """
         first = x[:, :2]
         second = x[:, 2:]
         reliable = _reliability(first) * _reliability(second)
@@ -202,6 +211,9 @@ def _correlation_figures(
 
 
 def _in_words(row: Mapping[Hashable, Any]) -> str:
+    """A figure as "0.12 [-0.10, 0.33]", without the interval where it has none; the reason where it
+    has no value.
+    """
     if pd.isna(row["value"]):
         return str(row["reason"])
     value = f"{row['value']:z.2f}"

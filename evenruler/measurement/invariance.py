@@ -86,6 +86,9 @@ def compare_units(
     residuals = x - of_items - x.mean(axis=1, keepdims=True) + x.mean()
 
     def squares_between(dealt: Floats) -> float:
+        """Sum of squares between units, over models, of residuals [models, items] dealt to the
+        units in order.
+        """
         sums = np.add.reduceat(dealt, starts, axis=-1)
         return float((sums**2 / sizes).sum())
 

@@ -85,6 +85,7 @@ class HeadlineParts:
 
 
 def _effect_size(test: PartTest) -> float:
+    """Size of a part's effect without its sign; 0 where it has no effect."""
     return abs(test.effect.value) if test.effect else 0.0
 
 

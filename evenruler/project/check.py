@@ -205,6 +205,7 @@ def _collect_warnings(
     changed = (status or b"").decode()
 
     def is_changed(instrument: DeclaredInstrument) -> bool:
+        """Whether git status lists the instrument's source: changed or new since the last commit."""
         return instrument.written.as_posix() in changed
 
     for instrument in sorted(instruments, key=is_changed):
@@ -213,6 +214,9 @@ def _collect_warnings(
 
 
 def _alias_warnings(root: Path) -> list[str]:
+    """A warning for each line of params.yaml with an alias, since experiments of DVC do not change
+    its copies.
+    """
     return [
         f"warning: params.yaml: line {line}: an alias; `dvc exp run --set-param` changes nothing "
         "that one repeats: "
@@ -463,6 +467,7 @@ def remove_paths(root: Path, paths: Iterable[Path]) -> None:
 
 
 def _undeclared_entries(folder: Path, keep: set[str]) -> list[Path]:
+    """Paths directly in a folder whose names are not in `keep`; `.gitkeep` always belongs there."""
     return [path for path in folder.glob("*") if path.name not in {*keep, ".gitkeep"}]
 
 

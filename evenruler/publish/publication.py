@@ -116,6 +116,7 @@ def publish_answers(
 
 
 def _require_name(repo: str, folder: Path) -> None:
+    """UserError unless `repo` has the form USER/REPO; the remedy proposes the folder's name."""
     if not re.fullmatch(r"[^/\s]+/[^/\s]+", repo):
         raise UserError(
             f"{repo!r} names no data set",
@@ -155,6 +156,9 @@ def _fetch_repo_info(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
 
 
 def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> None:
+    """UserError if `version` is below `newest`, the newest published one, or a smaller step up from
+    it than what changed requires.
+    """
     if version_key(version) < version_key(newest):
         what = f"the version goes down, from {newest} to {version}"
         raise UserError(
@@ -179,6 +183,9 @@ def _publish_files(
     *,
     private: bool,
 ) -> Iterator[str]:
+    """Commit files to a data set on the Hub, delete those `gone`, tag the commit, and yield what
+    was done; makes the data set where `remote` is None. UserError without a token.
+    """
     from huggingface_hub import (
         CommitOperationAdd,
         CommitOperationCopy,

@@ -183,6 +183,9 @@ def draw_sections(
 def _draw_section(
     declared: SectionDeclaration, tables: Mapping[str, pd.DataFrame], instrument: str
 ) -> Section:
+    """A section with a table or picture for each declared part that has rows; `instrument`: the
+    name, or "" for a section of the whole family.
+    """
     parts: list[Table | Picture] = []
     for part in declared.parts:
         rows = select_rows(tables[part.table], part)
@@ -197,6 +200,7 @@ def _draw_section(
 
 
 def _instrument_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Rows of one instrument; the whole table where no column says whose rows they are."""
     for column in INSTRUMENT:
         if column in table:
             return table[table[column] == name]
@@ -237,6 +241,7 @@ def _find_names(part: PartDeclaration, rows: pd.DataFrame) -> list[str]:
 
 
 def _as_names(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """A column as text for readers: `all` where it is null, yes and no for true and false."""
     names = column.astype(object).where(column.notna(), WHOLE).astype(str)
     words: pd.Series[Any] = names.replace(YES_OR_NO)
     return words
@@ -256,6 +261,9 @@ def write_table_part(part: PartDeclaration, rows: pd.DataFrame) -> Table:
 
 
 def _table_cell(part: PartDeclaration, column: str, record: Mapping[Any, Any]) -> str | Cell:
+    """What a table shows of a column in a row: numbers rounded, the part's number with its
+    interval, lists joined, verdicts marked; empty where null.
+    """
     content = record[column]
     if column == part.x and "low" in record:
         return with_interval(content, record["low"], record["high"])
@@ -305,10 +313,14 @@ def draw_chart(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
 
 
 def _has_content(rows: pd.DataFrame, column: str) -> bool:
+    """Whether the rows have such a column with at least one content that is not null."""
     return column in rows and bool(rows[column].notna().any())
 
 
 def _records_of(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as Vega-Lite reads them, one mapping each, floats rounded to `DIGITS` significant
+    digits.
+    """
     records: list[dict[str, Any]] = []
     for row in rows.to_dict("records"):
         record: dict[str, Any] = {}
@@ -373,6 +385,9 @@ def _encode_name(part: PartDeclaration, rows: pd.DataFrame, column: str) -> Spec
 
 
 def _encode_number(part: PartDeclaration, column: str, title: str = "") -> Spec:
+    """The Vega-Lite encoding of a column of numbers, on an axis that need not begin at 0; `title`:
+    by default the column's.
+    """
     described = {"field": column, "type": "quantitative", "title": title or part.title_of(column)}
     return {**described, "scale": {"zero": False}, "axis": {"tickCount": 5}}
 
@@ -405,6 +420,9 @@ def _place_dots(part: PartDeclaration, rows: pd.DataFrame, column: str) -> Spec:
 
 
 def _draw_interval(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
+    """A Vega-Lite layer of lines from `low` to `high`, where a row has them; vertical for `lines`,
+    else horizontal.
+    """
     colours = _encode_colour(part, rows)
     if part.kind == "lines":
         ends = {"x": _encode_number(part, part.x), "y2": {"field": "high"}}
@@ -470,6 +488,7 @@ def _draw_lines(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
 
 
 def _draw_points(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
+    """A dot at each pair of numbers, by `x` and `y`."""
     place = {"x": _encode_number(part, part.x), "y": _encode_number(part, part.y)}
     point = {"type": "point", "filled": True, "size": 50, "opacity": 0.7}
     return [{"mark": point, "encoding": {**place, **_encode_colour(part, rows)}}]

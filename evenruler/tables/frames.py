@@ -196,6 +196,9 @@ def for_people(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _round_nested(content: object) -> object:
+    """One value for display: a float with three decimals (never -0), mappings and lists likewise
+    inside.
+    """
     if isinstance(content, Mapping):
         return for_people(content)
     if isinstance(content, list):
@@ -213,6 +216,7 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
     """
 
     def escape(value: object) -> object:
+        """A text that a spreadsheet would compute, with `'` before it; anything else unchanged."""
         is_formula = isinstance(value, str) and value.startswith(FORMULA)
         return f"'{value}" if is_formula else value
 
