@@ -180,8 +180,8 @@ def record_answers(
 
 @app.command()
 def profile(name: Annotated[str, typer.Argument(metavar="paper")]) -> None:
-    """Make a pipeline for another profile, in profiles/NAME: other models, as many items as the
-    papers.
+    """Make profiles/NAME, the pipeline of another profile, and build nothing: paper has other
+    models, and as many items as the papers.
     """
     from evenruler.project.check import make_profile
 

@@ -99,7 +99,9 @@ def _repository_problem(
 
 
 def _connection_problem(error: Exception) -> tuple[str, str] | None:
-    """The problem of requests that could not be sent, or were refused."""
+    """The problem and its remedy where a request could not be sent, or was refused; None for other
+    errors.
+    """
     import httpx2
     from huggingface_hub import errors
 
@@ -111,7 +113,9 @@ def _connection_problem(error: Exception) -> tuple[str, str] | None:
 
 
 def _request_problem(error: BaseException | None) -> tuple[str, str] | None:
-    """The problem of a request with an error as its answer, or without one."""
+    """The problem and its remedy where the Hub answered a request with an error, or not at all;
+    None for other errors.
+    """
     import httpx2
     from huggingface_hub import errors
 

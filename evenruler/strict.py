@@ -88,7 +88,7 @@ def _flaw_validator(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValida
 
 
 def _flaw_of_passage(text: str) -> spelling.Flaw | None:
-    """What is wrong with the spelling of a text that may have several lines; None where nothing is."""
+    """What is wrong with the spelling of a text of any number of lines; None where nothing is."""
     return spelling.find_flaw(text, lines=True)
 
 
@@ -110,7 +110,8 @@ Text = Annotated[Quoted, _flaw_validator(spelling.invisible_character_flaw)]
 """Text for people: at least one character, no control or format character, no placeholder FILL."""
 
 Passage = Annotated[Quoted, _flaw_validator(_flaw_of_passage)]
-"""Text that a model reads, spelled as `spelling.flaw` asks; line breaks and slots are allowed."""
+"""Text that a model reads, spelled as `spelling.find_flaw` asks; line breaks and slots are
+allowed."""
 
 Word = Annotated[Quoted, _flaw_validator(_flaw_of_word)]
 """A word or a sentence that goes into a text which a model reads: spelled likewise, on one line,
@@ -125,8 +126,8 @@ Words = TypeVar("Words", list[str], dict[str, str])
 
 
 def distinct_words_validator(what: str) -> AfterValidator:
-    """Validator of words, in a list or by slug: no two are one for a reader (`spelling.twice`);
-    `what` they are.
+    """Validator of words, in a list or by slug: a reader takes no two of them for the same
+    (`spelling.find_duplicates`). `what`: how the error begins, as "found the word".
     """
 
     def all_distinct(words: Words) -> Words:

@@ -89,7 +89,9 @@ def asked_of(params: ParamsFile, family: str, model: str) -> TablesAndPlans:
 
 
 def schedule_for_state(catalogue: Catalogue, name: str) -> Callable[[State], "AdaptationSchedule"]:
-    """From a state to the model adapted to corpora."""
+    """A function from a state of an adapted model to the schedule that adapts the model `name` to
+    its corpora; each adaptation has one schedule.
+    """
 
     @cache
     def way(adaptation: Adaptation) -> "AdaptationSchedule":

@@ -15,8 +15,8 @@ READS_NAMES = {"eval", "exec", "locals"}
 
 
 def number_locals(tree: ast.Module) -> ast.Module:
-    """Replace, in place, each local name by a number: of its first binding in its scope, after the
-    scope's depth.
+    """Replace each local name, in place, by "depth.number": the depth of its scope, and its place
+    among the scope's names in order of first binding.
 
     Parameters, names of imports and of patterns, and what a class binds keep their names: others
     see them, or the tree holds them as plain text.
@@ -65,8 +65,8 @@ class _LocalNumbering(ast.NodeTransformer):
         return node
 
     def visit_ListComp(self, node: Comprehension) -> Comprehension:
-        """Number the loop variables of a comprehension, in a scope of its own but for what it goes
-        through first.
+        """Number the loop variables of a comprehension, in their scope; the first iterable
+        belongs to the scope around it.
         """
         first, *later_generators = node.generators
         self.visit(first.iter)  # which Python evaluates outside
@@ -89,7 +89,7 @@ class _LocalNumbering(ast.NodeTransformer):
         return self.visit_ListComp(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        """Number the locals inside a class's methods; the names that the class itself binds stay."""
+        """Number the locals inside a class's methods; names that the class binds stay."""
         for expression in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(expression)
         bound = _list_bound_names(node.body)
@@ -171,7 +171,9 @@ def _reads_names(node: ast.AST) -> bool:
 
 
 def _named_in_text(node: ast.AST) -> Iterator[str]:
-    """Yield names that a statement or pattern holds as text, and of classes, which show theirs."""
+    """Yield names that a node holds as text, not as a name that can be numbered (imports, patterns,
+    `global`), and names of classes, which others see.
+    """
     if isinstance(node, ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Import | ast.ImportFrom):

@@ -244,7 +244,7 @@ class ParamsFile:
         return settings.having(self.catalogue)
 
     def sizes(self, name: str) -> dict[Size, Any]:
-        """The settings of an instrument at every size."""
+        """The settings of an instrument by size, for every size."""
         return {size: self.settings(name, size=size) for size in SIZES}
 
     def place(self, name: str, key: str) -> str:

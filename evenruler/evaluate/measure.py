@@ -383,8 +383,8 @@ def _display_name(result: Result) -> str:
 
 
 def _limit_lines(result: Result) -> Iterator[str]:
-    """A line that warns that a run was limited (`--limit`) or a trial too small for a verdict;
-    nothing else.
+    """A line that warns that a run was limited (`--limit`) or a trial too small for a
+    verdict; no line otherwise.
     """
     settings, benchmark = result.settings, result.benchmark
     if settings.limit is not None:

@@ -321,7 +321,9 @@ def _list_whys(result: Result) -> list[str]:
 
 
 def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
-    """What a result says beside its figures, and is not what this evenruler says of them."""
+    """Compare settings, warnings, reasons and summary of a result with those computed again; yields
+    an outcome and what differs, nothing where all are the same.
+    """
     parts = ("benchmark", "headings", "settings", "left_out", "asked")
     other = [part for part in parts if getattr(result, part) != getattr(again, part)]
     # What a server said, and what a model's files hold, is not stored with the answers.

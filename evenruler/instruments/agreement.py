@@ -139,8 +139,8 @@ def _measure_columns(measure: UnitMeasure, other: UnitMeasure) -> dict[str, str]
 
 
 def _reliability(x: Floats) -> float:
-    """Reliability of the values in column 0 with error variances in column 1: 1 - mean error
-    variance / variance.
+    """Share of the variance of values that is not error, from [units, 2], value and error variance:
+    1 - mean error variance / variance (ddof 1). Below 0 where errors are larger.
     """
     error_variance = x[:, 1].mean()
     return float(1 - error_variance / x[:, 0].var(ddof=1))
@@ -196,8 +196,8 @@ def _correlation_figures(
         return
 
     def without_errors(x: Floats) -> float:
-        """r divided by the root of both reliabilities, of [units, 4]: value and error variance of
-        either; NaN if a product is not positive.
+        """The r over the root of both reliabilities, of [units, 4]: value and error variance of
+        each measure; NaN if the product of reliabilities is not positive.
         """
         first = x[:, :2]
         second = x[:, 2:]

@@ -124,8 +124,8 @@ def unanswerable_tables(
 def tool_loader(
     plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
 ) -> Callable[[str], "Model"]:
-    """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: none is
-    in params.yaml.
+    """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: plans
+    are of published benchmarks, whose tools no params.yaml declares.
     """
     models: dict[str, Any] = {}
     training: dict[str, Any] = {}
@@ -357,8 +357,8 @@ def _likelihood_options(inputs: OperationInputs, settings: Mapping[str, Any]) ->
 def _score_loglikelihoods(
     model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
 ) -> Columns:
-    """Likelihoods; beside those that recorded replies stand for, the replies and the rules by which
-    they were read.
+    """Columns `nats` and `tokens` of each text after its `before`; of texts with a key, also the
+    recorded reply (`replied`) and the rule that read it.
 
     UserError where one text cannot be scored, if `every` text is needed.
     """
@@ -371,7 +371,9 @@ def _score_loglikelihoods(
 
 
 def _likelihood_columns(answers: Columns, inputs: OperationInputs) -> Columns:
-    """Nats and tokens; of texts with a key, which can have recorded replies, also these."""
+    """Columns `nats` and `tokens`; of texts with a key, which can have recorded replies, also
+    `replied` and `rule`, null where there is none.
+    """
     if "key" not in inputs:
         return {name: answers[name] for name in ("nats", "tokens")}
     nothing = [None] * len(inputs["text"])
@@ -414,7 +416,7 @@ def _score_slor(model: "Model", inputs: OperationInputs, settings: Mapping[str, 
 
 
 def _embed_texts(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
-    """The column `vector`: [dimensions] embedding of each text, of length 1; empty without texts."""
+    """The column `vector`: [dimensions] embedding of each text, length 1; empty without texts."""
     texts = inputs["text"]
     return {"vector": list(model.embed(texts)) if texts else []}
 

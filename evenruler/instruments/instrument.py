@@ -341,7 +341,7 @@ class SharedTrait(StrictModel):
 
     @property
     def as_planned(self) -> "PlannedTrait":
-        """As plans hold it."""
+        """Unit, trait and whether it is reversed, as plans hold them."""
         return {"unit": self.unit, "trait": self.trait, "reversed": self.reversed}
 
 

@@ -161,8 +161,8 @@ def randomise_criterion(
 
 
 def _squared_correlations(response: Floats, criteria: Floats, nuisance: Floats) -> Floats:
-    """[criteria] squared partial correlations, but for a factor, of criteria [criteria, units] that
-    are as long as each other.
+    """[criteria] squared partial correlations with the response, up to a common factor, of criteria
+    [criteria, units] of equal length.
     """
     # What the covariates explain of a randomised criterion is no part of its variation.
     explained = ((criteria @ nuisance) ** 2).sum(axis=1)
@@ -485,8 +485,8 @@ def _draw_signs(x: Floats, n: int, random: np.random.Generator) -> Iterator[Floa
 
 
 def _item_differences(answers: Floats, n_own: int) -> tuple[Floats, list[Floats]]:
-    """The mean over items of own less others, and the parts of its variance, [..., items] for
-    either side, or for both in one; of [..., items, answers], the first `n_own` of which are own.
+    """From [..., items, answers], the first `n_own` of which are own: the mean over items of own
+    less others [...], and its variance in parts [..., items], a part for each side or one for both.
     """
     items, n_answers = answers.shape[-2:]
     n_others = n_answers - n_own
@@ -581,8 +581,8 @@ def _nuisance_columns(covariates: ArrayLike | None, units: int) -> tuple[Floats,
 
 
 def _residuals_beside(x: Floats, nuisance: Floats) -> Floats:
-    """[units] what an orthonormal `nuisance` [units, covariates] leaves of `x`; rounding error is
-    0.
+    """Residuals [units] of `x` beside an orthonormal basis `nuisance` [units, columns]; what is
+    rounding error is 0.
     """
     return _without_rounding(x - nuisance @ (nuisance.T @ x), x)
 

@@ -153,10 +153,12 @@ def half_over_facets(slopes: Floats) -> float:
 
 
 def weigh_keys(keys: Floats) -> Weigh:
-    """The `Weigh` of a difference of keys."""
+    """A function from a mask of units to their weights [kept units] in the difference between the
+    keys 1 and -1.
+    """
 
     def weigh_kept(mask: UnitMask) -> Floats:
-        """[kept units] weights of the difference between the keys 1 and -1 among these units alone."""
+        """[kept units] weights of the difference of the keys 1 and -1 in these units alone."""
         return key_weights(keys[mask])
 
     return weigh_kept

@@ -151,7 +151,7 @@ class HeadlineTest:
 
     @property
     def leaves_out_zero(self) -> bool:
-        """Whether the interval does."""
+        """Whether the interval lies wholly above or wholly below 0; False without a value."""
         return self.effect is not None and self.effect.leaves_out_zero
 
     @property

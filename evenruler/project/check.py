@@ -205,7 +205,7 @@ def _collect_warnings(
     changed = (status or b"").decode()
 
     def is_changed(instrument: DeclaredInstrument) -> bool:
-        """Whether git status lists the instrument's source: changed or new since the last commit."""
+        """Whether git lists the instrument's source as changed or new since the last commit."""
         return instrument.written.as_posix() in changed
 
     for instrument in sorted(instruments, key=is_changed):
@@ -480,8 +480,8 @@ def _is_benchmark(path: Path) -> bool:
 
 
 def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:
-    """Whether it is known, contains or is inside a known path, is a partial file, or an empty
-    folder.
+    """Whether a path may be removed: it, something in it or a folder around it is known, or it is a
+    partial file or an empty folder.
     """
     if path.suffix == ".partial":
         return True

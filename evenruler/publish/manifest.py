@@ -335,8 +335,8 @@ def require_identity(folder: Path, declared: Manifest, *, in_git: bool = False) 
 
 
 def _sha256(path: Path, remedy: str = contents.AGAIN) -> str:
-    """The sha256 of a file, in hexadecimal; UserError with `remedy` if it is missing, or if it cannot
-    be read.
+    """The sha256 of a file, in hexadecimal; UserError with `remedy` if it is missing, or if it
+    cannot be read.
     """
     contents.require_file(path, remedy=remedy)
     try:

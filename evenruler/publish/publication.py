@@ -126,9 +126,7 @@ def _require_name(repo: str, folder: Path) -> None:
 
 
 def _require_files(folder: Path, names: Iterable[str]) -> None:
-    """UserError if a file to be sent is missing, or a link: it may lead to what is nobody's
-    business.
-    """
+    """UserError if a file to be sent is missing, or is a link, which may lead to a private file."""
     for name in names:
         contents.require_file(folder / name)
         if (folder / name).is_symlink():

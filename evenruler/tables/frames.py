@@ -143,8 +143,8 @@ def evenly_spread(units: Sequence[str], most: int) -> list[str]:
 def limit_tables(
     tables: Mapping[str, pd.DataFrame], named: Sequence[str], column: str, n: int
 ) -> dict[str, pd.DataFrame]:
-    """The tables, of which the named ones are cut down to n values of a column of the first, evenly
-    spread.
+    """All tables, the `named` ones cut down to rows with `n` evenly spread values of `column`,
+    which are drawn from the first named one.
     """
     sampled_values = evenly_spread(sorted(set(tables[named[0]][column])), n)
     limited = dict(tables)
