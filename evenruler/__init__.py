@@ -14,6 +14,7 @@ __all__ = ["load_results", "measure"]
 
 
 def __dir__() -> list[str]:  # includes names that are not imported yet
+    """All public names, sorted, for completion in a terminal."""
     return sorted({*globals(), *__all__})
 
 

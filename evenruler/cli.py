@@ -34,6 +34,9 @@ class FamilyCommand(TyperCommand):
     """
 
     def __init__(self, family: str, name: str) -> None:
+        """Make a command with the help text that `registry.COMMANDS` has for it; imports nothing of
+        the family.
+        """
         super().__init__(name, help=COMMANDS[family][name], rich_markup_mode=None)
         self._family = family
 
@@ -55,6 +58,7 @@ class FamilyCommand(TyperCommand):
 
 class _WithFamilies(TyperGroup):
     def __init__(self, **group_options: Any) -> None:
+        """Make the group and add the commands of all families to it."""
         super().__init__(**group_options)
         for family, family_commands in COMMANDS.items():
             for name in family_commands:
@@ -78,6 +82,7 @@ app.command()(measure)
 
 
 def _say_version(is_requested: bool) -> None:
+    """Callback of `--version`: print the version and end the command, if the option is set."""
     if is_requested:
         say(f"evenruler {metadata.version('evenruler')}")
         raise typer.Exit
@@ -175,8 +180,8 @@ def record_answers(
 
 @app.command()
 def profile(name: Annotated[str, typer.Argument(metavar="paper")]) -> None:
-    """Make a pipeline for another profile, in profiles/NAME: other models, as many items as the
-    papers.
+    """Make profiles/NAME, the pipeline of another profile, and build nothing: paper has other
+    models, and as many items as the papers.
     """
     from evenruler.project.check import make_profile
 

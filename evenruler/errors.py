@@ -47,10 +47,12 @@ class UserError(Exception):
     """
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
+        """Set the parts of the message; `str` of the error joins them."""
         self.what, self.where, self.remedy = what, where, remedy
         super().__init__(what)
 
     def __str__(self) -> str:
+        """The message in one line: "where: what; remedy", without the parts that are empty."""
         where = f"{self.where}: " if self.where else ""
         remedy = f"; {self.remedy}" if self.remedy else ""
         return " ".join(f"{where}{self.what}{remedy}".split())

@@ -99,7 +99,9 @@ def _repository_problem(
 
 
 def _connection_problem(error: Exception) -> tuple[str, str] | None:
-    """The problem of requests that could not be sent, or were refused."""
+    """The problem and its remedy where a request could not be sent, or was refused; None for other
+    errors.
+    """
     import httpx2
     from huggingface_hub import errors
 
@@ -111,7 +113,9 @@ def _connection_problem(error: Exception) -> tuple[str, str] | None:
 
 
 def _request_problem(error: BaseException | None) -> tuple[str, str] | None:
-    """The problem of a request with an error as its answer, or without one."""
+    """The problem and its remedy where the Hub answered a request with an error, or not at all;
+    None for other errors.
+    """
     import httpx2
     from huggingface_hub import errors
 
@@ -123,6 +127,7 @@ def _request_problem(error: BaseException | None) -> tuple[str, str] | None:
 
 
 def _no_answer_problem(error: Exception) -> tuple[str, str]:
+    """The problem, with the cause in brackets, and its remedy, for a request that got no answer."""
     return f"the Hub does not answer ({_first_line(error)})", "run it again"
 
 
@@ -176,6 +181,9 @@ def _hub_problem(error: "HfHubHTTPError") -> tuple[str, str]:
 
 
 def _first_line(error: Exception) -> str:
+    """The first line of an error's message, cut at `MOST_SAID` characters; the error's type if it
+    has none.
+    """
     message = str(error).strip() or type(error).__name__
     line = message.split("\n")[0].rstrip(".")
     return line if len(line) <= MOST_SAID else f"{line[:MOST_SAID]} ..."

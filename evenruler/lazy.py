@@ -12,6 +12,9 @@ def lazy_getattr(package: str, **modules: str) -> Callable[[str], object]:
     """
 
     def find(name: str) -> object:
+        """Import the module that defines a name and return the object; AttributeError if the
+        package has no such name.
+        """
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f".{modules[name]}", package), name)

@@ -43,14 +43,16 @@ def outside_experiments(folder: Path) -> Path | None:
 
 
 def profile_option() -> str:
-    """What a command that a message names needs to work on the profile in use."""
+    """The option " --profile NAME" for commands in messages, where a profile is set in the
+    environment; else empty.
+    """
     profile = os.environ.get(PROFILE)
     return f" --profile {profile}" if profile else ""
 
 
 def enter_repository() -> Path:
-    """Change to the repository's root, or UserError; returns the previous folder, base of users'
-    paths (`meant`).
+    """Change to the repository's root, or UserError; returns the previous folder, from which users'
+    paths start (`resolve_user_path`).
     """
     root, here = find_repository_root(), Path.cwd()
     if root is None:
@@ -107,4 +109,7 @@ def shipped_shared(family: str) -> Path:
 
 
 def _shipped_folder(packed: str, cloned: str) -> Path:
+    """A folder of shipped files: `packed` in an installed wheel, else `cloned` in a clone of the
+    repository.
+    """
     return _PACKED / packed if (_PACKED / packed).is_dir() else _CLONE / cloned

@@ -43,6 +43,9 @@ def pattern_validator(pattern: str, expected: str) -> AfterValidator:
     compiled_pattern = re.compile(pattern, re.DOTALL)
 
     def as_expected(text: str) -> str:
+        """The text unchanged; ValueError, with the text and what is expected, if the pattern does
+        not match all of it.
+        """
         if not compiled_pattern.fullmatch(text):
             raise ValueError(f"found {_truncate_text(repr(text))}, expected {expected}")
         return text
@@ -75,6 +78,7 @@ def _flaw_validator(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValida
     """Validator that refuses a text with a flaw."""
 
     def without_flaw(text: str) -> str:
+        """The text unchanged; a pydantic error with the flaw and its remedy if it has one."""
         flaw = wrong(text)
         if flaw:
             raise PydanticCustomError(WITH_REMEDY, "{what}", flaw._asdict())
@@ -84,10 +88,14 @@ def _flaw_validator(wrong: Callable[[str], spelling.Flaw | None]) -> AfterValida
 
 
 def _flaw_of_passage(text: str) -> spelling.Flaw | None:
+    """What is wrong with the spelling of a text of any number of lines; None where nothing is."""
     return spelling.find_flaw(text, lines=True)
 
 
 def _flaw_of_word(text: str) -> spelling.Flaw | None:
+    """What is wrong with a word or sentence on one line: a brace or its spelling; None where
+    nothing is.
+    """
     brace = re.search("[{}]", text)
     if brace:
         what = f"{_truncate_text(repr(text))} holds the brace {brace[0]}"
@@ -102,7 +110,8 @@ Text = Annotated[Quoted, _flaw_validator(spelling.invisible_character_flaw)]
 """Text for people: at least one character, no control or format character, no placeholder FILL."""
 
 Passage = Annotated[Quoted, _flaw_validator(_flaw_of_passage)]
-"""Text that a model reads, spelled as `spelling.flaw` asks; line breaks and slots are allowed."""
+"""Text that a model reads, spelled as `spelling.find_flaw` asks; line breaks and slots are
+allowed."""
 
 Word = Annotated[Quoted, _flaw_validator(_flaw_of_word)]
 """A word or a sentence that goes into a text which a model reads: spelled likewise, on one line,
@@ -117,11 +126,14 @@ Words = TypeVar("Words", list[str], dict[str, str])
 
 
 def distinct_words_validator(what: str) -> AfterValidator:
-    """Validator of words, in a list or by slug: no two are one for a reader (`spelling.twice`);
-    `what` they are.
+    """Validator of words, in a list or by slug: a reader takes no two of them for the same
+    (`spelling.find_duplicates`). `what`: how the error begins, as "found the word".
     """
 
     def all_distinct(words: Words) -> Words:
+        """The words unchanged; ValueError, which names both, if a reader would take two of them for
+        one.
+        """
         texts = words.values() if isinstance(words, dict) else words
         duplicates = spelling.find_duplicates(texts)
         if duplicates:
@@ -163,6 +175,9 @@ class StrictModel(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, data: object) -> object:
+        """The input unchanged; an error that suggests the nearest valid key at the first unknown
+        one.
+        """
         if isinstance(data, dict):
             known_keys = {field.alias or name for name, field in cls.model_fields.items()}
             for key in data:
@@ -357,8 +372,13 @@ def content_of(text: str, path: Path) -> Any:
 
 
 def _load_moderate_yaml(text: str, path: Path, *, pure: bool) -> object:
+    """Read YAML after `require_moderate` has passed it; `pure`: by ruamel's parser, not libyaml.
+    UserError if it is too deep or uses an anchor's name twice.
+    """
+
     class ModerateConstructor(SafeConstructor):
         def construct_document(self, node: Node) -> object:
+            """Build the content, once the size of the document is accepted."""
             require_moderate(node, path)
             return super().construct_document(node)
 
@@ -383,6 +403,9 @@ def require_moderate(document: Node, path: Path) -> None:
     n_values_by_id: dict[int, int] = {}
 
     def count_values(node: Node, depth: int) -> int:
+        """Number of values in and below a node, aliases expanded; walks each node once, UserError
+        if too deep.
+        """
         if isinstance(node, ScalarNode):
             return 1
         if depth > DEEPEST:
@@ -400,6 +423,7 @@ def require_moderate(document: Node, path: Path) -> None:
 
 
 def _too_deep(where: str) -> UserError:
+    """The error for a document with too many levels; to be raised by the caller."""
     what = f"nested more than {DEEPEST} levels deep, or holds itself"
     return UserError(what, where=where, remedy="fix the YAML there")
 
@@ -470,6 +494,9 @@ EXPECTED = {
 def _as_user_error(
     errors: list[ErrorDetails], path: Path, under: str | Callable[[str], str]
 ) -> UserError:
+    """The first of pydantic's errors as one line, with file, key, what was found and what is
+    expected; the number of others follows. Arguments as in `validate`.
+    """
     first = errors[0]
     if not isinstance(under, str):
         if first["loc"]:
@@ -507,4 +534,5 @@ def _as_user_error(
 
 
 def _truncate_text(text: str) -> str:
+    """The text if it has at most 60 characters, else its first 57 and "..."."""
     return text if len(text) <= 60 else text[:57] + "..."

@@ -89,10 +89,15 @@ def asked_of(params: ParamsFile, family: str, model: str) -> TablesAndPlans:
 
 
 def schedule_for_state(catalogue: Catalogue, name: str) -> Callable[[State], "AdaptationSchedule"]:
-    """From a state to the model adapted to corpora."""
+    """A function from a state of an adapted model to the schedule that adapts the model `name` to
+    its corpora; each adaptation has one schedule.
+    """
 
     @cache
     def way(adaptation: Adaptation) -> "AdaptationSchedule":
+        """The model adapted to these corpora by these recipes; one schedule for all states of an
+        adaptation, so that each fit is trained once.
+        """
         from evenruler.training.adaptation import AdaptationSchedule, Recipe
 
         recipes = {

@@ -79,11 +79,15 @@ class LazyTables(Mapping[str, pd.DataFrame]):
     """The tables of an instrument as frames, each read on first access."""
 
     def __init__(self, family: str, name: str) -> None:
+        """The tables of one instrument in the folder of built rows; lists the files, reads none."""
         self._paths = {
             path.stem: path for path in sorted((BUILT / family / name).glob("*.parquet"))
         }
 
     def __getitem__(self, table: str) -> pd.DataFrame:
+        """One table, read from its file once more at every access; KeyError if there is no such
+        table.
+        """
         return read_frame(self._paths[table])
 
     def __iter__(self) -> Iterator[str]:
@@ -169,6 +173,7 @@ def read_json(path: Path) -> Any:
 
 
 def _require_built(path: Path) -> None:
+    """UserError, with the advice to run `make repro`, if no stage has written the path yet."""
     if not path.exists():
         raise UserError("not built yet", where=str(path), remedy="run `make repro`")
 

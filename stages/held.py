@@ -64,6 +64,9 @@ def keep_held(path: Path) -> bool:
 
 
 def _is_alike(name: str, held: bytes, new_content: bytes) -> bool:
+    """Whether two versions of a file differ in nothing but the last digits of numbers, and, in
+    text, in checksums.
+    """
     if name.endswith(".parquet"):
         held_table = pq.read_table(io.BytesIO(held))
         new_table = pq.read_table(io.BytesIO(new_content))

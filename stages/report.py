@@ -56,6 +56,9 @@ def build_views(params: ParamsFile) -> tuple[list[InstrumentView], dict[str, lis
 
 
 def _lead_text(params: ParamsFile) -> str:
+    """The sentences below the page's title: what it shows, a caution about tiny models in the
+    profile `quick`, and how many recorded answers were replayed.
+    """
     tiny = (
         " The models of the profile quick are small and quantised: they are here for trying "
         "things out."

@@ -69,6 +69,9 @@ def _is_dvc(process: psutil.Process) -> bool:
 
 
 def _is_alive(process: psutil.Process) -> bool:
+    """Whether a process still runs; one that has ended but still waits for its parent (a zombie)
+    does not.
+    """
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

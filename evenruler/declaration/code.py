@@ -69,6 +69,7 @@ class Code:
     """The modules of `evenruler` and `stages` in a repository, with their digests and imports."""
 
     def __init__(self, root: Path) -> None:
+        """List the modules in a repository's folder, and read the cache of those parsed before."""
         self._root = root
         self._paths: dict[str, Path] = {}
         for package in ("evenruler", "stages"):
@@ -111,6 +112,9 @@ class Code:
             write_text_atomically(self._root / KEPT, json.dumps(facts_by_digest))
 
     def _facts(self, module: str) -> dict[str, str | list[str]]:
+        """A module's digests, of its bytes (`bytes`) and of its code without docstrings (`says`),
+        and its `imports`; parsed only where the cache has no such bytes.
+        """
         if module not in self._read:
             path = self._paths[module]
             content = path.read_bytes()
@@ -202,6 +206,9 @@ def _normalise_tree(node: object) -> object:
 
 
 def _is_docstring(node: object) -> bool:
+    """Whether a syntax node is a statement that is only a string: a docstring, or the text below an
+    attribute.
+    """
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

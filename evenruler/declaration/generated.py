@@ -40,6 +40,9 @@ def render_active(active: Active, folder: Path = TOP) -> str:
 
 
 def _with_entry_a_line(section: object) -> object:
+    """A section for ruamel's YAML writer: each entry on one line; what is not a mapping stays as it
+    is.
+    """
     if not isinstance(section, dict):
         return section
     laid_out = CommentedMap({key: CommentedMap(entry) for key, entry in section.items()})

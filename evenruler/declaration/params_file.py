@@ -194,6 +194,7 @@ class ParamsFile:
 
     @cached_property
     def _entries(self) -> dict[str, Any]:
+        """The raw entries under `instruments`, by the instrument's name, not yet validated."""
         entries: dict[str, Any] = self._data.get("instruments") or {}
         return entries
 
@@ -243,7 +244,7 @@ class ParamsFile:
         return settings.having(self.catalogue)
 
     def sizes(self, name: str) -> dict[Size, Any]:
-        """The settings of an instrument at every size."""
+        """The settings of an instrument by size, for every size."""
         return {size: self.settings(name, size=size) for size in SIZES}
 
     def place(self, name: str, key: str) -> str:
@@ -252,6 +253,9 @@ class ParamsFile:
         return f"{self.path}: {section}.{key}"
 
     def _place(self, name: str, key: str) -> str:
+        """The section that declares a setting: "families.F" if the family alone has the key, else
+        "instruments.N".
+        """
         is_shared = key in self._shared(name) and key not in self._entries[name]
         return f"families.{self._family(name)}" if is_shared else f"instruments.{name}"
 
@@ -267,6 +271,9 @@ class ParamsFile:
         return versions.get(f"{self._family(name)}-{name}", FIRST_VERSION)
 
     def _family(self, name: str) -> str:
+        """The family that an instrument's entry names; UserError if it names none or an unknown
+        one.
+        """
         entry = self._entries[name]
         family = entry.get("family") if isinstance(entry, dict) else None
         if not isinstance(family, str) or family not in FAMILIES:
@@ -276,6 +283,9 @@ class ParamsFile:
         return family
 
     def _is_used(self, name: str) -> bool:
+        """Whether the instrument belongs to the profile in use (it names that one, or none);
+        UserError if it names an unknown profile.
+        """
         entry = self._entries[name]
         profile = entry.get("profile") if isinstance(entry, dict) else None
         if profile not in (None, *PROFILES):

@@ -68,6 +68,7 @@ class Cost:
         return (self.read * price.read + self.written * price.written) / 1e6
 
     def __add__(self, other: Self) -> "Cost":
+        """The cost of both together: requests by operation, and tokens, are summed."""
         questions = Counter(self.questions) + Counter(other.questions)
         return Cost(questions, self.read + other.read, self.written + other.written)
 

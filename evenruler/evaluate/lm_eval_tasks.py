@@ -28,7 +28,9 @@ MOST_VALUES: Final = 5_000_000
 
 
 def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -> Iterator[str]:
-    """Run a task, or each task of a group, and yield terminal lines; arguments as in `measured`."""
+    """Run a task, or each task of a group, and yield its metrics as terminal lines; `unit` and
+    `limit` as in `measure_task`.
+    """
     unit_label = "a document" if unit is None else unit
     for task in _load_tasks(name):
         try:
@@ -56,6 +58,9 @@ def task_lines(model: "Model", name: str, unit: str | None, limit: int | None) -
 
 
 def _load_tasks(name: str) -> list[Any]:
+    """The tasks of lm-evaluation-harness under a name (one, or those of a group) or in a YAML file;
+    UserError if they do not load or need greedy decoding.
+    """
     where = f"{SCHEME}{name}"
     is_file = name.endswith(".yaml")
     try:
@@ -90,8 +95,8 @@ def _load_tasks(name: str) -> list[Any]:
 def measure_task(
     model: "Model", task: Any, unit: str | None, limit: int | None
 ) -> dict[str, tuple[float, ...]]:
-    """Metrics by `metric,filter`, as from `clustered`; `unit`: a column of documents; `limit`:
-    number of documents.
+    """Metrics by "metric,filter", each as from `jackknife_metric`; `unit`: a column of documents,
+    by default a unit is a document; `limit`: number of documents.
     """
     docs = dict(task.doc_iterator(limit=limit))
     if unit is None:
@@ -145,6 +150,9 @@ def jackknife_metric(
     """
 
     def left_out(unit_labels: Sequence[Any]) -> Floats:
+        """[groups] values of the metric, each without the documents of one unit, or of one group of
+        units where these are very many.
+        """
         places = {unit: place for place, unit in enumerate(dict.fromkeys(unit_labels))}
         n_groups = max(20, MOST_VALUES // len(values))
         group = np.array([places[unit] for unit in unit_labels]) % n_groups

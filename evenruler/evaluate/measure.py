@@ -322,6 +322,7 @@ def _agree_to_send(
 
 
 def _print_examples(measured: Measurement) -> None:
+    """Print the prompts of a trial with the model's replies, as notes on standard error."""
     for prompt, reply in measured.examples:
         print_note(f"  asked: {prompt!r}\n  wrote: {reply!r}")
 
@@ -375,12 +376,16 @@ def _answer_lines(result: Result) -> list[str]:
 
 
 def _display_name(result: Result) -> str:
+    """The title line of a result: the benchmark's name, version and title, and the model."""
     benchmark = result.benchmark
     model = result.model.label or result.model.name
     return f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {model}"
 
 
 def _limit_lines(result: Result) -> Iterator[str]:
+    """A line that warns that a run was limited (`--limit`) or a trial too small for a
+    verdict; no line otherwise.
+    """
     settings, benchmark = result.settings, result.benchmark
     if settings.limit is not None:
         yield f"trial run: figures are for at most {settings.limit} units (--limit)"

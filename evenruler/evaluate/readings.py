@@ -150,6 +150,9 @@ class DoseResponse:
         )  # seeds, units
 
         def mean(units: UnitMask, is_kept_seed: UnitMask) -> float:
+            """The change per nat, mean over the seeds that a mask keeps, of the units that a mask
+            keeps.
+            """
             return float(self.weighted_readings(per_nat[is_kept_seed], units).mean())
 
         return jackknife_crossed(mean, [self.facet(), Facet.from_levels(len(per_nat))])
@@ -409,6 +412,9 @@ def planted_figures(
 
 
 def _threshold_columns(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The columns `THRESHOLD`: the smallest dose detected in 8 of 10 models, its interval, and why
+    there is none.
+    """
     threshold = threshold_of_counts(counts)
     fields = (threshold.dose, threshold.low, threshold.high, threshold.why)
     return dict(zip(THRESHOLD, fields, strict=True))

@@ -547,6 +547,9 @@ def _hub_commit_and_licence(repo: str, revision: str | None) -> tuple[str, str]:
 
 
 def _model_slug(text: str) -> str:
+    """The slug of a model's name, for files; "model" if the name has no letter or digit, UserError
+    if it is too long.
+    """
     slug = slug_of(text) or "model"
     if len(slug) > LONGEST_SLUG:
         what = f"a name of {len(slug)} characters, at most {LONGEST_SLUG} are allowed"

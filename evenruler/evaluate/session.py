@@ -162,8 +162,8 @@ class Session:
         limit: int | None = None,
         method: str | None = None,
     ) -> MeasurementPlan:
-        """Plan what the model will be asked, on at most `limit` units, evenly spread; loads no
-        weights.
+        """Plan what a benchmark will ask the model at a size, on at most `limit` units, evenly
+        spread; loads no weights. `method`: by default the one usual for the model.
 
         UserError where the model can answer none of it, its files are missing, or it does not
         support the method.
@@ -324,6 +324,7 @@ def compute_measurement(
     def requests(
         tables: Tables, plan: Plan, collected_answers: Tables, subject: ModelMeta
     ) -> Sequence[RequestBatch]:
+        """The family's next requests, given the known answers and those collected so far."""
         return ask_room.requests(tables, plan, {**known_answers, **collected_answers}, subject)
 
     instruments = {benchmark.instrument: (tables, plan)}

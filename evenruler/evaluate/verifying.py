@@ -277,6 +277,7 @@ def _question_keys(
     """
 
     def plain(value: str | float | None) -> str:
+        """A cell as text: "" if it is null; numbers as floats, so that 1 and 1.0 are the same."""
         if pd.isna(value):
             return ""
         return repr(float(value)) if isinstance(value, Real) else str(value)
@@ -320,7 +321,9 @@ def _list_whys(result: Result) -> list[str]:
 
 
 def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
-    """What a result says beside its figures, and is not what this evenruler says of them."""
+    """Compare settings, warnings, reasons and summary of a result with those computed again; yields
+    an outcome and what differs, nothing where all are the same.
+    """
     parts = ("benchmark", "headings", "settings", "left_out", "asked")
     other = [part for part in parts if getattr(result, part) != getattr(again, part)]
     # What a server said, and what a model's files hold, is not stored with the answers.
@@ -346,6 +349,7 @@ def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
 
 
 def _without_digits(line: str) -> str:
+    """The line with "#" in place of each number, so that only its words are compared."""
     return re.sub(r"[\d.,]*\d", "#", line)
 
 

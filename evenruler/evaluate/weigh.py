@@ -125,6 +125,7 @@ def _unit_contrasts(rows: pd.DataFrame) -> "pd.Series[float]":
 
 
 def _contrast_rows(values: "pd.Series[float]", weights: Floats) -> pd.DataFrame:
+    """Rows of `unit`, its `value` on a weight, and `along`, its coefficient in the reading."""
     return pd.DataFrame(
         {
             "unit": values.index.astype(str),
@@ -135,6 +136,9 @@ def _contrast_rows(values: "pd.Series[float]", weights: Floats) -> pd.DataFrame:
 
 
 def _name_slug(name: object) -> str:
+    """The slug of a unit or word, without a leading "the-", by which plants and benchmarks are
+    matched.
+    """
     return slug_of(str(name)).removeprefix("the-")
 
 
@@ -153,6 +157,9 @@ def measure_planted_model(
     store, plant = RowStore(), plants[weight.plant]
 
     def check(nats: Sequence[float | None]) -> pd.DataFrame:
+        """One row of `CHECKS`: the planted strength in nats on learned and on held-out sentences,
+        or nulls.
+        """
         return pd.DataFrame([(*weight, *nats, plant.sha256)], columns=CHECKS.names)
 
     try:
@@ -484,6 +491,9 @@ def _merge_rows(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.Dat
 def _plan_questions(
     place: str, base: str, how: HowAsked, plants: Mapping[str, PlantDeclaration]
 ) -> _PlannedQuestions:
+    """What one benchmark would ask each planted model of a base, with a hash of it; the planted
+    models are not made.
+    """
     store = RowStore()
     with open_benchmark(place) as benchmark:
         session = Session(resolve_model(base, store), store)

@@ -139,14 +139,17 @@ def _measure_columns(measure: UnitMeasure, other: UnitMeasure) -> dict[str, str]
 
 
 def _reliability(x: Floats) -> float:
-    """Reliability of the values in column 0 with error variances in column 1: 1 - mean error
-    variance / variance.
+    """Share of the variance of values that is not error, from [units, 2], value and error variance:
+    1 - mean error variance / variance (ddof 1). Below 0 where errors are larger.
     """
     error_variance = x[:, 1].mean()
     return float(1 - error_variance / x[:, 0].var(ddof=1))
 
 
 def _reliability_figure(measure: UnitMeasure, level: float, unit: str) -> Figure:
+    """The figure `reliability` of an instrument's values of units, with its jackknife interval;
+    without a value below `FEWEST_UNITS` units or if all are equal.
+    """
     x = measure.values[["value", "error"]].to_numpy(dtype=np.float64)
     if len(x) < FEWEST_UNITS or not np.ptp(x[:, 0]):
         return Figure(
@@ -162,6 +165,9 @@ def _reliability_figure(measure: UnitMeasure, level: float, unit: str) -> Figure
 def _correlation_figures(
     measure: UnitMeasure, other: UnitMeasure, level: float, unit: str
 ) -> Iterator[Figure]:
+    """The figures `r` over units of both measures and `r_true`, corrected for attenuation; `r_true`
+    without a value, but a reason, if units are few, words shared or a reliability low.
+    """
     value_tables = [
         paired_measure.values[["value", "error"]] for paired_measure in (measure, other)
     ]
@@ -190,6 +196,9 @@ def _correlation_figures(
         return
 
     def without_errors(x: Floats) -> float:
+        """The r over the root of both reliabilities, of [units, 4]: value and error variance of
+        each measure; NaN if the product of reliabilities is not positive.
+        """
         first = x[:, :2]
         second = x[:, 2:]
         reliable = _reliability(first) * _reliability(second)
@@ -202,6 +211,9 @@ def _correlation_figures(
 
 
 def _in_words(row: Mapping[Hashable, Any]) -> str:
+    """A figure as "0.12 [-0.10, 0.33]", without the interval where it has none; the reason where it
+    has no value.
+    """
     if pd.isna(row["value"]):
         return str(row["reason"])
     value = f"{row['value']:z.2f}"

@@ -124,8 +124,8 @@ def unanswerable_tables(
 def tool_loader(
     plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
 ) -> Callable[[str], "Model"]:
-    """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: none is
-    in params.yaml.
+    """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: plans
+    are of published benchmarks, whose tools no params.yaml declares.
     """
     models: dict[str, Any] = {}
     training: dict[str, Any] = {}
@@ -147,6 +147,7 @@ def tool_loader(
 
     @cache
     def tool(name: str) -> "Model":
+        """Load a tool by name, once; UserError if its entry is invalid."""
         from evenruler.models.catalogue import load_model
 
         return load_model(
@@ -282,6 +283,9 @@ def _batchable_groups(wanted: Sequence[tuple[str, RequestBatch]]) -> list[list[i
 def _generate_replies(
     model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
 ) -> Columns:
+    """Columns `reply`, `reason` (why there is none) and `finish`, for each prompt; sampled as the
+    model's entry says, unless settings give a temperature.
+    """
     from evenruler.models.questions import Sampling
 
     sampling = model.sampling(settings["new_tokens"])
@@ -307,6 +311,9 @@ def _generate_replies(
 def _score_entailment(
     model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
 ) -> Columns:
+    """A column of each of `LABELS` (entailment, neutral, contradiction), for each premise and
+    hypothesis: logits, or nats of a model that is no classifier.
+    """
     from evenruler.models.questions import LABELS
 
     pairs = list(zip(inputs["premise"], inputs["hypothesis"], strict=True))
@@ -315,6 +322,9 @@ def _score_entailment(
 
 
 def _in_place(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    """The column `nats`: pseudo-log-likelihood per token of each word between its `before` and
+    `after`.
+    """
     from evenruler.models.questions import WordInPlace
 
     return {
@@ -327,6 +337,9 @@ def _in_place(model: "Model", inputs: OperationInputs, settings: Mapping[str, An
 def _classify_texts(
     model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
 ) -> Columns:
+    """The column `labels`, and for each text `logits`, or `probabilities` where settings ask for
+    the `whole` text.
+    """
     texts, whole = inputs["text"], settings.get("whole", False)
     values = model.probabilities(texts) if whole else model.classify(texts)
     return {
@@ -344,8 +357,8 @@ def _likelihood_options(inputs: OperationInputs, settings: Mapping[str, Any]) ->
 def _score_loglikelihoods(
     model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
 ) -> Columns:
-    """Likelihoods; beside those that recorded replies stand for, the replies and the rules by which
-    they were read.
+    """Columns `nats` and `tokens` of each text after its `before`; of texts with a key, also the
+    recorded reply (`replied`) and the rule that read it.
 
     UserError where one text cannot be scored, if `every` text is needed.
     """
@@ -358,7 +371,9 @@ def _score_loglikelihoods(
 
 
 def _likelihood_columns(answers: Columns, inputs: OperationInputs) -> Columns:
-    """Nats and tokens; of texts with a key, which can have recorded replies, also these."""
+    """Columns `nats` and `tokens`; of texts with a key, which can have recorded replies, also
+    `replied` and `rule`, null where there is none.
+    """
     if "key" not in inputs:
         return {name: answers[name] for name in ("nats", "tokens")}
     nothing = [None] * len(inputs["text"])
@@ -368,12 +383,18 @@ def _likelihood_columns(answers: Columns, inputs: OperationInputs) -> Columns:
 
 
 def _score_pll(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    """Columns `nats` and `tokens`: pseudo-log-likelihood of each text after its `before`, of a
+    masked model.
+    """
     between = settings.get("between", " ")
     likelihoods = model.pll(inputs["text"], inputs.get("before"), between=between)
     return _likelihood_columns(asdict(likelihoods), inputs)
 
 
 def _score_words(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    """The likelihood of each surface form as the whole next word after its prompt, a column for
+    each field of `WordLikelihoods`.
+    """
     likelihoods = model.whole_words(inputs["prompt"], inputs["surface_form"], chat=settings["chat"])
     return asdict(likelihoods)
 
@@ -381,14 +402,21 @@ def _score_words(model: "Model", inputs: OperationInputs, settings: Mapping[str,
 def _score_next_words(
     model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
 ) -> Columns:
+    """The column `nats`: for each prompt, [words] log-probabilities of the next word, for the words
+    in the settings.
+    """
     return {"nats": list(model.next_words(inputs["prompt"], settings["words"]))}
 
 
 def _score_slor(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    """The column `slor`: acceptability of each text, its log-likelihood less that of its words
+    alone, in nats per token.
+    """
     return {"slor": model.slor(inputs["text"])}
 
 
 def _embed_texts(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+    """The column `vector`: [dimensions] embedding of each text, length 1; empty without texts."""
     texts = inputs["text"]
     return {"vector": list(model.embed(texts)) if texts else []}
 

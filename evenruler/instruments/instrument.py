@@ -46,6 +46,9 @@ def _value_by_case(cases: Sequence[str], case_kind: str) -> _CaseValidator:
     def of_case(
         value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> object:
+        """The value itself, or that of the current case in a mapping with all cases; ValueError if
+        cases are missing or unknown, RuntimeError if there is no current case.
+        """
         if not isinstance(value, dict):
             return handler(value)
         if not set(value) & set(cases):
@@ -176,6 +179,7 @@ class BaseSettings(StrictModel, Generic[SourceT]):
     @field_validator("size")
     @classmethod
     def _size_of_context(cls, size: Size, info: ValidationInfo) -> Size:
+        """The size for which settings are read, if the context names one, else the declared one."""
         context = info.context or {}
         return context.get("size") or size
 
@@ -308,6 +312,7 @@ class Source(StrictModel):
 
     @model_validator(mode="after")
     def _prefixes_in_its_language(self) -> "Source":
+        """ValueError if a text in another language has an English sentence among its prefixes."""
         prefixes = None if self.in_english else getattr(self, "prefixes", None)
         if prefixes is not None:
             prefix_texts: list[str] = []
@@ -336,7 +341,7 @@ class SharedTrait(StrictModel):
 
     @property
     def as_planned(self) -> "PlannedTrait":
-        """As plans hold it."""
+        """Unit, trait and whether it is reversed, as plans hold them."""
         return {"unit": self.unit, "trait": self.trait, "reversed": self.reversed}
 
 

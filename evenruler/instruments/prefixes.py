@@ -23,6 +23,9 @@ default they are."""
 
 
 def _require_enough_placebos(placebos: list[str]) -> list[str]:
+    """The placebos unchanged; ValueError if they are fewer than `FEWEST_FOR_SPREAD`, but not none,
+    or one is repeated.
+    """
     if 0 < len(placebos) < FEWEST_FOR_SPREAD:
         raise ValueError(f"found {len(placebos)}, expected {FEWEST_FOR_SPREAD} at least, or none")
     if find_duplicates(placebos):
@@ -46,6 +49,7 @@ class PrefixSettings(StrictModel):
 
     @model_validator(mode="after")
     def _distinct(self) -> "PrefixSettings":
+        """ValueError if two of the cues and placebos are the same to a reader."""
         if find_duplicates([self.salience, self.instruction]):
             raise ValueError(f"salience and instruction are the same, {self.salience!r}")
         if find_duplicates([self.salience, self.instruction, *self.placebos]):

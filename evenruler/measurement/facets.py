@@ -120,6 +120,9 @@ def jackknife_crossed(statistic: Callable[..., float], facets: Sequence[Facet]) 
         raise ValueError("every list of a facet needs two levels at least")
 
     def without(*left_out: tuple[int, int]) -> float:
+        """The statistic without some levels, each as (facet, level) by index; each facet gets a
+        mask.
+        """
         masks = list(full_masks)
         for facet, level in left_out:
             masks[facet] = full_masks[facet].copy()
@@ -150,14 +153,21 @@ def jackknife_crossed(statistic: Callable[..., float], facets: Sequence[Facet]) 
 
 
 def _jackknife_factor(levels: NDArray[np.intp]) -> float:
+    """(n - 1) / n, of the n levels of a list: the factor of the sum of squares in a jackknife
+    variance.
+    """
     return (len(levels) - 1) / len(levels)
 
 
 def _sum_squares(deviations: Floats) -> float:
+    """Sum of the squares of all deviations."""
     return float((deviations**2).sum())
 
 
 def _doubly_centred(x: Floats) -> Floats:
+    """[rows, columns] of a table: what is left beyond the means of rows and of columns, their
+    interaction.
+    """
     less_means = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True)
     deviations: Floats = less_means + x.mean()
     return deviations

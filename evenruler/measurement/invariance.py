@@ -86,6 +86,9 @@ def compare_units(
     residuals = x - of_items - x.mean(axis=1, keepdims=True) + x.mean()
 
     def squares_between(dealt: Floats) -> float:
+        """Sum of squares between units, over models, of residuals [models, items] dealt to the
+        units in order.
+        """
         sums = np.add.reduceat(dealt, starts, axis=-1)
         return float((sums**2 / sizes).sum())
 
@@ -138,7 +141,8 @@ def _adjusted_p(means: Floats, within: Floats, sizes: Floats, starts: NDArray[np
 
 
 def _variance_in_common(of_items: Floats, starts: NDArray[np.intp], sizes: Floats) -> float:
-    """Variance of units in what models share, with that by models in it; may be negative.
+    """Variance between units of their means over models, still including 1 / models of the variance
+    that is each model's own; may be negative.
 
     `of_items`: [items] means over models, unit by unit.
     """
@@ -152,7 +156,7 @@ def _variance_in_common(of_items: Floats, starts: NDArray[np.intp], sizes: Float
 
 
 def _items_of_unit(sizes: Floats) -> float:
-    """How many items a unit has in mean squares, where units have unlike numbers."""
+    """The effective number of items in a unit, for mean squares, if units have unlike numbers."""
     n_items = float(sizes.sum())
     repeated = float(sizes @ sizes) / n_items
     return (n_items - repeated) / (len(sizes) - 1)

@@ -70,27 +70,28 @@ class HeadlineParts:
 
     @property
     def judged_tests(self) -> list[PartTest]:
-        """Those that have a word."""
+        """The parts that are judged: those with enough levels for a word such as "detected"."""
         return [test for test in self.tests if not test.not_judged]
 
     def detected_tests(self, alpha: float) -> list[PartTest]:
-        """Those in which something is detected, the largest first."""
+        """The judged parts in which something is detected, the largest effect first."""
         detected = [test for test in self.judged_tests if test.is_detected(alpha)]
         return sorted(detected, key=_effect_size, reverse=True)
 
     @property
     def tests_beyond(self) -> list[PartTest]:
-        """Judged ones whose interval reaches beyond the bound."""
+        """The judged parts whose interval reaches beyond the bound."""
         return [test for test in self.judged_tests if not test.is_below(self.bound)]
 
 
 def _effect_size(test: PartTest) -> float:
+    """Size of a part's effect without its sign; 0 where it has no effect."""
     return abs(test.effect.value) if test.effect else 0.0
 
 
 def holm_weighted(p: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Adjusted p of hypotheses with weights, in their order: what is rejected hands its weight on
-    to the others.
+    """P adjusted by Holm's method with weights, in the order of `p`: the weight of each rejected
+    hypothesis goes to those not yet rejected.
 
     `weights`: positive. With equal ones it is the usual correction. Source: Holm (1979), section 4.
     """
@@ -145,7 +146,9 @@ def effect_text(effect: Interval) -> str:
 
 
 def p_text(p: float | None, alpha: float) -> str:
-    """A p that is close to .05, to stand beside the word that rests on it; else empty."""
+    """The text ", p 0.049" where p is close to `alpha`, so that readers see how close the verdict
+    was; else empty.
+    """
     if p is None or abs(p - alpha) > CLOSE:
         return ""
     return f", p {p:.3f}"

@@ -128,6 +128,9 @@ def randomise_criterion(
         batches = _draw_permutations(predictor, n, random)
 
         def measure_distances(criteria: Floats) -> Floats:
+            """[randomisations] squared partial correlations of criteria [randomisations, units]
+            with the scores, up to a factor.
+            """
             return _squared_correlations(response, criteria, nuisance)
 
     else:
@@ -137,11 +140,17 @@ def randomise_criterion(
         batches = (loadings @ axes.T for loadings in batches)
 
         def measure_distances(criteria: Floats) -> Floats:
+            """[randomisations] squared slopes over their HC3 errors, of criteria [randomisations,
+            units].
+            """
             return _squared_studentised_slopes(response, criteria, nuisance)
 
     least = measure_distances(predictor[None])[0] * (1 - _TIES)
 
     def count_as_far(randomised: Floats) -> int:
+        """Number of randomised criteria [randomisations, units] whose statistic is at least that of
+        the real one.
+        """
         return int((measure_distances(randomised) >= least).sum())
 
     p = _p_of_batches(count_as_far, batches, n)
@@ -152,8 +161,8 @@ def randomise_criterion(
 
 
 def _squared_correlations(response: Floats, criteria: Floats, nuisance: Floats) -> Floats:
-    """[criteria] squared partial correlations, but for a factor, of criteria [criteria, units] that
-    are as long as each other.
+    """[criteria] squared partial correlations with the response, up to a common factor, of criteria
+    [criteria, units] of equal length.
     """
     # What the covariates explain of a randomised criterion is no part of its variation.
     explained = ((criteria @ nuisance) ** 2).sum(axis=1)
@@ -371,6 +380,9 @@ def randomise_within_items(
     squared_difference, variance = _squared_and_variance(deviations, n_own)
 
     def count_as_far(randomised: Floats) -> int:
+        """Number of randomisations [randomisations, items, answers] whose squared t is at least the
+        observed.
+        """
         squares, variances = _squared_and_variance(randomised, n_own)
         # t is compared without a division, since answers may not vary.
         return int((squares * variance >= squared_difference * variances * (1 - _TIES)).sum())
@@ -431,6 +443,9 @@ def randomise_keys(
         return RandomisationTest(p, f"{dealt}, all {n_divisions:,} divisions")
 
     def count_as_far(randomised: Floats) -> int:
+        """Number of dealings [randomisations, units] whose difference of means is at least the
+        observed.
+        """
         sums = randomised[:, :n_plus].sum(axis=1)
         return int((np.abs(sums) >= farthest).sum())
 
@@ -477,11 +492,13 @@ def rank_test(value: ArrayLike, alternatives: ArrayLike) -> RankTest:
 def _p_of_batches(
     count_as_far: Callable[[Floats], int], batches: Iterator[Floats], n: int
 ) -> float:
+    """The p of n randomisations, (1 + those that are as far) / (1 + n), so that it is never 0."""
     as_far = sum(count_as_far(batch) for batch in batches)
     return (1 + as_far) / (1 + n)
 
 
 def _describe_draws(n: int, seed: int) -> str:
+    """Number of randomisations and seed, as words for a null: "9,999 randomisations, seed 0"."""
     return f"{n:,} randomisations, seed {seed}"
 
 
@@ -508,8 +525,8 @@ def _draw_signs(x: Floats, n: int, random: np.random.Generator) -> Iterator[Floa
 
 
 def _item_differences(answers: Floats, n_own: int) -> tuple[Floats, list[Floats]]:
-    """The mean over items of own less others, and the parts of its variance, [..., items] for
-    either side, or for both in one; of [..., items, answers], the first `n_own` of which are own.
+    """From [..., items, answers], the first `n_own` of which are own: the mean over items of own
+    less others [...], and its variance in parts [..., items], a part for each side or one for both.
     """
     items, n_answers = answers.shape[-2:]
     n_others = n_answers - n_own
@@ -550,6 +567,9 @@ def _squared_and_variance(answers: Floats, n_own: int) -> tuple[Floats, Floats]:
 
 
 def _as_units(x: ArrayLike, what: str) -> Floats:
+    """[units] as floats; ValueError, which calls them `what`, unless they are three or more finite
+    numbers.
+    """
     vector = np.asarray(x, dtype=np.float64)
     has_units = vector.ndim == 1 and len(vector) >= 3
     if not has_units or not np.isfinite(vector).all():
@@ -558,6 +578,9 @@ def _as_units(x: ArrayLike, what: str) -> Floats:
 
 
 def _as_basis(basis: ArrayLike, units: int) -> Floats:
+    """[units, units - 1] as floats; ValueError unless columns are orthonormal and orthogonal to the
+    constant.
+    """
     axes = np.asarray(basis, dtype=np.float64)
     if axes.shape != (units, units - 1):
         raise ValueError(f"expected a basis of {units} x {units - 1}, got {axes.shape}")
@@ -598,6 +621,9 @@ def _nuisance_columns(covariates: ArrayLike | None, units: int) -> tuple[Floats,
 
 
 def _residuals_beside(x: Floats, nuisance: Floats) -> Floats:
+    """Residuals [units] of `x` beside an orthonormal basis `nuisance` [units, columns]; what is
+    rounding error is 0.
+    """
     return _without_rounding(x - nuisance @ (nuisance.T @ x), x)
 
 

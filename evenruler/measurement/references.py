@@ -154,6 +154,9 @@ def theme_percentile(
         raise ValueError("the value and all slopes must be finite")
 
     def percentile_among(drawn_means: Floats, drawn_themes: Themes) -> float:
+        """The percentile of the value among pairs of themes with these means; `drawn_themes` says
+        which are the same theme.
+        """
         return _mean_percentile(value, drawn_means, drawn_themes)
 
     themes = np.arange(len(means))

@@ -257,6 +257,7 @@ def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
     """
 
     def index(tokens: frozenset[str], other: frozenset[str]) -> float:
+        """Jaccard index of two sets: shared tokens / all tokens, 0 to 1; 1 if both are empty."""
         if not tokens and not other:
             return 1.0
         return len(tokens & other) / len(tokens | other)

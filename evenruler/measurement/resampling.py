@@ -97,6 +97,7 @@ def bootstrap(
         )
 
     def of_drawn(drawn: Rows) -> float:
+        """The statistic of a resample: of the rows, or of the clusters, with these indices."""
         chosen = drawn if members is None else np.concatenate([members[unit] for unit in drawn])
         return float(statistic(*(sample[chosen] for sample in samples)))
 
@@ -153,14 +154,17 @@ PLAIN = Transformation(float, float)
 
 
 def _log_complement(x: float) -> float:
+    """-log(1 - x): takes statistics below 1 to a scale without bounds; NaN from 1 on."""
     return -math.log1p(-x) if x < 1 else math.nan
 
 
 def _exp_complement(y: float) -> float:
+    """1 - exp(-y): the inverse of `_log_complement`."""
     return -math.expm1(-y)
 
 
 def _fisher_z(r: float) -> float:
+    """Inverse hyperbolic tangent of a correlation; NaN for -1 and 1."""
     return math.atanh(r) if abs(r) < 1 else math.nan
 
 
@@ -176,11 +180,13 @@ def logit_transformation(lowest: float, highest: float) -> Transformation:
     width = highest - lowest
 
     def there(x: float) -> float:
+        """The logit of a value's position in the range; NaN at its ends and beyond."""
         if not lowest < x < highest:
             return math.nan
         return math.log((x - lowest) / (highest - x))
 
     def back(y: float) -> float:
+        """The value inside the range that has this logit."""
         return lowest + width / (1 + math.exp(-y))
 
     return Transformation(there, back)
@@ -278,6 +284,9 @@ def squared_shift(changes: ArrayLike) -> float:
 
 
 def _sign_batches(n: int, seed: int, draws: int) -> Iterator[Floats]:
+    """Batches of signs [flips, n], each 1 or -1: all 2^n flips for up to twelve units, else `draws`
+    random ones.
+    """
     if n <= 12:
         yield np.array(list(itertools.product([1.0, -1.0], repeat=n)))
         return
@@ -288,5 +297,6 @@ def _sign_batches(n: int, seed: int, draws: int) -> Iterator[Floats]:
 
 
 def _vector_length(x: Floats) -> Floats:
+    """Euclidean length along the last axis: [...] from [..., classes]."""
     lengths: Floats = np.linalg.norm(x, axis=-1)
     return lengths

@@ -73,6 +73,9 @@ def estimate_gain(differences: Floats, weigh: Weigh, units: Facet) -> Estimate:
     """
 
     def slope_of_kept(kept_units: UnitMask, sentences: UnitMask, pairs: UnitMask) -> float:
+        """The weighted sum over kept units of their mean difference over kept sentences and word
+        pairs.
+        """
         of_kept = differences[kept_units][:, sentences][:, :, pairs]
         means = of_kept.mean(axis=(1, 2))
         return float(weigh(kept_units) @ means)
@@ -119,6 +122,9 @@ def spectral_gain(
     of_randomisation = add_half_width(interval, half_over_facets(slopes))
 
     def weigh_kept(mask: UnitMask) -> Floats:
+        """[kept units] weights of the slope on the positions of these units alone, at equal
+        covariates.
+        """
         return slope_weights(positions[mask], None if covariates is None else covariates[mask])
 
     if min(differences.shape) < 2:
@@ -138,6 +144,7 @@ def half_over_facets(slopes: Floats) -> float:
     levels = slopes.mean(axis=fixed_axes) if fixed_axes else slopes
 
     def mean_slope(*masks: UnitMask) -> float:
+        """Mean of the slopes that the masks keep, a mask for each facet with several levels."""
         return float(levels[np.ix_(*masks)].mean())
 
     facets = [Facet.from_levels(n) for n in levels.shape]
@@ -146,9 +153,12 @@ def half_over_facets(slopes: Floats) -> float:
 
 
 def weigh_keys(keys: Floats) -> Weigh:
-    """The `Weigh` of a difference of keys."""
+    """A function from a mask of units to their weights [kept units] in the difference between the
+    keys 1 and -1.
+    """
 
     def weigh_kept(mask: UnitMask) -> Floats:
+        """[kept units] weights of the difference of the keys 1 and -1 in these units alone."""
         return key_weights(keys[mask])
 
     return weigh_kept

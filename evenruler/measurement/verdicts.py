@@ -133,6 +133,9 @@ class HeadlineTest:
     """As in `Figure`."""
 
     def __post_init__(self) -> None:
+        """ValueError if the bound is not positive, `unit` is no facet, a value or p is missing
+        without a reason, or p and null are not both there.
+        """
         if not self.bound > 0:
             raise ValueError(
                 f"the bound of {self.figure} is {self.bound}, expected a positive number"
@@ -148,7 +151,7 @@ class HeadlineTest:
 
     @property
     def leaves_out_zero(self) -> bool:
-        """Whether the interval does."""
+        """Whether the interval lies wholly above or wholly below 0; False without a value."""
         return self.effect is not None and self.effect.leaves_out_zero
 
     @property
@@ -384,4 +387,7 @@ def mark_rows_invalid(figures: pd.DataFrame, failure: str | None) -> pd.DataFram
 
 
 def _invalid_reason(failure: str) -> str:
+    """The sentence that explains the verdict `invalid`; `failure`: the failed validity check, in
+    words.
+    """
     return f"Its validity check fails: {failure}."

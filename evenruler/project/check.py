@@ -205,6 +205,7 @@ def _collect_warnings(
     changed = (status or b"").decode()
 
     def is_changed(instrument: DeclaredInstrument) -> bool:
+        """Whether git lists the instrument's source as changed or new since the last commit."""
         return instrument.written.as_posix() in changed
 
     for instrument in sorted(instruments, key=is_changed):
@@ -213,6 +214,9 @@ def _collect_warnings(
 
 
 def _alias_warnings(root: Path) -> list[str]:
+    """A warning for each line of params.yaml with an alias, since experiments of DVC do not change
+    its copies.
+    """
     return [
         f"warning: params.yaml: line {line}: an alias; `dvc exp run --set-param` changes nothing "
         "that one repeats: "
@@ -463,6 +467,7 @@ def remove_paths(root: Path, paths: Iterable[Path]) -> None:
 
 
 def _undeclared_entries(folder: Path, keep: set[str]) -> list[Path]:
+    """Paths directly in a folder whose names are not in `keep`; `.gitkeep` always belongs there."""
     return [path for path in folder.glob("*") if path.name not in {*keep, ".gitkeep"}]
 
 
@@ -475,8 +480,8 @@ def _is_benchmark(path: Path) -> bool:
 
 
 def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:
-    """Whether it is known, contains or is inside a known path, is a partial file, or an empty
-    folder.
+    """Whether a path may be removed: it, something in it or a folder around it is known, or it is a
+    partial file or an empty folder.
     """
     if path.suffix == ".partial":
         return True

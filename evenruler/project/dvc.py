@@ -39,8 +39,8 @@ POLL = 0.05
 
 
 def subprocess_environment() -> dict[str, str]:
-    """The environment with this Python first in PATH, unbuffered output, and no progress bars
-    outside a terminal.
+    """A copy of this process's environment with this Python first in PATH, unbuffered output, and
+    no progress bars where standard error is no terminal.
     """
     environment: dict[str, str] = {}
     if not sys.stderr.isatty():

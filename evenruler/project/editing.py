@@ -57,6 +57,9 @@ def edit_section(text: str, key: str, change: Callable[[CommentedMap], None]) ->
 
 
 def _edit_yaml(text: str, change: Callable[[CommentedMap], None]) -> str:
+    """YAML text after `change` was applied to its parsed content in place; comments and order stay,
+    an empty text is an empty mapping.
+    """
     yaml, buffer = params_yaml(), StringIO()
     document = yaml.load(text)
     document = CommentedMap() if document is None else document

@@ -85,6 +85,9 @@ def release(
         preview = preview_release(root, name, messages)
 
         def entry(document: dict[str, Any]) -> None:
+            """Add the new version, with date and changes, as the first in a parsed changelog;
+            nothing if it is there.
+            """
             releases = document.setdefault("releases", {})
             if preview.version not in releases:
                 newest_first = {
@@ -182,6 +185,7 @@ def _changed_files(root: Path) -> list[str]:
 
 
 def _summarise_paths(paths: Sequence[str]) -> str:
+    """The first three paths, and how many more there are, for messages."""
     summary = ", ".join(paths[:3])
     if len(paths) > 3:
         summary += f" and {len(paths) - 3} more"
@@ -258,10 +262,14 @@ def _require_on_remote(root: Path, name: str) -> None:
 
 
 def _git(root: Path, *arguments: str) -> str:
+    """Output of a git command in the folder `root`, without space at its ends; UserError if it
+    fails.
+    """
     return _run_checked(root, f"git {arguments[0]}", ["git", *arguments])
 
 
 def _dvc(root: Path, *arguments: str) -> str:
+    """Output of a DVC command, by this Python, in the folder `root`; UserError if it fails."""
     command = [sys.executable, "-m", "dvc", *arguments]
     return _run_checked(root, f"dvc {arguments[0]}", command)
 

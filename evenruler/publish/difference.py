@@ -281,11 +281,15 @@ def _compare_config(
 
 
 def _read_column(folder: Path, config: str, column: str) -> pa.Array:
+    """One column of a config's rows as a single array; UserError if the file cannot be read."""
     table = contents.table_in(folder / data_file(config), [column], SEE)
     return table.column(0).combine_chunks()
 
 
 def _read_ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
+    """The column `id` of a config's rows; UserError if there is none, it is not of strings, or an
+    id is repeated.
+    """
     where = str(folder / data_file(config))
     string_types = (pa.string(), pa.large_string())
     if "id" not in schema.names or schema.field("id").type not in string_types:
@@ -346,6 +350,9 @@ def has_figure_changed(
 
 
 def _blank_why(figure: FigureRecord | None) -> FigureRecord | None:
+    """The figure with an empty `why`, so that two figures are compared by their numbers; None stays
+    None.
+    """
     if not figure:
         return figure
     # `why` repeats the verdict's numbers in words.

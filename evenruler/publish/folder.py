@@ -137,6 +137,7 @@ class BenchmarkFolder(Card):
 
 
 def _escape_bibtex(text: str) -> str:  # for BibTeX
+    """The text with a backslash before each character that is special in BibTeX."""
     return "".join(f"\\{character}" if character in "&%$#_" else character for character in text)
 
 

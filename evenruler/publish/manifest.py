@@ -50,6 +50,9 @@ def data_file(config: str) -> str:
 
 
 def _validate_path(name: str) -> str:
+    """The path unchanged; ValueError unless it is a printable relative path inside the folder, of
+    at most `LONGEST` bytes.
+    """
     parts = name.split("/")
     if (
         {"", ".", ".."} & {*parts}
@@ -332,6 +335,9 @@ def require_identity(folder: Path, declared: Manifest, *, in_git: bool = False) 
 
 
 def _sha256(path: Path, remedy: str = contents.AGAIN) -> str:
+    """The sha256 of a file, in hexadecimal; UserError with `remedy` if it is missing, or if it
+    cannot be read.
+    """
     contents.require_file(path, remedy=remedy)
     try:
         return file_sha256(path)
@@ -342,6 +348,9 @@ def _sha256(path: Path, remedy: str = contents.AGAIN) -> str:
 
 
 def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:
+    """Lines on files that are missing, altered or not in the manifest; `there`: the paths in the
+    folder.
+    """
     for name, expected in sorted(declared.files.items()):
         try:
             if _sha256(folder / name) != expected:
@@ -362,6 +371,9 @@ def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
 
 
 def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
+    """Lines on tables that are unreadable, whose columns or number of rows differ from the
+    manifest, or with repeated ids; then on the identity, if all are sound.
+    """
     sound = set()
     for config in declared.columns:
         name = data_file(config)
@@ -421,6 +433,9 @@ def _read_keys(path: Path, schema: pa.Schema) -> pa.Table:
 
 
 def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:
+    """Lines on the card: front matter that is missing or lacks keys, configs unlike the manifest's,
+    or file patterns that match none of the paths `there`.
+    """
     if "README.md" not in there:
         return  # reported by _file_problems
     front = front_matter(folder)

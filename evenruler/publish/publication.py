@@ -116,6 +116,7 @@ def publish_answers(
 
 
 def _require_name(repo: str, folder: Path) -> None:
+    """UserError unless `repo` has the form USER/REPO; the remedy proposes the folder's name."""
     if not re.fullmatch(r"[^/\s]+/[^/\s]+", repo):
         raise UserError(
             f"{repo!r} names no data set",
@@ -125,9 +126,7 @@ def _require_name(repo: str, folder: Path) -> None:
 
 
 def _require_files(folder: Path, names: Iterable[str]) -> None:
-    """UserError if a file to be sent is missing, or a link: it may lead to what is nobody's
-    business.
-    """
+    """UserError if a file to be sent is missing, or is a link, which may lead to a private file."""
     for name in names:
         contents.require_file(folder / name)
         if (folder / name).is_symlink():
@@ -155,6 +154,9 @@ def _fetch_repo_info(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
 
 
 def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> None:
+    """UserError if `version` is below `newest`, the newest published one, or a smaller step up from
+    it than what changed requires.
+    """
     if version_key(version) < version_key(newest):
         what = f"the version goes down, from {newest} to {version}"
         raise UserError(
@@ -179,6 +181,9 @@ def _publish_files(
     *,
     private: bool,
 ) -> Iterator[str]:
+    """Commit files to a data set on the Hub, delete those `gone`, tag the commit, and yield what
+    was done; makes the data set where `remote` is None. UserError without a token.
+    """
     from huggingface_hub import (
         CommitOperationAdd,
         CommitOperationCopy,

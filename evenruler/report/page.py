@@ -278,11 +278,13 @@ def render_page(
 
 
 def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
+    """All pictures in sections, in order, without the tables."""
     for section in sections:
         yield from (part for part in section.parts if isinstance(part, Picture))
 
 
 def _read_package_file(name: str) -> str:
+    """Text of a file next to this module: the page's style or script."""
     return (files("evenruler.report") / name).read_text(encoding="utf-8")
 
 

@@ -183,6 +183,9 @@ def draw_sections(
 def _draw_section(
     declared: SectionDeclaration, tables: Mapping[str, pd.DataFrame], instrument: str
 ) -> Section:
+    """A section with a table or picture for each declared part that has rows; `instrument`: the
+    name, or "" for a section of the whole family.
+    """
     parts: list[Table | Picture] = []
     for part in declared.parts:
         rows = select_rows(tables[part.table], part)
@@ -197,6 +200,7 @@ def _draw_section(
 
 
 def _instrument_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Rows of one instrument; the whole table where no column says whose rows they are."""
     for column in INSTRUMENT:
         if column in table:
             return table[table[column] == name]
@@ -230,13 +234,14 @@ def select_rows(table: pd.DataFrame, part: PartDeclaration) -> pd.DataFrame:
 
 
 def _find_names(part: PartDeclaration, rows: pd.DataFrame) -> list[str]:
-    """The columns of names, and those that marks tell too which hold no numbers."""
+    """The columns of names, with those of `part.detail` that hold no numbers."""
     is_number = pd.api.types.is_numeric_dtype
     names = [name for name in part.detail if not is_number(rows[name])]
     return [*part.names, *names]
 
 
 def _as_names(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """A column as text for readers: `all` where it is null, yes and no for true and false."""
     names = column.astype(object).where(column.notna(), WHOLE).astype(str)
     words: pd.Series[Any] = names.replace(YES_OR_NO)
     return words
@@ -256,6 +261,9 @@ def write_table_part(part: PartDeclaration, rows: pd.DataFrame) -> Table:
 
 
 def _table_cell(part: PartDeclaration, column: str, record: Mapping[Any, Any]) -> str | Cell:
+    """What a table shows of a column in a row: numbers rounded, the part's number with its
+    interval, lists joined, verdicts marked; empty where null.
+    """
     content = record[column]
     if column == part.x and "low" in record:
         return with_interval(content, record["low"], record["high"])
@@ -305,10 +313,14 @@ def draw_chart(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
 
 
 def _has_content(rows: pd.DataFrame, column: str) -> bool:
+    """Whether the rows have such a column with at least one content that is not null."""
     return column in rows and bool(rows[column].notna().any())
 
 
 def _records_of(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as Vega-Lite reads them, one mapping each, floats rounded to `DIGITS` significant
+    digits.
+    """
     records: list[dict[str, Any]] = []
     for row in rows.to_dict("records"):
         record: dict[str, Any] = {}
@@ -320,7 +332,7 @@ def _records_of(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _size_of(part: PartDeclaration, rows: pd.DataFrame, width: int) -> Spec:
-    """The height; of a heat map also the width, of as many columns as it has."""
+    """The Vega-Lite height of a picture; of a heat map also its width, by its number of columns."""
     if part.kind in ("lines", "points"):
         return {"height": TALL}
     if part.kind == "heat":
@@ -342,7 +354,9 @@ def _lay_out_panels(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
 
 
 def _choices_of(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
-    """Drop-downs, one for each column that has several contents."""
+    """Drop-down lists for the columns in `part.choose` that have several contents, each with a
+    filter; empty where none has.
+    """
     params: list[Spec] = []
     conditions: list[str] = []
     for column in part.choose:
@@ -367,12 +381,15 @@ def _describe_column(part: PartDeclaration, rows: pd.DataFrame, column: str) -> 
 
 
 def _encode_name(part: PartDeclaration, rows: pd.DataFrame, column: str) -> Spec:
-    """Names in the order of the rows."""
+    """The Vega-Lite encoding of a column of names, in the order of the rows."""
     names = list(dict.fromkeys(rows[column]))
     return {"field": column, "type": "nominal", "sort": names, "title": part.title_of(column)}
 
 
 def _encode_number(part: PartDeclaration, column: str, title: str = "") -> Spec:
+    """The Vega-Lite encoding of a column of numbers, on an axis that need not begin at 0; `title`:
+    by default the column's.
+    """
     described = {"field": column, "type": "quantitative", "title": title or part.title_of(column)}
     return {**described, "scale": {"zero": False}, "axis": {"tickCount": 5}}
 
@@ -389,12 +406,14 @@ def _encode_colour(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
 
 
 def _label_rows(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
-    """The names beside the rows of dots, or of a heat map."""
+    """The Vega-Lite encoding of the names that label the rows of dots, or of a heat map."""
     return {**_encode_name(part, rows, part.y), "title": None, "axis": LABELS}
 
 
 def _place_dots(part: PartDeclaration, rows: pd.DataFrame, column: str) -> Spec:
-    """Where dots, and the ends of their intervals, stand; those of several colours apart."""
+    """The Vega-Lite encoding of the places of dots, or of ends of their intervals, by `column`;
+    dots of several colours are set apart.
+    """
     encoding: Spec = {
         "x": _encode_number(part, column, part.title_of(part.x)),
         "y": _label_rows(part, rows),
@@ -405,6 +424,9 @@ def _place_dots(part: PartDeclaration, rows: pd.DataFrame, column: str) -> Spec:
 
 
 def _draw_interval(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
+    """A Vega-Lite layer of lines from `low` to `high`, where a row has them; vertical for `lines`,
+    else horizontal.
+    """
     colours = _encode_colour(part, rows)
     if part.kind == "lines":
         ends = {"x": _encode_number(part, part.x), "y2": {"field": "high"}}
@@ -419,7 +441,7 @@ def _draw_interval(part: PartDeclaration, rows: pd.DataFrame) -> Spec:
 
 
 def _draw_dots(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
-    """A line at 0, a stroke at each control, a dot at each number."""
+    """Vega-Lite layers: a line at 0, a stroke at each control, a dot at each number."""
     zero: Spec = {
         "mark": {"type": "rule", "color": QUIET},
         "encoding": {"x": {"datum": 0}},
@@ -434,7 +456,7 @@ def _draw_dots(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
 
 
 def _draw_heat(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
-    """Tiles with their numbers; colours that are light enough for dark numbers."""
+    """Vega-Lite layers: tiles, in colours light enough for dark text, with their numbers."""
     columns = _encode_name(part, rows, part.x)
     place = {
         "x": {**columns, "title": None, "axis": {"labelAngle": -35, **LABELS}},
@@ -454,7 +476,7 @@ def _draw_heat(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
 
 
 def _draw_lines(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
-    """Lines, with a point at each number."""
+    """Vega-Lite layers: lines, with a point at each number."""
     along = _encode_number(part, part.x)
     if pd.api.types.is_integer_dtype(rows[part.x]):
         along["axis"] = {"tickCount": 5, "tickMinStep": 1}
@@ -470,6 +492,7 @@ def _draw_lines(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
 
 
 def _draw_points(part: PartDeclaration, rows: pd.DataFrame) -> list[Spec]:
+    """A Vega-Lite layer with a dot at each pair of numbers, by `x` and `y`."""
     place = {"x": _encode_number(part, part.x), "y": _encode_number(part, part.y)}
     point = {"type": "point", "filled": True, "size": 50, "opacity": 0.7}
     return [{"mark": point, "encoding": {**place, **_encode_colour(part, rows)}}]

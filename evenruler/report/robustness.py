@@ -56,6 +56,7 @@ def _first_headline_cells(instrument: InstrumentView) -> list[FigureCell]:
 
 
 def _count_verdicts(instrument: InstrumentView) -> Counter[str]:
+    """Number of headlines with each verdict, over all models."""
     return Counter(
         figure_cell.verdict
         for figure_cell in instrument.figures
@@ -73,6 +74,9 @@ def _sort_key(instrument: InstrumentView) -> tuple[int, str]:
 
 
 def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
+    """The row of the overview for one instrument, a cell for each column of `HEAD`; `agreed`: rows
+    of `tables.schemas.AGREEMENT`.
+    """
     records = _first_headline_cells(instrument)
     # The value of an invalid instrument is no reading.
     readings = [

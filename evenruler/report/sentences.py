@@ -220,11 +220,12 @@ def verdict_words(row: Mapping[str, Any], words: "Worded | None") -> str:
 
 
 def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
-    """The first line of a headline, after its verdict.
+    """What a headline says, as the text that stands after its verdict.
 
-    The sentences about the whole and its parts, where it has parts; the clause of the heading where
-    something is detected; else the amount without a direction, and the reason where the figure is
-    not judged.
+    Invalid, or without a number: the reason. With parts: sentences about the whole and its parts.
+    Detected: the amount with its direction, as the heading words it. Else the amount alone, with
+    the bound, or with the reason where the figure is only described. `words`: the figure's heading;
+    None where its family declares none.
     """
     verdict = Verdict(row["verdict"])
     why = str(row.get("why") or "")

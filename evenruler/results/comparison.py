@@ -394,8 +394,8 @@ def _bar_comparison(comparison: Comparison, pair: Sequence[Mapping[str, Any]]) -
 
 
 def _weaker_control(pair: Sequence[Mapping[str, Any]]) -> PositiveControl | None:
-    """The positive control that both headlines have, with the figures of the one that reads less;
-    None where one has none, or they are not the same.
+    """The positive control that both headlines have, with the figures of the model on which its
+    effect is smaller; None where one has none, or the controls differ.
 
     A difference is below a bound only if both models were shown to move that far.
     """

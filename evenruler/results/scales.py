@@ -29,7 +29,8 @@ class ScaleDifferences(NamedTuple):
 
 
 def compare_scales(first: pd.DataFrame, second: pd.DataFrame) -> ScaleDifferences | None:
-    """The difference of two models in nats and in d/SD, by the paired jackknife over units.
+    """First model minus second, over the units of both: means in nats, and means divided by a
+    model's SD of items within units (d/SD); by the paired jackknife.
 
     `first`, `second`: by `tables.schemas.SCALES`, of one headline. None where they share fewer than
     five units, or where items of units do not vary: nats are never shown without d/SD.

@@ -93,10 +93,14 @@ def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> s
 
 
 def _group_comparisons(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> pd.DataFrame:
+    """The comparisons of the benchmark that a group of results measured."""
     return comparisons[comparisons["benchmark"] == group[0].result.benchmark.name]
 
 
 def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterator[str]:
+    """Paragraphs of Markdown on one benchmark: heading, answer, figures by model, warnings and
+    differences.
+    """
     yield f"# {markdown_cell(name_with_versions(group))}"
     lacking = unmeasured_of(group)
     if lacking:
@@ -297,6 +301,9 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
 def _difference_sections(
     comparisons: pd.DataFrame | None, group: Sequence[StoredResult]
 ) -> list[Section]:
+    """A section with the table of differences between the results of a group; none where
+    `comparisons` is None.
+    """
     if comparisons is None:
         return []
     rows = rows_of(_group_comparisons(group, comparisons))

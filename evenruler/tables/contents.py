@@ -141,6 +141,9 @@ def _bytes_of(array: pa.Array) -> int:
 
 @contextmanager
 def _refuse_unreadable_parquet(path: Path, remedy: str) -> Iterator[None]:
+    """A context in which a file is read: UserError with `remedy` if it is missing, or if Arrow
+    fails to read it as Parquet inside the context.
+    """
     require_file(path, remedy=remedy)
     try:
         yield

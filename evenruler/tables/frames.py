@@ -143,8 +143,8 @@ def evenly_spread(units: Sequence[str], most: int) -> list[str]:
 def limit_tables(
     tables: Mapping[str, pd.DataFrame], named: Sequence[str], column: str, n: int
 ) -> dict[str, pd.DataFrame]:
-    """The tables, of which the named ones are cut down to n values of a column of the first, evenly
-    spread.
+    """All tables, the `named` ones cut down to rows with `n` evenly spread values of `column`,
+    which are drawn from the first named one.
     """
     sampled_values = evenly_spread(sorted(set(tables[named[0]][column])), n)
     limited = dict(tables)
@@ -196,6 +196,9 @@ def for_people(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _round_nested(content: object) -> object:
+    """One value for display: a float with three decimals (never -0), mappings and lists likewise
+    inside.
+    """
     if isinstance(content, Mapping):
         return for_people(content)
     if isinstance(content, list):
@@ -213,6 +216,7 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
     """
 
     def escape(value: object) -> object:
+        """A text that a spreadsheet would compute, with `'` before it; anything else unchanged."""
         is_formula = isinstance(value, str) and value.startswith(FORMULA)
         return f"'{value}" if is_formula else value
 

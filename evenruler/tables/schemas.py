@@ -39,6 +39,7 @@ def build_schema(*parts: str | Iterable[pa.Field]) -> pa.Schema:
 
 
 def _parse_fields(text: str) -> list[pa.Field]:
+    """Columns from text such as "a b: str; c: float?"; ValueError if it is not in this notation."""
     fields = []
     for group in re.split(
         r";(?![^{]*\})", text
@@ -55,6 +56,9 @@ def _parse_fields(text: str) -> list[pa.Field]:
 
 
 def _parse_type(text: str) -> pa.DataType:
+    """The Arrow type of a notation: one of `KINDS`, `[...]` for a list, `{...}` for a structure;
+    ValueError for others.
+    """
     if text.startswith("[") and text.endswith("]"):
         return pa.list_(_parse_type(text[1:-1]))
     if text.startswith("{") and text.endswith("}"):
@@ -77,6 +81,9 @@ def schema_getattr(path: Path) -> Callable[[str], pa.Schema]:
             schema_by_name[name] = build_schema(*(schema_by_name.get(part, part) for part in parts))
 
     def find(name: str) -> pa.Schema:
+        """The schema of a table; AttributeError if the file, and the shared one, have no such
+        table.
+        """
         if name not in schema_by_name:
             raise AttributeError(f"{path.parent.name}/{path.name} has no table {name!r}")
         return schema_by_name[name]

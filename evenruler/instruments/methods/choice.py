@@ -195,6 +195,9 @@ def _parse_choice(reply: str, options: Options) -> tuple[str | None, str]:
 
 @lru_cache(maxsize=1024)
 def _read_once(reply: str, options: Options) -> tuple[str | None, str]:
+    """The slug of the option that a reply chose (None if invalid) and the parsing rule; cached,
+    since replies repeat.
+    """
     from evenruler.text.replies import read_reply
 
     names = [name for name, _ in options]

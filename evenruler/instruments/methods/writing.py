@@ -69,6 +69,9 @@ def parse_sentences(
 def _read_pronoun_group(
     reply: object, word: str, group_of: Mapping[str, str]
 ) -> tuple[str | None, str]:
+    """The group of the first pronoun in a sentence (None if the reply is unusable), and the rule:
+    withheld, empty, refusal, not about the word, or pronoun.
+    """
     if not isinstance(reply, str):
         return None, WITHHELD
     if is_empty(reply) or is_refusal(reply):
