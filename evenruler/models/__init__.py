@@ -32,6 +32,7 @@ __all__ = [*_RECORDS, "Model", "load"]
 
 
 def __dir__() -> list[str]:  # includes names that are not imported yet
+    """The public names, sorted, with those of `__all__` that are loaded lazily."""
     return sorted({*globals(), *__all__})
 
 

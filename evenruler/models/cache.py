@@ -48,6 +48,7 @@ class MissingAnswersError(Exception):
     """The store lacks answers and the model must not be asked."""
 
     def __init__(self, model: str, operation: str, amount: QuestionVolume) -> None:
+        """`amount`: the volume of the answers that are missing."""
         self.model, self.operation, self.amount = model, operation, amount
         super().__init__(f"{model}: {amount.questions} answers are not in the store")
 
@@ -77,7 +78,7 @@ class Cache:
         `operation`: with its version; `as_key`: the whole question as JSON content; `again`:
         whether to verify a sample of released answers by asking again (off if one answer depends on
         all others). UserError if an answer is not finite (its batch is not stored) or the store
-        fails; LackingError if answers are missing and the model must not be asked.
+        fails; MissingAnswersError if answers are missing and the model must not be asked.
         """
         how, distinct = _CallSpec(operation, form, ask), list(dict.fromkeys(questions))
         by_index = keys_of(self.engine, operation, map(as_key, distinct))

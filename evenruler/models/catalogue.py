@@ -89,17 +89,22 @@ def load_model(
     load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
 
     def describe() -> str:
+        """The engine string, computed anew from files and surroundings."""
         return environment.engine_string(
             folder, entry, store, compute_environment, adapter.folder if adapter else over
         )
 
     def backend() -> object:
+        """The loaded backend in this process, or its stand-in on the cluster's workers."""
         return load_it() if pool is None else pool(describe(), load_it)
 
     return Model(name, entry, kind, store, describe, backend, folder, where, doubts=doubts)
 
 
 def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
+    """A model that a server, or Ollama, hosts; nothing is asked yet. `where`: its declaration, for
+    errors.
+    """
     from evenruler.models.backends import openai
 
     served = entry.locations[0][1]
@@ -109,12 +114,14 @@ def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | No
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
     def describe() -> str:
+        """The engine string, as canonical JSON of server, model and settings."""
         with server_context():
             return canonical_json(
                 openai.engine_fields(served, mode, entry.revision, entry.start, entry)
             ).decode()
 
     def backend() -> openai.OpenAI:
+        """The client of the server; UserError if its key or address is missing or invalid."""
         with server_context():
             return openai.OpenAI(name, served, mode, entry.start or "", entry)
 
@@ -158,6 +165,9 @@ def _build_backend(
     dtype: Dtype,
     adapter: "Adapter | None",
 ) -> object:
+    """Load the backend of a kind from its files, with libraries imported on demand; `on`: the
+    device; `adapter`: of an encoder.
+    """
     if kind == "causal":
         from evenruler.models.backends.causal import Causal
 

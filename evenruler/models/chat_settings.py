@@ -90,7 +90,9 @@ class ChatSettings(StrictModel):
 
     @property
     def in_key(self) -> dict[str, Any]:
-        """The settings on which answers depend; empty by default."""
+        """The settings that are part of the cache key, since answers depend on them; unset ones are
+        absent.
+        """
         return self.model_dump(include={"template", "thinking", "effort"}, exclude_none=True)
 
     @property
@@ -112,6 +114,7 @@ class ThoughtParser:
     def __init__(
         self, tokenizer: "PreTrainedTokenizerBase", thinking: Thinking, answer: int
     ) -> None:
+        """`answer`: budget of tokens for the answer after the thought."""
         self._tokenizer, self._thinking, self._answer = tokenizer, thinking, answer
         end_tokens: list[int] = tokenizer(thinking.end, add_special_tokens=False)["input_ids"]
         self._end = end_tokens[0] if len(end_tokens) == 1 else None
@@ -123,6 +126,7 @@ class ThoughtParser:
         return self._thinking.tokens + self._answer
 
     def _raw(self, tokens: Sequence[int]) -> str:
+        """The text of tokens with special ones, since thought marks may be special."""
         return str(
             self._tokenizer.decode(
                 list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False

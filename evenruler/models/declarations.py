@@ -107,12 +107,16 @@ class TrainingData(StrictModel):
     @field_validator("labels")
     @classmethod
     def _distinct(cls, labels: list[str]) -> list[str]:
+        """The labels unchanged; ValueError if one stands twice."""
         if len(set(labels)) < len(labels):
             raise ValueError(f"found {labels}, expected each label once")
         return labels
 
     @model_validator(mode="after")
     def _reachable(self) -> "TrainingData":
+        """The declaration unchanged; ValueError if `source` is neither `hub:` nor `local:`, or a
+        Hub source lacks its commit or `split`; UserError for an unknown `~user`.
+        """
         scheme, _, rest = self.source.partition(":")
         if scheme not in ("hub", "local") or not rest:
             raise ValueError(f"source is {self.source!r}, expected hub:org/name or local:path")
@@ -286,6 +290,9 @@ class ModelEntry(ChatSettings):
     @field_validator("source", mode="after")
     @classmethod
     def _known_source(cls, source: str | list[str]) -> str | list[str]:
+        """The source unchanged; ValueError if its scheme is unknown, parts have several schemes, or
+        parts are not of a package's file; UserError for an unknown `~user`.
+        """
         parts = [source] if isinstance(source, str) else source
         schemes = {part.partition(":")[0] for part in parts}
         complete = all(part.partition(":")[2] for part in parts)
@@ -303,6 +310,7 @@ class ModelEntry(ChatSettings):
 
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
+        """The entry unchanged; ValueError by the first check that fails."""
         # In this order: the first error is the one that a user reads.
         self._check_source()
         self._check_prompts()
@@ -536,7 +544,9 @@ class Catalogue(StrictModel):
         return self.can(name, "loglikelihood") or self.can(name, "generate")
 
     def entails(self, name: str) -> bool:
-        """Whether a model answers questionnaires."""
+        """Whether a model answers questionnaires: as its `entailment` says, else by its kind and
+        `methods`.
+        """
         entry = self.models[name]
         if entry.entailment is not None:
             return entry.entailment
@@ -545,12 +555,12 @@ class Catalogue(StrictModel):
         return entry.kind == "encoder" and self.can(name, "entail")
 
     def labels(self, name: str) -> list[str]:
-        """Labels of an encoder's head, in the order of its outputs."""
+        """Labels of an encoder's head, in the order of its outputs; none for other models."""
         recipe = self.models[name].finetune
         return list(self.training[recipe.validation].labels) if recipe else []
 
     def origins(self, models: Sequence[str]) -> dict[str, str]:
-        """Origins of models in words, with licence."""
+        """By model, where it comes from in words, with commit and licence."""
         origin_by_model = {}
         for name in models:
             entry = self.models[name]

@@ -103,7 +103,7 @@ def project_vector(vector: NDArray[Any]) -> list[float]:
 
 
 def round_numbers(numbers: Iterable[float]) -> list[float]:
-    """Numbers as they are kept."""
+    """Numbers rounded to `DECIMALS`, as they are stored."""
     return [round(float(number), DECIMALS) for number in numbers]
 
 

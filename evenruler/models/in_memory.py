@@ -99,6 +99,7 @@ def model_in_memory(
     weights = WeightsHash()
 
     def describe() -> str:
+        """The engine string of the model as it is; UserError as `core_of` and `require_plain`."""
         core_of(core, name)
         if cache_key is None:
             require_plain(core, name)
@@ -109,6 +110,9 @@ def model_in_memory(
     latest_backend: object = None
 
     def backend() -> object:
+        """The backend around a copy of the model that shares its weights, made again if its
+        attributes changed.
+        """
         # A copy with shared weights, so that our settings, such as end tokens, do not affect the
         # user's model. Modules are shared, too, so it is made again only where an attribute of the
         # model itself was set.
@@ -157,6 +161,9 @@ def _engine_fields(
     weights: "WeightsHash",
     name: str,
 ) -> Mapping[str, object]:
+    """What answers of a loaded model depend on, by name: modules, adapters, weights, configuration,
+    tokenizer, device, libraries and `cache_key`, which form its engine string.
+    """
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
     environment = current_environment(core.device.type)
@@ -203,6 +210,7 @@ class WeightsHash:
     """
 
     def __init__(self) -> None:
+        """Start without a checksum; the first call of `sha256` computes it."""
         self._stamps: object = None
         self._content: Mapping[
             str, object
@@ -210,7 +218,9 @@ class WeightsHash:
         self._digest = ""
 
     def sha256(self, core: "PreTrainedModel", name: str, *, is_keyed: bool) -> str:
-        """As `hash_content`, of all that the modules hold now."""
+        """`hash_content` of all that the modules hold now, computed again only where a tensor
+        changed.
+        """
         content = collect_state(core)
         stamps = _stamp_tensors(content)
         if stamps is None or stamps != self._stamps:
@@ -331,6 +341,7 @@ def model_of_function(
         weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
 
     def describe() -> str:
+        """The engine string: the function's name and the `cache_key`, None for none."""
         return canonical_json(
             {"backend": "function", "function": qualified_name(call), "cache_key": cache_key}
         ).decode()
@@ -362,6 +373,7 @@ class FunctionBackend:
     """The backend for a function that writes replies."""
 
     def __init__(self, name: str, call: Function, remedy: str) -> None:
+        """`name`: of the model, for errors; `remedy`: what to do if the function fails."""
         self._name, self._call, self._remedy = name, call, remedy
 
     def generate(
@@ -381,6 +393,9 @@ class FunctionBackend:
                 allowed.answered(None)
 
     def _reply(self, prompt: Prompt) -> Reply:
+        """Call the function with the messages and sampling settings of a prompt; None becomes a
+        reply without text. UserError if it raises, or returns neither text nor None.
+        """
         drawn = prompt.sampling
         settings = {
             "max_new_tokens": drawn.max_new_tokens,

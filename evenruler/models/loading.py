@@ -41,6 +41,7 @@ class AdaptedFolder(NamedTuple):
     adapter: Path
 
     def __str__(self) -> str:
+        """The adapter's folder, as errors name it."""
         return str(self.adapter)
 
 
@@ -51,6 +52,7 @@ class LoadedModel(NamedTuple):
     model: "PreTrainedModel"
 
     def __str__(self) -> str:
+        """The class of the model, as errors name it."""
         return type(self.model).__name__
 
 
@@ -199,7 +201,7 @@ def resize_to(model: "PreTrainedModel", adapter: Mapping[str, "torch.Tensor"]) -
 
 
 def embeddings_of(model: "PreTrainedModel") -> "torch.Tensor":
-    """[tokens, width] The weights of a model's input embeddings."""
+    """[tokens, width] weights of a model's input embeddings."""
     return cast("torch.nn.Embedding", model.get_input_embeddings()).weight
 
 
@@ -227,6 +229,9 @@ def require_embeddings(
         return
 
     def require(_: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+        """Hook before an embedding is looked up: UserError if the batch has a token id that it
+        lacks.
+        """
         if not inputs or not inputs[0].numel():
             return
         token = int(inputs[0].max())

@@ -61,6 +61,9 @@ Method = Operation | Literal["classify_whole"]  # a backend's method
 
 
 def _of_struct(layout: str) -> AnswerCodec[tuple[Any, ...]]:
+    """Codec for tuples of numbers as fixed bytes; `layout`: a format of `struct`. Answers are
+    finite if all numbers are.
+    """
     numbers = struct.Struct(layout)
     return AnswerCodec(
         lambda answer: numbers.pack(*answer),
@@ -70,10 +73,14 @@ def _of_struct(layout: str) -> AnswerCodec[tuple[Any, ...]]:
 
 
 def _of_array(kind: str) -> AnswerCodec[NDArray[Any]]:
+    """Codec for rows of numbers; `kind`: a NumPy data type such as "<f8" (float64)."""
+
     def pack(row: NDArray[Any]) -> bytes:
+        """The bytes of a row of numbers, in the codec's data type."""
         return np.asarray(row).astype(kind).tobytes()
 
     def unpack(stored: bytes) -> NDArray[Any]:
+        """[n] numbers from their bytes, read-only."""
         return np.frombuffer(stored, dtype=kind)
 
     return AnswerCodec(pack, unpack, lambda row: bool(np.isfinite(row).all()))
@@ -92,10 +99,12 @@ NEXT_WORDS: AnswerCodec[NDArray[Any]] = AnswerCodec(VECTOR.pack, VECTOR.unpack)
 
 
 def _pack_logits_or_none(row: NDArray[Any] | None) -> bytes:
+    """Bytes of a row of logits; none for None."""
     return b"" if row is None else LOGITS.pack(row)
 
 
 def _unpack_logits_or_none(stored: bytes) -> NDArray[Any] | None:
+    """The reverse of `_pack_logits_or_none`: None for no bytes."""
     return LOGITS.unpack(stored) if stored else None
 
 
@@ -112,13 +121,15 @@ REPLY: AnswerCodec[Reply] = AnswerCodec(
 
 
 def likelihood_key(request: LikelihoodRequest) -> list[object]:
-    """What names a question about a text's likelihood in the store."""
+    """The question about a text's likelihood as JSON content, from which its key in the store is
+    made.
+    """
     return [request.prompt, request.text, *(["other start"] if request.other_start else [])]
 
 
 def next_words_key(request: NextWordsRequest) -> list[object]:
-    """What names a question about next words in the store: of the words, which are many, a
-    checksum.
+    """The question about next words as JSON content, from which its key in the store is made; the
+    words, which are many, as a checksum.
     """
     return [request.prompt, content_sha256(*request.words)]
 
@@ -262,6 +273,9 @@ class Model:
 
     @cached_property
     def _writes_otherwise(self) -> bool:
+        """Whether its chats have other tokens than before prompts were tokenised whole
+        (`writes_as_before`).
+        """
         from evenruler.models.templates import writes_as_before  # takes seconds to import
 
         return not writes_as_before(self._tokenizer, self.entry)
@@ -367,9 +381,14 @@ class Model:
         return other
 
     def stored(self) -> Self:
-        """The same model, never asked: missing answers raise a LackingError with their amount."""
+        """The same model, never asked: missing answers raise a MissingAnswersError with their
+        amount.
+        """
 
         def refuse() -> NoReturn:
+            """Stands for loading the backend of a model that must not be asked: raises
+            MissingAnswersError.
+            """
             raise MissingAnswersError(self.name, "loading", QuestionVolume(0, 0, 0))
 
         other = self.adapted(None, refuse)
@@ -524,6 +543,7 @@ class Model:
         word_rows = self._answers("words", requests, chat=chat)
 
         def take_column(i: int) -> _Numbers:
+            """[n] The i-th number of each word's answer."""
             return np.array([row[i] for row in word_rows], dtype=np.float64)
 
         first_tokens = np.array([row[4] for row in word_rows], dtype=np.int64)
@@ -595,6 +615,9 @@ class Model:
         company = content_sha256(*distinct)
 
         def ask(asked_texts: list[str], _: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
+            """Yields (index, nats per token) of every text in one batch; the backend computes the
+            unigrams.
+            """
             nats, tokens = likelihoods.nats, likelihoods.tokens
             (unigrams,) = cast("Causal", self.backend).unigram_nats(
                 distinct, frozenset(range(len(distinct)))
@@ -752,6 +775,9 @@ class Model:
 
     @cached_property
     def _head(self) -> tuple[list[str], str]:
+        """Labels of the outputs, in order, and the problem type of the head, from its files
+        (`read_head`).
+        """
         assert self._folder is not None
         from evenruler.models.loading import read_head
 

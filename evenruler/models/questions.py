@@ -49,7 +49,9 @@ def chat_messages(text: str, system: str | None) -> list[dict[str, str]]:
 
 
 def join_system_prompt(text: str, system: str | None) -> str:
-    """The same as one text."""
+    """The system prompt, if any, as a paragraph before the prompt: one text for models without a
+    chat.
+    """
     return f"{system}\n\n{text}" if system else text
 
 
@@ -128,6 +130,7 @@ class Sampling:
     """0 keeps the whole vocabulary."""
 
     def __post_init__(self) -> None:
+        """Make temperature and `top_p` floats, since they are part of cache keys."""
         # 2 and 2.0 are the same setting and must give the same key.
         object.__setattr__(self, "temperature", float(self.temperature))
         object.__setattr__(self, "top_p", float(self.top_p))
@@ -185,7 +188,9 @@ CUT = "cut while thinking"  # prefix of the reason if a thought used up all toke
 
 
 def cut_of(reasons: Iterable[object]) -> list[str]:
-    """Reasons (null where there is a reply) that say that the model only thought."""
+    """Of the reasons (None where there is a reply), those that say that a thought used up all
+    tokens.
+    """
     return [reason for reason in reasons if isinstance(reason, str) and reason.startswith(CUT)]
 
 
@@ -268,6 +273,9 @@ def amount_of(questions: Iterable[object]) -> QuestionVolume:
 
 
 def _count_letters(question: object) -> int:
+    """Letters that the model reads in a question, nested parts included; of next words the prompt
+    alone; 0 for what is no text.
+    """
     if isinstance(question, str):
         return len(question)
     if isinstance(question, NextWordsRequest):  # a model reads none of the words

@@ -63,6 +63,7 @@ class ReplayCheck:
     otherwise: int = 0  # replies that differ
 
     def __add__(self, other: "ReplayCheck") -> "ReplayCheck":
+        """The counts of two checks together, and the larger difference."""
         counts = ("replayed", "again", "beyond", "replies", "otherwise")
         summed = {name: getattr(self, name) + getattr(other, name) for name in counts}
         return ReplayCheck(
@@ -96,7 +97,7 @@ class ReplayCheck:
 
     @property
     def summary_line(self) -> str:
-        """As one line of text."""
+        """The counts and differences as one line of text."""
         line = f"{self.replayed:,} answers replayed from release {self.release}"
         line += f", {self.again:,} asked again"
         if self.again > self.replies:
@@ -131,6 +132,7 @@ class AnswerRelease:
     """The repository's released answers; there may be none."""
 
     def __init__(self, folder: Path) -> None:
+        """`folder`: that of the recorded answers; files are read when first needed."""
         self._folder = folder
         self._by_operation: dict[str, dict[bytes, bytes]] = {}
         self.compared: ReplayCheck | None = None
@@ -184,11 +186,14 @@ class AnswerRelease:
         return [keys[place] for place in sorted(drawn)]
 
     def note(self, compared: ReplayCheck) -> None:
-        """Add what a call replayed."""
+        """Add the counts of one call to those of this process."""
         self.compared = self.compared + compared if self.compared else compared
 
     @cached_property
     def _manifest(self) -> Mapping[str, Any]:
+        """The release's name and the records of its files; without files if there is no release;
+        UserError if `release.json` is invalid.
+        """
         path = self._folder / RELEASE
         if not path.exists():
             return {"files": {}}
@@ -201,6 +206,9 @@ class AnswerRelease:
             ) from None
 
     def _read(self, operation: str) -> dict[bytes, bytes]:
+        """Released answers to an operation by short key (half of the full one); empty if it has
+        none; UserError if the file's checksum is wrong.
+        """
         file_record = self._manifest["files"].get(file_of(operation))
         if file_record is None:
             return {}
@@ -224,7 +232,7 @@ def _read_answer_release(folder: Path) -> AnswerRelease:
 
 
 def file_of(operation: str) -> str:
-    """File name for an operation with its version."""
+    """Name of the Parquet file with the answers to an operation, named with its version."""
     return f"{re.sub(r'[^a-z0-9]+', '-', operation.lower()).strip('-')}.parquet"
 
 

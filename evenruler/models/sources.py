@@ -161,6 +161,7 @@ def verified_file(source: str, sha256: str, where: str) -> Path:
 
 @cache
 def _in_mirror(folder: Path) -> Mapping[str, Path]:
+    """Paths of all files in a folder by sha256; UserError if there is no such folder."""
     if not folder.is_dir():
         raise UserError(
             "no such folder", where=f"environment: {MIRROR}", remedy="fix it or unset it"
@@ -195,6 +196,9 @@ def _from_git(source: str, sha256: str, where: str) -> Path:
 
 
 def _from_hub(entry: ModelEntry, where: str) -> Path:
+    """The folder of a Hub model at its commit, downloaded if missing; older weight files only where
+    there are no safetensors. UserError if the commit is not declared or the Hub fails.
+    """
     from huggingface_hub import snapshot_download
 
     from evenruler.hub import hub_errors_as_user_errors
@@ -220,6 +224,9 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
     """
 
     def make(folder: Path) -> None:
+        """Join the parts of the file, and write the model's files into a new folder, without the
+        joined one.
+        """
         joined = folder / (".joined.zip" if entry.is_zip else "model.gguf")
         join_parts(files, joined, entry.sha256, where)
         (unpack if entry.is_zip else convert_gguf)(joined, folder, where)
@@ -419,10 +426,12 @@ def _read_once() -> Iterator[None]:
 
         @property  # type: ignore[override]  # a plain array, no memmap
         def data(self) -> NDArray[Any]:
+            """The contents, as a plain array."""
             return self._data
 
         @data.setter
         def data(self, value: NDArray[Any]) -> None:
+            """Take the contents that the reader opens, as a plain array."""
             self._data = np.asarray(value)
 
     name_map = cache(gguf.get_tensor_name_map)

@@ -54,7 +54,7 @@ def cache_root() -> Path:
 
 
 def keys_of(engine: str, operation: str, questions: Iterable[object]) -> list[bytes]:
-    """Cache keys: sha256 (32 bytes) of engine (`engines.described`), operation ("words/2") and each
+    """Cache keys: sha256 (32 bytes) of engine (`engine_string`), operation ("words/2") and each
     question.
     """
     beginning, keys = hashlib.sha256(canonical_json([engine, operation])), []
@@ -239,10 +239,12 @@ class RowStore:
 
 
 def _as_text(value: bytes) -> str:
+    """Text of bytes that SQLite returns, where invalid UTF-8 becomes a replacement character."""
     return value.decode(errors="replace")
 
 
 def _in_words(error: sqlite3.Error) -> tuple[str, str]:
+    """What went wrong with the store, and the remedy, by SQLite's error code."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
     if primary == sqlite3.SQLITE_FULL:

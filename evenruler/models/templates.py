@@ -118,6 +118,9 @@ def _apply_chat_template(
     layout: list[dict[str, Any]],
     settings: ChatSettings,
 ) -> str:
+    """A chat as text through the template, at the fixed date and with limited steps; OverflowError
+    if it takes more than `MOST_STEPS`.
+    """
     with _set_template_date(settings.now or NOW), _limit_template_steps():
         return str(
             tokenizer.apply_chat_template(
@@ -191,6 +194,7 @@ def _set_template_date(day: datetime.date) -> AbstractContextManager[object]:
     class Clock(datetime.datetime):
         @classmethod
         def now(cls, tz: datetime.tzinfo | None = None) -> "Clock":
+            """Midnight of the set date, instead of the present."""
             return cls(day.year, day.month, day.day, tzinfo=tz)
 
     return replace_attributes(library, datetime=Clock)
@@ -202,6 +206,9 @@ def _limit_template_steps() -> Iterator[None]:
     before, steps = sys.gettrace(), 0
 
     def count_step(frame: "FrameType", *_: object) -> "TraceFunction | None":
+        """Trace function for `sys.settrace`: counts once a template runs; OverflowError above
+        `MOST_STEPS`.
+        """
         nonlocal steps
         steps += (
             bool(steps) or frame.f_code.co_filename == "<template>"

@@ -106,6 +106,7 @@ def require_hashed(
 
 
 def _matches_any_pattern(file: Path, patterns: Iterable[str]) -> bool:
+    """Whether a file's name, without its folder, fits a shell pattern such as "*.json"."""
     return any(fnmatch.fnmatch(file.name, pattern) for pattern in patterns)
 
 
@@ -141,6 +142,9 @@ def _install_audit_hooks() -> None:
 
 
 def _record_read(event: str, arguments: tuple[Any, ...]) -> None:
+    """Audit hook: adds the path of a file opened for reading to the innermost `traced_reads`, if
+    any.
+    """
     if event != "open":
         return
     reads = _reads.get()
@@ -178,10 +182,14 @@ def _report_native() -> None:
 
 
 def _audit_method(kind: type, method: str, *, static: bool) -> None:
+    """Replace a method of a class by one that first reports the files among its arguments;
+    `static`: it is a static method.
+    """
     call: Callable[..., object] = getattr(kind, method)
 
     @wraps(call)
     def reported(*arguments: object, **named: object) -> object:
+        """Report the files among the arguments, and call the method."""
         _audit_paths([*arguments[0 if static else 1 :], *named.values()])
         return call(*arguments, **named)
 
@@ -189,6 +197,7 @@ def _audit_method(kind: type, method: str, *, static: bool) -> None:
 
 
 def _audit_paths(arguments: Iterable[object]) -> None:
+    """Report each argument that is the path of an existing file, as Python's `open` does."""
     for path in arguments:
         if isinstance(path, str | Path) and os.path.isfile(path):  # a word may be no path at all
             sys.audit("open", str(path), "r", 0)

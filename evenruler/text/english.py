@@ -32,6 +32,7 @@ _LISTS: Mapping[str, str] = YAML(typ="safe").load(_LISTS_FILE)
 
 
 def _word_set(name: str) -> frozenset[str]:
+    """The words of a list in `english.yaml`, which separates them by blanks."""
     return frozenset(_LISTS[name].split())
 
 
@@ -139,6 +140,7 @@ def slot_word_class(slot: str, text: str) -> Literal["noun", "quality"] | None:
 
 @cache
 def _language_identifier() -> "LanguageIdentifier":
+    """The py3langid classifier with normalised probabilities, loaded on the first call."""
     from py3langid.langid import (
         MODEL_FILE,
         LanguageIdentifier,
@@ -201,6 +203,7 @@ def plural_of(word: str) -> str:
 
 
 def _inflect_plural(word: str) -> str:
+    """The plural of a singular noun by the library inflect, which also takes several words."""
     last = word.split()[-1]
     if last[0].isupper() and word[-1] == "o":  # Filipinos; inflect gives Filipinoes
         return f"{word}s"
@@ -210,6 +213,7 @@ def _inflect_plural(word: str) -> str:
 
 @cache
 def _inflect_engine() -> "inflect.engine":
+    """The inflect engine, imported on the first call, without its slow type checks."""
     import typeguard
 
     checked = typeguard.typechecked
@@ -243,6 +247,7 @@ def fill(template: str, words: dict[str, str], article: Literal["agree", "litera
     """
 
     def filled(match: re.Match[str]) -> str:
+        """What replaces a slot together with the article before it, if any."""
         word, written = words[match["slot"]], match["article"] or ""
         if not written or article == "literal":
             return written + word
@@ -330,6 +335,7 @@ def spacy_pipeline(purpose: Purpose) -> "Language":
         from spacy.language import Language
 
         def whole(doc: "Doc") -> "Doc":
+            """Component for spaCy: forbids sentence ends inside a text."""
             for token in doc[1:]:
                 token.is_sent_start = False  # prevents sentence breaks within the text
             return doc

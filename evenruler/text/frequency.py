@@ -7,6 +7,7 @@ from wordfreq import available_languages, zipf_frequency
 
 @lru_cache(maxsize=1)
 def _list_languages() -> frozenset[str]:
+    """Codes of the languages for which wordfreq has a list."""
     return frozenset(available_languages("best"))
 
 

@@ -27,6 +27,7 @@ def _compile_phrases() -> dict[str, re.Pattern[str]]:
     phrases = YAML(typ="safe").load(Path(__file__).with_name("phrases.yaml"))
 
     def expand_phrase(part: re.Match[str]) -> str:
+        """The pattern of an earlier phrase, in place of its name in angle brackets."""
         return f"(?:{written[part[1]]})"
 
     for name, alternatives in phrases.items():
@@ -186,6 +187,7 @@ class SurfaceFormIndex:
     """Maps texts to slugs and finds the texts as whole words, ignoring case, longest first."""
 
     def __init__(self, slugs: Mapping[str, str]) -> None:
+        """`slugs`: the slug of each text to find; texts are compared as by `normalise_surface`."""
         self._slugs = {normalise_surface(text): slug for text, slug in slugs.items()}
         self._longest_first = sorted(filter(None, self._slugs), key=len, reverse=True)
         texts = [r"\s+".join(map(re.escape, text.split())) for text in self._longest_first]
@@ -209,6 +211,9 @@ class SurfaceFormIndex:
         return self._mention(text, match) if match else None
 
     def _mention(self, text: str, first_match: re.Match[str]) -> Mention:
+        """The mention at a match, with the alternatives joined to it by "or", "and", a comma or
+        "/".
+        """
         matches, links, end = [first_match], [], first_match.end()
         while link := _ALTERNATIVE.match(text, end):
             also = self._alternative(text, link.end())
@@ -230,7 +235,9 @@ class SurfaceFormIndex:
         return Mention(surfaces[0], slugs, begin, end, by_itself)
 
     def _alternative(self, text: str, begin: int) -> re.Match[str] | None:
-        """What an alternative names, also as somebody's: "the grandfather and his grandson"."""
+        """The match of the text that an alternative names, also after a possessive ("and his
+        grandson"); None if it names none.
+        """
         match = self._next.match(text, begin)
         whose = _POSSESSIVE.match(text, begin)
         return self._next.match(text, whose.end()) if match is None and whose else match
@@ -245,6 +252,9 @@ class ReplyParser:
         options: Sequence[tuple[str, str]],
         left_out: Sequence[str],
     ) -> None:
+        """Compile the patterns; arguments as for `read_reply`, `outcomes` as pairs of class and its
+        words.
+        """
         words: dict[str, str] = {}
         for outcome, forms in outcomes:
             words |= dict.fromkeys(forms, outcome)
@@ -307,6 +317,9 @@ def _without_article(text: str) -> str:
 
 
 def _reads_like_a_refusal(option: str) -> bool:
+    """Whether an option, alone or after "it is", reads like a refusal to choose ("Can't be
+    determined"); choosing such an option is no refusal.
+    """
     return any(
         refuses_to_choose(f"{before}{option}") for before in ("", "it ", "it is ", "there is ")
     )
@@ -520,6 +533,9 @@ def _detect_letter_list(text: str, parser: ReplyParser) -> ParsedReply | None:
 
 
 def _parse_after_letter(text: str, letter: str, end: int, parser: ReplyParser) -> ParsedReply:
+    """The reading of a reply that names an option's letter ending at `end`: its class, or SEVERAL,
+    CONTRADICTION or DENIED by what follows.
+    """
     slug = parser.letters[letter]
     stands_for_match = _STANDS_FOR.match(text, end)
     mention = parser.both.mention_at(text, stands_for_match.end() if stands_for_match else end)
@@ -639,7 +655,7 @@ def _read_count_as_letter(match: re.Match[str]) -> str:
 
 
 def _end_of(phrase: str, text: str) -> int:
-    """Where a phrase ends with which a text begins; 0 if it begins with another."""
+    """Where a phrase of `phrases.yaml` ends if a text begins with it; else 0."""
     match = _PHRASES[phrase].match(text)
     return match.end() if match else 0
 
@@ -668,7 +684,9 @@ _NOBODY = "_"  # replaces ignored words; replies cannot contain it, since `plain
 
 
 def _parse_first_word(text: str, parser: ReplyParser) -> ParsedReply | None:
-    """The class of the first word in the first sentence that counts."""
+    """The class of the first class word in the first sentence; SEVERAL if other words choose other
+    classes, None if there is none, or it is about other people.
+    """
     # Expand (s)he and s/he to she/he.
     without_brackets = re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", text)
     written_out = re.sub(r"\bs/he\b", "she/he", without_brackets, flags=re.IGNORECASE)
@@ -736,6 +754,7 @@ def _asserted_classes(text: str, parser: ReplyParser) -> set[str]:
 
 
 def _mentions_after_phrase(phrase: str, text: str, parser: ReplyParser) -> list[Mention]:
+    """Mentions of class words right after each match of a phrase, by its name in `phrases.yaml`."""
     ends = (match.end() for match in _PHRASES[phrase].finditer(text))
     mentions = (parser.words.mention_at(text, end) for end in ends)
     return [mention for mention in mentions if mention]
@@ -745,10 +764,12 @@ Rule = Callable[[str, ReplyParser], ParsedReply | None]
 
 
 def _detect_empty(text: str, parser: ReplyParser) -> ParsedReply | None:
+    """The reading "empty" for a reply without letter, digit or underscore; else None."""
     return None if re.search(r"\w", text) else ParsedReply(None, "empty")
 
 
 def _detect_refusal(text: str, parser: ReplyParser) -> ParsedReply | None:
+    """The reading "refusal" for a reply that refuses to choose; else None."""
     return ParsedReply(None, "refusal") if refuses_to_choose(text) else None
 
 
@@ -818,6 +839,7 @@ _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201a\u02bc", "'"))
 
 @cache
 def _refusal_lists() -> Mapping[str, Any]:
+    """The word lists of `refusals.yaml`, by name; read on the first call."""
     path = Path(__file__).with_name("refusals.yaml")
     lists: Mapping[str, Any] = YAML(typ="safe").load(path)
     return lists
@@ -835,9 +857,11 @@ def _refusal_patterns() -> tuple[list[re.Pattern[str]], re.Pattern[str]]:
     lists = _refusal_lists()
 
     def expand_part(match: re.Match[str]) -> str:
+        """The pattern of a part, in place of its name in angle brackets."""
         return str(lists["parts"][match[1]])
 
     def any_of(name: str) -> str:
+        """One pattern for all phrases of a list in `refusals.yaml`."""
         return "|".join(re.sub(r"<([a-z ]+)>", expand_part, phrase) for phrase in lists[name])
 
     unable = f"(?:{_UNABLE}|{lists['parts']['as a model']})"

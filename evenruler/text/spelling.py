@@ -85,11 +85,13 @@ def find_flaw(text: str, *, lines: bool = False) -> Flaw | None:
 
 
 def _not_printable(text: str) -> Iterator[int]:
+    """Positions of characters that Python does not call printable, in order."""
     if not text.isprintable():
         yield from (place for place, character in enumerate(text) if not character.isprintable())
 
 
 def _character_flaw(text: str, place: int) -> Flaw:
+    """The flaw for a forbidden character at a position, with the remedy for its kind."""
     character = text[place]
     kind = _KINDS[unicodedata.category(character)]
     kind = "a line break" if character in "\r\n" else kind
@@ -152,7 +154,7 @@ def fold_text(text: str) -> str:
 
 @cache
 def _look_alike_letters() -> dict[int, str]:
-    """The letter that each letter of the table looks like."""
+    """From code points of look-alike letters to the letter that each looks like."""
     table = YAML(typ="safe").load(Path(__file__).with_name("confusables.yaml"))
     look_alikes: dict[int, str] = {}
     for other, letters in table.items():
@@ -168,14 +170,16 @@ def _skeleton(text: str) -> str:
 
 
 def _alphabets(text: str) -> frozenset[str]:
+    """Names of the alphabets that a text has letters of."""
     return frozenset(filter(None, map(alphabet, text)))
 
 
 def find_duplicates(texts: Iterable[str]) -> tuple[str, str] | None:
     """The first two of some texts that are one for a reader; None where every one differs.
 
-    Two are one where they differ in case or in compatible forms (`folded`) alone, or are spelled in
-    letters of two alphabets that look alike. Letters of one alphabet are never taken for another.
+    Two are one where they differ in case or in compatible forms (`fold_text`) alone, or are spelled
+    in letters of two alphabets that look alike. Letters of one alphabet are never taken for
+    another.
     """
     by_form: dict[str, str] = {}
     by_look: defaultdict[str, list[str]] = defaultdict(list)
@@ -193,8 +197,8 @@ def find_duplicates(texts: Iterable[str]) -> tuple[str, str] | None:
 
 
 def describe_duplicates(text: str, other: str) -> str:
-    """The name of two texts that `twice` took for one; where they differ in more than case, the
-    second by its codes.
+    """Two texts that `find_duplicates` returned, for messages; the second with escapes, unless they
+    differ in case alone.
     """
     if text.casefold() == other.casefold():
         return repr(text)
@@ -215,6 +219,7 @@ def _quote_excerpt(text: str, place: int) -> str:
 
 
 def _describe_character(character: str) -> str:
+    """A character for messages: its code point, itself if it is a letter, and its Unicode name."""
     name = unicodedata.name(character, "")
     is_letter = character.isprintable() and unicodedata.category(character)[0] == "L"
     shown = f" {character!r}" if is_letter else ""
@@ -223,4 +228,5 @@ def _describe_character(character: str) -> str:
 
 
 def _code_point(character: str) -> str:
+    """The code point as Unicode writes it, with four hex digits or more ("U+00AD")."""
     return f"U+{ord(character):04X}"

@@ -84,6 +84,9 @@ class Finder:
     """
 
     def __init__(self, words: Sequence[str]) -> None:
+        """Build the trie of the words and their regular plurals; spaces are collapsed, repeats
+        dropped.
+        """
         distinct_words = sorted({collapse_spaces(word) for word in words} - {""})
         folded_words = {word.casefold() for word in distinct_words}
         self._root: dict[str, Any] = {}  # a trie over tokens
@@ -96,7 +99,7 @@ class Finder:
                 self.plurals.append(word)
 
     def matches(self, text: str) -> list[Match]:
-        """The occurrences that `find` returns."""
+        """The certain occurrences, as by `find_words`."""
         return [match for match, sure in self._apart(text) if sure]
 
     def doubtful(self, text: str) -> list[Match]:
@@ -108,6 +111,9 @@ class Finder:
         return [match for match, _ in self._apart(text)]
 
     def _add(self, written: str, word: str) -> None:
+        """Add a form to the trie; `written`: what is searched for, such as a plural; `word`: the
+        word it stands for.
+        """
         node = self._root
         for token in _TOKEN.findall(written):
             node = node.setdefault(_token_key(token), {})
@@ -117,6 +123,7 @@ class Finder:
         """All non-overlapping occurrences, and whether each is certain."""
 
         def longest_first(occurrence: tuple[Match, bool]) -> tuple[int, int, bool]:
+            """Sort key: the longest occurrence first, then the leftmost, then a certain one."""
             match, sure = occurrence
             return match.begin - match.end, match.begin, not sure
 
@@ -130,6 +137,7 @@ class Finder:
         return sorted(occurrences)
 
     def _seen(self, text: str) -> Iterator[tuple[Match, bool]]:
+        """All occurrences, overlapping ones too, and whether each is certain or only doubtful."""
         tokens: list[tuple[int, int, str]] = []
         for match in _TOKEN.finditer(text):
             tokens.append((match.start(), match.end(), _token_key(match[0])))
@@ -164,16 +172,21 @@ def cached_finder(words: tuple[str, ...]) -> Finder:
 
 
 def _token_key(token: str) -> str:
+    """The key of a token in the trie: folded in case, all white space as one space."""
     return " " if token.isspace() else _one_form(token).casefold()
 
 
 def _one_form(text: str) -> str:
+    """A text with composed letters (NFC), straight apostrophes, and single spaces."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
     return collapse_spaces(text)
 
 
 def _is_whole(text: str, begin: int, end: int) -> bool:
+    """Whether the characters from `begin` to `end` (exclusive) are a whole word: next to them is no
+    letter or digit, nor an apostrophe as in "O'Connor" and "don't".
+    """
     before = text[begin - 1 : begin]
     after = text[end : end + 1]
     if (_in_word(before) and _in_word(text[begin])) or _in_word(after):
@@ -184,10 +197,12 @@ def _is_whole(text: str, begin: int, end: int) -> bool:
 
 
 def _in_word(character: str) -> bool:
+    """Whether a character is part of a word: letter, digit, underscore or combining accent."""
     return character.isalnum() or character == "_" or "\u0300" <= character <= "\u036f"
 
 
 def _is_abbreviation(word: str) -> bool:
+    """Whether a word is all capitals but for a plural s, with two characters or more (US, CEOs)."""
     return (
         len(word) > 1
         and any(map(str.isupper, word))
@@ -196,6 +211,9 @@ def _is_abbreviation(word: str) -> bool:
 
 
 def _is_cased(text: str, begin: int, end: int, word: str) -> bool:
+    """Whether the text from `begin` to `end` is in a case that `word` may have there, by the rules
+    of this module.
+    """
     text_form, written = _one_form(text[begin:end]), _one_form(word)
     if text_form == written:
         return True
@@ -206,6 +224,9 @@ def _is_cased(text: str, begin: int, end: int, word: str) -> bool:
 
 
 def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
+    """Whether a capitalised word before or after makes the occurrence a part of a longer name ("New
+    Mexico").
+    """
     text_form = text[begin:end]
     if text_form.islower() or (text_form.isupper() and not _is_abbreviation(word)):
         return False

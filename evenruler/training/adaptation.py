@@ -48,6 +48,7 @@ class NextWords:
     """Training objective of a causal model: every next word."""
 
     def __init__(self, model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> None:
+        """All of the model is trained, in place."""
         self.trained, self._tokenizer = model, tokenizer
 
     def begin(self, sentences: Sequence[str]) -> None:
@@ -68,6 +69,9 @@ class NextWords:
         return total, n_tokens
 
     def _losses(self, sentences: Sequence[str]) -> tuple[torch.Tensor, int]:
+        """Sum of losses in nats over all predicted tokens, as a tensor with gradients, and their
+        number.
+        """
         ids, there = tokenise_sentences(self._tokenizer, sentences, self.trained.device)
         logits = self.trained(input_ids=ids, attention_mask=there).logits[:, :-1].float()
         labels = ids[:, 1:].masked_fill(
@@ -94,6 +98,9 @@ class MaskedWords:
         tokenizer: "PreTrainedTokenizerBase",
         corpora: Sequence[str],
     ) -> None:
+        """The encoder under the model's head is trained, in place; `corpora`: texts whose tokens
+        the new head chooses among.
+        """
         self.trained = cast("PreTrainedModel", model.base_model)
         self._tokenizer = tokenizer
         ids, there = tokenise_sentences(tokenizer, corpora, model.device)
@@ -144,6 +151,9 @@ class MaskedWords:
         return float(loss), len(labels)
 
     def _logits(self, states: torch.Tensor) -> torch.Tensor:
+        """[words, candidates] logits of the corpora's tokens at masked words; `states`: [words,
+        hidden].
+        """
         words = embeddings_of(self.trained)[self._words].float()
         logits: torch.Tensor = self._transform(states) @ words.T + self._bias
         return logits
@@ -168,8 +178,8 @@ class MaskedWords:
     def _masked(
         self, sentences: Sequence[str], numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The same for the words of one round per sentence; `numbers`: the rounds, [sentences,
-        1].
+        """As `_every_word`, for the words of one round in each sentence only; `numbers`:
+        [sentences, 1] rounds.
         """
         ids, there = tokenise_sentences(self._tokenizer, sentences, self.trained.device)
         special = torch.isin(ids, torch.tensor(self._tokenizer.all_special_ids, device=ids.device))
@@ -257,6 +267,9 @@ class AdaptationSchedule:
         """
 
         def bring() -> object:
+            """Train to the state, unless nothing was trained yet and it is the original; returns
+            the backend.
+            """
             if self._training is not None or epoch:
                 self._losses_to(corpus, fit, epoch)
             return self._untouched.backend
@@ -313,6 +326,7 @@ class _StatefulModel:
     _bring: Callable[[], object]
 
     def __getattr__(self, name: str) -> object:
+        """An attribute or operation of the backend, after training to the state."""
         return getattr(self._bring(), name)
 
 
@@ -320,6 +334,9 @@ class _AdaptationTrainer:
     """One model in memory, its initial state, and the corpus that it is being adapted to."""
 
     def __init__(self, name: str, backend: Nli | Causal, all_texts: Sequence[str]) -> None:
+        """Copy the initial weights of a backend. `all_texts`: of all corpora; UserError if an
+        encoder's tokenizer has no mask token.
+        """
         self._name = name
         if isinstance(backend, Causal):
             self._objective: NextWords | MaskedWords = NextWords(backend.model, backend.tokenizer)
@@ -337,7 +354,7 @@ class _AdaptationTrainer:
         self.losses: list[float] = []
 
     def start(self, corpus: str, fit: int, sentences: Sequence[str], recipe: Recipe) -> None:
-        """Reset the model and start on a corpus."""
+        """Restore the initial weights, and hold sentences out; `losses` then has epoch 0 alone."""
         self._trained.load_state_dict(self._before)
         self.corpus, self.fit, self._recipe = corpus, fit, recipe
         self._learnt, self._held_out = split_held_out(sentences, fit)
@@ -377,5 +394,6 @@ class _AdaptationTrainer:
         self.losses.append(self._loss())
 
     def _loss(self) -> float:
+        """Mean loss on the held-out sentences in nats per token; NaN where they have none."""
         total, tokens = self._objective.total_loss(self._held_out)
         return total / tokens if tokens else math.nan

@@ -282,6 +282,7 @@ class _Watching(TrainerCallback):
     """
 
     def __init__(self, name: str, recipe: Finetune) -> None:
+        """`name`: the encoder's, for messages; `recipe`: has the seed of the order of rows."""
         self._name, self._recipe = name, recipe
 
     def on_train_begin(
@@ -291,6 +292,7 @@ class _Watching(TrainerCallback):
         control: TrainerControl,
         **kwargs: object,
     ) -> None:
+        """Start the progress bar, at the step that a resumed fit has reached."""
         self.saved = time.monotonic()
         self.bar = progress_bar(state.max_steps, f"{self._name}: finetune", "step")
         self.bar.update(state.global_step)
@@ -302,6 +304,7 @@ class _Watching(TrainerCallback):
         control: TrainerControl,
         **kwargs: object,
     ) -> None:
+        """Seed the order of rows by epoch."""
         # Seeded by epoch, so that a fit resumed inside an epoch draws the same order of rows.
         epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
         loader: Any = kwargs["train_dataloader"]
@@ -315,6 +318,9 @@ class _Watching(TrainerCallback):
         control: TrainerControl,
         **kwargs: object,
     ) -> None:
+        """Advance the progress bar; request a checkpoint if the last one is `SAVED_EVERY` seconds
+        old.
+        """
         self.bar.update(1)
         if time.monotonic() - self.saved >= SAVED_EVERY:
             control.should_save = control.should_log = (
@@ -328,6 +334,7 @@ class _Watching(TrainerCallback):
         control: TrainerControl,
         **kwargs: object,
     ) -> None:
+        """Note the time of the checkpoint."""
         self.saved = time.monotonic()
 
     def on_evaluate(
@@ -337,6 +344,7 @@ class _Watching(TrainerCallback):
         control: TrainerControl,
         **kwargs: object,
     ) -> None:
+        """Print the epoch's accuracy on held-out rows."""
         done = f"epoch {state.epoch:.0f} of {self._recipe.epochs}"
         accuracy = cast("Mapping[str, float]", kwargs["metrics"])["eval_accuracy"]
         print_note(f"{self._name}: {done}, accuracy {accuracy:.3f} on held-out rows")
@@ -348,6 +356,7 @@ class _Watching(TrainerCallback):
         control: TrainerControl,
         **kwargs: object,
     ) -> None:
+        """Close the progress bar."""
         self.bar.close()
 
 
@@ -545,6 +554,9 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[LabelledText], di
 
 
 def _load_data_frame(declared: TrainingData, where: str) -> pd.DataFrame:
+    """The rows of a data set from the Hub or a local file, its columns not checked; UserError if it
+    is missing, of an unknown format or unreadable. `where`: for errors.
+    """
     scheme, _, rest = declared.source.partition(":")
     if scheme == "hub":
         from datasets import load_dataset
@@ -570,9 +582,13 @@ def _load_data_frame(declared: TrainingData, where: str) -> pd.DataFrame:
     as_text = dict.fromkeys(declared.columns, str)  # "None" and "007" are texts
 
     def read_jsonl(file: Path) -> pd.DataFrame:
+        """A table from JSON lines; a number in quotation marks stays a text."""
         return pd.read_json(file, lines=True, dtype=False).infer_objects()
 
     def read_csv(file: Path) -> pd.DataFrame:
+        """A table from CSV, declared columns as text; only an empty cell is missing, not "None" or
+        "NA".
+        """
         return pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=as_text)
 
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
@@ -635,6 +651,9 @@ def split_data(
     held_out = [row for row in validation if row.texts[0] in held_out_texts]
 
     def in_half(text: str) -> bool:
+        """Whether a text is in the half of the data that the recipe fits on (by its hash); all are
+        without a half.
+        """
         if recipe.half is None:
             return True
         digest = hashlib.sha256(f"half {text}".encode()).digest()

@@ -83,6 +83,9 @@ class PlantDeclaration(StrictModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> "PlantDeclaration":
+        """The declaration unchanged; ValueError if poles are not paired, units not one pole's,
+        frames lack a slot, or a unit or frame stands twice.
+        """
         first, second = self.poles.values()
         every = list(chain.from_iterable(self.units.values()))
         if len(first) != len(second) or not first:
@@ -179,6 +182,7 @@ class PlantDeclaration(StrictModel):
 
 
 def _fill_frame(frame: str, unit: str, pole: str = "") -> str:
+    """A frame, or its part before the pole, with words in place of its slots, and capitalised."""
     text = frame.replace(_UNIT, unit).replace(_POLE, pole)
     return text[0].upper() + text[1:]
 
@@ -271,7 +275,10 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
     folder_name = f"{weight.plant}-{{}}-{identity[:16]}-v{VERSION}"
 
     def factors_of(fit_name: str) -> Path:
+        """The file of factors from one fit of `SHARES`, fitted if it is not cached."""
+
         def fit(fit_folder: Path) -> None:
+            """Fit the factors and write them into a folder."""
             _Tuning(weight, plant, folder, base).fit(fit_name, fit_folder)
 
         name_of_folder = folder_name.format(f"fit-{fit_name}-{weight.seed}")
@@ -280,6 +287,7 @@ def entry_of(weight: PlantedModel, params: Catalogue, store: RowStore) -> ModelE
     fits = [factors_of(fit_name) for fit_name in _fits_needed(weight.dose)]
 
     def dose(adapter_folder: Path) -> None:
+        """Write the adapter that has the weight's dose into a folder."""
         _Tuning(weight, plant, folder, base).dose(fits, adapter_folder, store)
 
     adapter_name = folder_name.format(f"{weight.dose:g}-{weight.seed}")
@@ -310,6 +318,9 @@ class _Tuning:
     def __init__(
         self, weight: PlantedModel, plant: PlantDeclaration, folder: Path, entry: ModelEntry
     ) -> None:
+        """Load the base from `folder` in float32 with a new adapter, whose A factors are drawn by
+        the seed.
+        """
         import torch
         from peft import LoraConfig, get_peft_model
 
@@ -349,6 +360,9 @@ class _Tuning:
         save_file(factors, fit_folder / FACTORS)
 
     def _fit(self, share: float, what: str) -> None:
+        """Train the B factors in place for `STEPS` steps; `share`: as for `dealt`; `what`: for the
+        progress bar.
+        """
         import torch
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -397,6 +411,7 @@ class _Tuning:
         return torch.nn.functional.cross_entropy(logits, ids[:, 1:][is_predicted])
 
     def _set(self, values: Mapping[str, "torch.Tensor"]) -> None:
+        """Overwrite the B factors by those in `values`, by parameter name."""
         import torch
 
         with torch.no_grad():

@@ -243,7 +243,9 @@ def _require_replies(
 
 
 def _refuse_or_note(what: str, remedy: str, where: str, is_partial: bool) -> None:
-    """UserError, or a note where parts may be missing."""
+    """UserError where parts may not be missing; where they may (`is_partial`), print a note
+    instead.
+    """
     if not is_partial:
         raise UserError(what, where=where, remedy=remedy)
     print_note(f"{where}: {what}")
@@ -272,7 +274,7 @@ def split_options(message: str) -> SplitMessage | None:
 
 
 def _last_run(message: str) -> list[re.Match[str]] | None:
-    """The labels of the last run, of two at least."""
+    """The labels of the last run that has at least two; None if there is none."""
     labels = list(_LABELLED.finditer(message))
     for start in range(len(labels) - 2, -1, -1):
         if not _may_begin(labels, start):
@@ -298,6 +300,7 @@ def _run_of(labels: Sequence[re.Match[str]]) -> list[re.Match[str]]:
 
 
 def _begins_line(message: str, label: re.Match[str]) -> bool:
+    """Whether nothing but blanks stands before a label on its line."""
     return not message[: label.start()].rpartition("\n")[2].strip()
 
 
@@ -311,6 +314,7 @@ def _may_begin(labels: Sequence[re.Match[str]], start: int) -> bool:
 
 
 def _brackets_of(label: re.Match[str]) -> tuple[str, str]:
+    """The marks around a label, such as ("(", ")") or ("", "."), which are equal within a run."""
     return label["open"], label["close"]
 
 
@@ -407,8 +411,8 @@ class BatchLog:
         questions: tuple[str, str],
         items_by_words: Mapping[tuple[str, str], Sequence[LoggedItem]],
     ) -> _Joined | None:
-        """The items that ask the question with these options, of several those with the same
-        order of options; None for none.
+        """The items with the question and the options of a request; None if there are none. Of
+        several, those with the options in the same order; UserError if these are none.
         """
         surface = normalise_surface(request.message.options[0])
         for question in questions:
@@ -428,6 +432,9 @@ class BatchLog:
         return None
 
     def _order_error(self, request: BatchRequest) -> UserError:
+        """The error, not raised here, for a request whose question the benchmark has several times,
+        each with the options in another order than the request.
+        """
         what = f"request {request.custom_id!r} asks a question that stands twice in the benchmark, "
         what += "with the options in an order of neither"
         return UserError(what, where=self._path, remedy="keep the authors' order of options")
@@ -455,6 +462,7 @@ def _shared_share(words: set[str], question: str) -> float:
 
 
 def _lines_of(text: str) -> list[str]:
+    """The lines of a text that are not blank, without blanks at their ends."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

@@ -46,6 +46,9 @@ def parse_likelihoods(rows: list[Row]) -> AnswerLog:
 
 
 def _is_prompt_and_text(request: list[Any]) -> bool:
+    """Whether the arguments of a logged request are a prompt and one text after it, as for
+    likelihoods.
+    """
     return len(request) == 2 and isinstance(request[1], str)
 
 
@@ -55,8 +58,8 @@ def _is_likelihood(answer: Sized) -> bool:
 
 
 def _once_a_document(rows: list[Row]) -> Iterator[Row]:
-    """Each document once; several filters log the same answers again, UserError if they are
-    others.
+    """The rows, one for each document, since several filters log the same answers again; UserError
+    if a document has other answers, or two rows of one filter.
     """
     seen: dict[Any, tuple[object, object]] = {}
     for where, row in rows:
@@ -74,6 +77,9 @@ def _once_a_document(rows: list[Row]) -> Iterator[Row]:
 
 
 def _log_likelihood(value: object, where: str, text: str) -> float:
+    """A logged log-likelihood in nats as a float; UserError if it is minus infinity, no finite
+    number, or above 0 by more than rounding.
+    """
     is_infinite = value in (-math.inf, "-inf")
     number = -math.inf if is_infinite else require_finite_number(value, where, text)
     if number == -math.inf:

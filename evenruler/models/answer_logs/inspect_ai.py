@@ -103,6 +103,7 @@ def _option_of(sample: dict[str, Any], options: list[str], attachments: dict[str
 
 
 def _written_in(sample: dict[str, Any], attachments: dict[str, str]) -> str:
+    """The text that the model wrote for a sample; "" where it has no reply."""
     replies = sample["output"]["choices"] or [{"message": {"content": ""}}]
     return _message_text(
         sample["output"].get("completion") or replies[0]["message"]["content"], attachments
@@ -142,6 +143,9 @@ def read_zipped_log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def _read_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """The unpacked bytes of a file in a zip archive, also if packed by Zstandard, which `zipfile`
+    cannot read; BadZipFile if the checksum (CRC-32) is wrong.
+    """
     if member.compress_type != ZSTANDARD:
         with archive.open(member) as file:
             return file.read(

@@ -117,7 +117,9 @@ def parse_reply(reply: str, options: tuple[str, ...]) -> ParsedReply:
 
 
 def parse_logged_reply(question: str, options: Sequence[str], written: str) -> LoggedReply:
-    """A reply as it is read."""
+    """The option that a reply to a question chose, "" for none, with the rule of parsing that
+    decided.
+    """
     reading = parse_reply(written, tuple(options))
     return LoggedReply(question, tuple(options), reading.outcome or "", reading.rule, written)
 

@@ -77,6 +77,7 @@ class LoggedModel(Model):
         engine = canonical_json(engine_fields)
 
         def refuse_to_ask() -> NoReturn:
+            """Stands for loading the backend, which a log lacks: raises UserError."""
             raise UserError(
                 "answers that were recorded cannot be asked more",
                 where=place,
@@ -177,8 +178,8 @@ class LoggedModel(Model):
         )
 
     def _require_all_units(self, keys: Sequence[str], lacking: set[int]) -> None:
-        """UserError where a run that did not end answered the units that come first alone: these
-        are no sample of the others.
+        """UserError where a run that did not end answered only the first units of the benchmark,
+        which are no sample of all.
         """
         if self._benchmark is None:
             return
@@ -199,6 +200,9 @@ class LoggedModel(Model):
         keys: Sequence[str],
         between: str,
     ) -> list[float | None]:
+        """[texts] The score of each text; None where the log has none. Log-likelihoods, or where
+        the log has replies, 1 for the text that was chosen and 0 for others.
+        """
         if log.replies is not None:
             replied = zip(texts, self._replied(log, texts, before, keys), strict=True)
             return [

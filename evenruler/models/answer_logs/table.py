@@ -116,6 +116,7 @@ def _refuse_ties(rows: Sequence[TableRow], where: str) -> None:
 
 
 def _is_tie(row: TableRow) -> bool:
+    """Whether the scores of a row's first two texts are equal, as written, and not blank."""
     first, second = row.cells["first"], row.cells["second"]
     return bool(first.strip()) and first == second
 
@@ -170,12 +171,15 @@ class TableLog:
         return AnswerLog("table", by_key=scores, reply_by_key=replied)
 
     def _place_of(self, row: TableRow) -> str:
+        """File and number of a row, for errors."""
         return f"{self._path}: row {row.number}"
 
     def _find_items(
         self, benchmark: LoggedItems
     ) -> Iterator[tuple[TableRow, Sequence[LoggedItem]]]:
-        """The items that each row is of: one by its key, by its texts all that have these."""
+        """Each row with its items: the one with its key, or all with its texts; none if it is of no
+        item.
+        """
         items_by_key: dict[tuple[str, ...], list[LoggedItem]] = {}
         for item in benchmark.items:
             for key in self._keys_of(item):
@@ -185,7 +189,7 @@ class TableLog:
             yield row, items_by_key.get(cells, ())
 
     def _keys_of(self, item: LoggedItem) -> set[tuple[str, ...]]:
-        """What a row may call an item."""
+        """Contents of the key columns by which a row may name an item."""
         if self._key_columns == (KEY,):
             return {(item.name,), *((key,) for key in item.keys)}
         if item.question:
@@ -194,6 +198,7 @@ class TableLog:
         return {(text_by_role["first"].strip(), text_by_role["second"].strip())}
 
     def _require_unit(self, row: TableRow, item: LoggedItem) -> None:
+        """UserError if a row names a unit other than its item's; a row without one passes."""
         unit = row.cells.get("unit", "").strip()
         if unit and unit != item.unit:
             what = f"unit {unit[:60]!r}, and the benchmark's is {item.unit[:60]!r}"
@@ -210,7 +215,9 @@ class TableLog:
         return scores
 
     def _has_places(self, found_rows: Sequence[tuple[TableRow, Sequence[LoggedItem]]]) -> bool:
-        """Whether choices are places; UserError where they may count from 1."""
+        """Whether numbers in `chosen` are places of texts, from 0 on; UserError where they may
+        count from 1.
+        """
         places: set[int] = set()
         n_texts = 0
         for row, items in found_rows:

@@ -23,7 +23,7 @@ class Batches(Generic[Answer]):
 
 
 def split_into_packs(order: Sequence[int], size: int) -> list[list[int]]:
-    """Indices in packs of `size`."""
+    """Indices in packs of `size`, in their order; the last pack may be smaller."""
     begins = range(0, len(order), size)
     return [list(order[begin : begin + size]) for begin in begins]
 
@@ -42,14 +42,20 @@ class batched(Generic[Question, Answer]):  # noqa: N801  # a decorator
     def __init__(
         self, method: Callable[[Any, Sequence[Question]], Batches[Answer]], backend: object = None
     ) -> None:
+        """`method`: divides questions into packs; `backend`: the instance to call it on, None while
+        the decorator is an attribute of the class.
+        """
         self._method, self._backend = method, backend
         self.__doc__ = method.__doc__
 
     def __get__(self, backend: object, owner: type | None = None) -> "batched[Question, Answer]":
+        """The operation bound to an instance, as Python does for methods."""
         return batched(self._method, backend)
 
     def packs(self, questions: Sequence[Question]) -> Batches[Answer]:
-        """The questions in packs."""
+        """All questions divided into packs, with the function that answers a pack; nothing is
+        answered.
+        """
         packs = (
             self._method(self._backend, questions)
             if questions
@@ -71,6 +77,7 @@ class HalvingOnOutOfMemory(Generic[Answer]):
     """Answers a pack as a whole or, if memory runs out, in halves, with one message."""
 
     def __init__(self, answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]) -> None:
+        """`answer`: takes the question indices of a pack and returns (index, answer) pairs."""
         self._answer, self._has_warned = answer, False
 
     def __call__(self, pack: Sequence[int]) -> list[tuple[int, Answer]]:

@@ -248,6 +248,9 @@ class Causal:
         place_of = {place: position for position, place in enumerate(scored)}
 
         def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
+            """(Index, (nats, number of tokens)) of a pack's texts; `UNREAD` for the pack of texts
+            that cannot be scored.
+            """
             if pack and pack[0] not in place_of:
                 return [(place, UNREAD) for place in pack]
             chosen = [sequences[place_of[place]] for place in pack]
@@ -282,6 +285,7 @@ class Causal:
             sequences.append(TokenSequence((*before, *word), len(before)))
 
         def answer(pack: Sequence[int]) -> list[tuple[int, WordAnswer]]:
+            """(Index, numbers of a `WordAnswer`) of a pack's words."""
             scored = self._scorer.score_words([sequences[i] for i in pack], self._endings).tolist()
             first_tokens = [sequences[i].tokens[sequences[i].begin] for i in pack]
             return [
@@ -308,6 +312,9 @@ class Causal:
             sequences.append(TokenSequence((*before, any_token), len(before)))
 
         def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64]]]:
+            """(Index, [k] nats) of a pack's prompts; FloatingPointError where a read word has no
+            finite number.
+            """
             tokens = self._next_tokens([requests[i].prompt for i in pack], words)
             nats = self._scorer.score_next([sequences[i] for i in pack], tokens)
             if not np.isfinite(nats[tokens != NO_TOKEN]).all():
@@ -327,6 +334,9 @@ class Causal:
 
     @cached_property
     def _endings(self) -> torch.Tensor:
+        """[2, vocabulary] Which tokens end a word, and which leave it alone (`word_end_masks`), on
+        the model's device.
+        """
         return word_end_masks(
             self.tokenizer, self.model.config.get_text_config().vocab_size, self.model.device
         )
@@ -351,6 +361,9 @@ class Causal:
         sequences, opened = self._prompted(prompts, new)
 
         def by_length(i: int) -> tuple[int, Tokens, int]:
+            """Sort key of a prompt: its length, so that batches need little padding; ties by tokens
+            and seed.
+            """
             return len(sequences[i]), sequences[i], seeds[i]
 
         order = sorted(range(len(prompts)), key=by_length)
@@ -360,6 +373,7 @@ class Causal:
         size = max(1, min(self._capacity.replies, room))
 
         def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
+            """(Index, reply) of a batch's prompts, generated together."""
             batch_sequences = [sequences[i] for i in batch]
             shared = self._shared(batch_sequences, new)
             written = generate_batch(
@@ -395,6 +409,9 @@ class Causal:
         return min(common, shortest - 1)
 
     def _answered(self, prompt: Prompt, reply: Reply) -> Reply:
+        """A generated reply as it is returned: without thoughts in a chat, and with a reason
+        instead of a text if the thought used up all tokens.
+        """
         if reply.text is None:
             return replace(reply, reason=self._settings.cut)
         if prompt.chat and self._settings.thoughts:
@@ -404,6 +421,9 @@ class Causal:
     def _read(
         self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None
     ) -> str:
+        """The text that the model reads for a prompt, through the chat template if `chat`;
+        UserError as `render_prompt`. `settings`: in place of the model's.
+        """
         from evenruler.models.templates import render_prompt
 
         return render_prompt(
@@ -428,8 +448,8 @@ class Causal:
         return [tokens[key] for key in keys], [opened[key] for key in keys]
 
     def _begun(self, tokens: Sequence[int], chat: bool) -> Tokens:
-        """A prompt's tokens from the first one: a plain text begins with the start, a chat as its
-        template does.
+        """Tokens as the model reads them: before a plain text the start token, before a chat
+        nothing, since its template writes its own.
         """
         return tuple(tokens) if chat else (self._start, *tokens)
 
@@ -450,6 +470,9 @@ class Causal:
         total = torch.zeros(1, dtype=torch.float64, device=self.model.device)
 
         def add(batch: Sequence[int]) -> list[tuple[int, None]]:
+            """Add the next-token probabilities after each token of a batch of texts to `total`, as
+            its last act: a batch that runs out of memory adds nothing. Returns no answers.
+            """
             nonlocal total
             ids, mask = pad_sequences([contexts[i] for i in batch], self.model.device)
             added = total
@@ -481,6 +504,7 @@ class Causal:
         """
 
         def answer(pack: Sequence[int]) -> list[tuple[int, float]]:
+            """(Index, sum of unigram nats) of a pack's texts."""
             by_token = self.marginal(texts)
             sequences = self._encoded([LikelihoodRequest(texts[i]) for i in pack])
             return [
@@ -522,15 +546,20 @@ class Causal:
         """What the model computes on two texts."""
 
         def next_tokens(tokens: list[int]) -> list[int]:
+            """[tokens] The token whose nats count at each position: the next one; the first after
+            the last.
+            """
             return [*tokens[1:], tokens[0]]
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
+            """The model's numbers on two texts, with notes on its files."""
             numbers = fingerprints.read_sequences(
                 self.model, self.tokenizer, texts, self._longest, next_tokens, use_cache=False
             )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
         def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            """(Index, fingerprint) of a pack's pairs of texts."""
             return [(i, of_texts(questions[i])) for i in pack]
 
         return Batches([range(len(questions))], answer)

@@ -81,6 +81,7 @@ class Concurrency:
         self._begin_round()
 
     def _begin_round(self) -> None:
+        """Reset the number of answers and the time from which the next rate is measured."""
         self._n_answers, self._round_began = 0, time.monotonic()
 
 

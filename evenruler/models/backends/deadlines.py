@@ -41,6 +41,9 @@ class BoundedStream(httpcore2.NetworkStream):
         deadline: Deadline,
         abandoned: threading.Event,
     ) -> None:
+        """Wrap an open connection; `deadline`: of the thread that asks; `abandoned`: set when the
+        run ends.
+        """
         self._stream, self._deadline, self._abandoned = stream, deadline, abandoned
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -94,6 +97,7 @@ class BoundedBackend(httpcore2.NetworkBackend):
         deadline: Deadline,
         abandoned: threading.Event,
     ) -> None:
+        """Wrap a backend that opens connections; other arguments as for `BoundedStream`."""
         self._backend, self._deadline, self._abandoned = backend, deadline, abandoned
 
     def connect_tcp(

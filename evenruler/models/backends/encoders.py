@@ -204,6 +204,9 @@ class Classifier:
         place_of = {i: place for place, i in enumerate(taken)}
 
         def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64] | None]]:
+            """(Index, [k] logits) of a pack's texts; None for each in the pack of texts that are
+            too long.
+            """
             if pack[0] not in place_of:
                 return [(i, None) for i in pack]
             places = [place_of[i] for i in pack]
@@ -221,6 +224,7 @@ class Classifier:
         """The logits of two texts, each alone and as a pair with the other."""
 
         def of_texts(text: str, other: str) -> fingerprints.Fingerprint:
+            """Logits of both texts alone, and of both pairs, rounded and joined."""
             inputs: list[Texts] = [(text,), (other,), (text, other), (other, text)]
             rows = [self.logits([texts]) for texts in inputs]
             return fingerprints.Fingerprint(
@@ -228,6 +232,7 @@ class Classifier:
             )
 
         def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            """(Index, fingerprint) of a pack's pairs of texts."""
             return [(i, of_texts(*questions[i])) for i in pack]
 
         return Batches([range(len(questions))], answer)
@@ -249,6 +254,7 @@ class Classifier:
         return self._classify(self._encode(texts), range(len(texts)))
 
     def _classify(self, encoded: Encoded, batch: Sequence[int]) -> NDArray[np.float64]:
+        """[batch, k] logits of the texts at some indices of `encoded`, from one padded pass."""
         rows: dict[str, list[list[int]]] = {}
         for name, values in encoded.items():
             rows[name] = [list(values[i]) for i in batch]
@@ -295,6 +301,7 @@ def pack_by_length(
     """
 
     def by_length(i: int) -> tuple[int, Texts]:
+        """Sort key of a text: its number of tokens, ties by content."""
         return len(tokens[i]), texts[i]
 
     batches: list[list[int]] = []
@@ -391,7 +398,9 @@ def order_of(names: Sequence[str]) -> list[int] | None:
 
 
 def labelled_sample() -> list[tuple[EntailmentPair, str]]:
-    """Own example pairs with obvious labels."""
+    """Pairs of premise and hypothesis with obvious labels, from the project's
+    `entailment_sample.yaml`.
+    """
     text = (
         resources.files("evenruler.models.backends")
         .joinpath("entailment_sample.yaml")
@@ -449,6 +458,7 @@ class Masked:
         capacity = MASKED[self._device] // max(map(len, places))
 
         def answer(batch: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
+            """(Index, (nats, number of tokens)) of a batch's words in place, from one pass."""
             rows: list[MaskedToken] = []
             for i in batch:
                 rows += masked_tokens(i, [places[i]])
@@ -485,6 +495,9 @@ class Masked:
         capacity = MASKED[self._device]
 
         def answer(batch: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
+            """(Index, (nats, number of tokens)) of a batch's texts; `UNREAD` for one with unknown
+            words.
+            """
             rows = list(chain.from_iterable(rows_by_text[i] for i in batch))
             longest = max(len(offsets[i]) for i in batch)
             n_together = max(1, capacity // longest)
@@ -516,12 +529,14 @@ class Masked:
         """What the model computes on two texts, in which nothing is masked."""
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
+            """The model's numbers on two texts, with notes on its files."""
             numbers = fingerprints.read_sequences(
                 self.model, self.tokenizer, texts, self._longest, list
             )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
         def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            """(Index, fingerprint) of a pack's pairs of texts."""
             return [(i, of_texts(questions[i])) for i in pack]
 
         return Batches([range(len(questions))], answer)
@@ -609,9 +624,11 @@ class SentenceEmbedder:
         """For each text: its vector, of length 1."""
 
         def by_length(i: int) -> tuple[int, str]:
+            """Sort key of a text: its number of letters, ties by content."""
             return len(texts[i]), texts[i]
 
         def answer(batch: Sequence[int]) -> list[tuple[int, NDArray[np.float32]]]:
+            """(Index, [dimensions] vector of length 1) of a batch's texts."""
             batch_texts = [texts[i] for i in batch]
             vectors = self._model.encode(
                 batch_texts, batch_size=EMBEDDED, normalize_embeddings=True, show_progress_bar=False
@@ -628,6 +645,7 @@ class SentenceEmbedder:
         """Projections of the vectors of two texts."""
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
+            """Projections of the vectors of both texts, joined."""
             vectors = [
                 self._model.encode(text, normalize_embeddings=True, show_progress_bar=False)
                 for text in texts
@@ -638,6 +656,7 @@ class SentenceEmbedder:
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self._model))
 
         def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            """(Index, fingerprint) of a pack's pairs of texts."""
             return [(i, of_texts(questions[i])) for i in pack]
 
         return Batches([range(len(questions))], answer)

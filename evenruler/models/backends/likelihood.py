@@ -79,6 +79,7 @@ class LikelihoodScorer:
             return trie.split_into_batches(sequences, self._max_nodes)
 
         def by_length(i: int) -> tuple[int, Tokens]:
+            """Sort key of a sequence: its number of tokens, ties by tokens."""
             tokens = sequences[i].tokens
             return len(tokens), tokens
 
@@ -134,6 +135,9 @@ class LikelihoodScorer:
         return nats
 
     def _by_path(self, tree: Trie, nodes: Nodes | None = None) -> NDArray[np.float64]:
+        """[sequences] nats of each sequence of a trie, with shared prefixes; `nodes`: in place of
+        the trie's, with a wrong mask, for the trial.
+        """
         nats = self._shared(tree, nodes)
         return _sum_arrays([nats[path] for path in tree.paths])
 
@@ -304,6 +308,7 @@ class LikelihoodScorer:
         )
 
     def _pair(self) -> list[TokenSequence]:
+        """Two trial sequences of five tokens, of which they share the first two."""
         ids = tuple(token % self._config.vocab_size for token in TRIED)
         shared = ids[:2]
         endings = (ids[2:5], ids[5:])
@@ -553,6 +558,9 @@ def word_ends(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
     """
 
     def continues_word(text: str) -> bool:
+        """Whether a token's text begins with a letter, or a part of a character, so that the word
+        goes on.
+        """
         return text[:1].isalpha() or text[:1] == BROKEN
 
     return _all_but(texts, size, continues_word)
@@ -574,7 +582,9 @@ def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
 def _all_but(
     texts: Mapping[int, str], size: int, goes_on: Callable[[str], object]
 ) -> NDArray[np.bool_]:
-    """[size] False for tokens whose text continues."""
+    """[size] False for tokens for whose text `goes_on` is true; True for all others, also for ids
+    of no token.
+    """
     is_ending = np.ones(max(size, *texts) + 1, dtype=np.bool_)
     is_ending[[token for token, text in texts.items() if goes_on(text)]] = False
     return is_ending[:size]

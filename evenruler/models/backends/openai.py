@@ -241,6 +241,9 @@ class OpenAI:
         return self._manner
 
     def _agree(self, nats: float, how: str) -> None:
+        """UserError if log-probabilities that must be equal differ by more than `TOLERANCE`;
+        `nats`: their largest difference; `how`: between which requests, for the error.
+        """
         if nats > prompt_logprobs.TOLERANCE:
             far = f"{nats:.3f} nats apart" if nats < float("inf") else "other tokens"
             what = (
@@ -302,6 +305,9 @@ class OpenAI:
         return 1
 
     def _echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
+        """The echo of each text, with `new` generated tokens; the first text's UserError if one
+        fails.
+        """
         return [_echo_or_raise(outcome) for outcome in self._echo_outcomes(texts, new)]
 
     def _echo_outcomes(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
@@ -363,9 +369,13 @@ class OpenAI:
         return BatchOutcome(answers, fault)
 
     def _outcome(self, index: int, prompt: Prompt) -> BatchOutcome[tuple[int, Reply]]:
+        """The reply to one prompt, as the result of a concurrent task; errors as `Server.ask`."""
         return BatchOutcome([(index, self._reply(prompt))])
 
     def _reply(self, prompt: Prompt) -> Reply:
+        """Ask the server for one reply; one without text, with the reason, if it refuses the prompt
+        (400).
+        """
         sampling, thinking, chats = prompt.sampling, self._settings.thoughts, self._mode == "chat"
         limit = LIMIT if chats else OTHERWISE[LIMIT]
         thinking_tokens = thinking.tokens if thinking else 0
@@ -460,6 +470,7 @@ class OpenAI:
 
 class _UnscoredError(UserError):
     def __init__(self, name: str, text: str, refusal: str) -> None:
+        """`text`: the text that cannot be scored; `refusal`: the server's reason."""
         self.refusal = refusal
         remedy = "shorten it, or leave the model out"
         super().__init__(
@@ -468,6 +479,7 @@ class _UnscoredError(UserError):
 
 
 def _echo_or_raise(outcome: Echo | UserError) -> Echo:
+    """The echo; raises the error if the server gave one instead."""
     if isinstance(outcome, UserError):
         raise outcome
     return outcome

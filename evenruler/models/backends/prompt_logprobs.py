@@ -128,6 +128,7 @@ def _count_generated_tokens(
 
 
 def _is_log_probability(value: object) -> bool:
+    """Whether a parsed value is a number of nats above `CLAMPED`, and at most 0 (rounded)."""
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -168,12 +169,17 @@ def max_log_prob_difference(echo: Echo, other: Echo) -> float:
 
 
 def apart_where_alike(echo: Echo, other: Echo) -> float:
-    """The same over the common prefix of two texts, where what follows must have no effect."""
+    """The largest difference in nats over the common prefix of two texts, where what follows must
+    have no effect.
+    """
     n = shared_length(echo.tokens, other.tokens)
     return _max_difference(echo.nats[:n], other.nats[:n])
 
 
 def _max_difference(nats: Sequence[float | None], other: Sequence[float | None]) -> float:
+    """The largest absolute difference in nats of two lists of equal length; tokens without a number
+    in one are skipped, 0 if all are.
+    """
     differences: list[float] = []
     for a, b in zip(nats, other, strict=True):
         if a is not None and b is not None:

@@ -92,6 +92,7 @@ def pack_masked_texts(
     """
 
     def by_length(i: int) -> tuple[int, str]:
+        """Sort key of a text: its number of tokens, ties by content."""
         return lengths[i], texts[i]
 
     packs: list[list[int]] = []

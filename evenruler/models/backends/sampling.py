@@ -85,6 +85,7 @@ class RowSampler(LogitsProcessor):
     """
 
     def __init__(self, seeds: Sequence[int], sampling: Sampling) -> None:
+        """`seeds`: one for each row, from which all its random numbers are drawn in advance."""
         self._sampling = sampling
         self._numbers = iter(random_numbers(seeds, sampling.max_new_tokens).T)
 
@@ -110,6 +111,7 @@ class Budgets(StoppingCriteria):
     """
 
     def __init__(self, thoughts: ThoughtParser, rows: int, width: int) -> None:
+        """`rows`: number of prompts in the batch; `width`: tokens of each padded prompt."""
         self._thoughts, self._width, self._places = thoughts, width, [0] * rows
         self.lengths: dict[int, int] = {}
 

@@ -87,10 +87,12 @@ class Seq2Seq:
         ]
 
         def by_length(i: int) -> tuple[int, Tokens, Tokens]:
+            """Sort key of a word: its number of tokens, ties by tokens of word and prompt."""
             question = questions[i]
             return len(question.word), question.word, question.prompt
 
         def answer(pack: Sequence[int]) -> list[tuple[int, Numbers]]:
+            """(Index, numbers as `words` lists) of a pack's words; each prompt is encoded once."""
             order = sorted(pack, key=by_length)
             numbers_by_index: dict[int, Numbers] = {}
             prompts = list(dict.fromkeys(questions[i].prompt for i in pack))
@@ -140,9 +142,11 @@ class Seq2Seq:
         seeds = [prompt.seed for prompt in prompts]
 
         def by_length(i: int) -> tuple[int, Tokens, int]:
+            """Sort key of a prompt: its number of tokens, ties by tokens and seed."""
             return len(sequences[i]), sequences[i], seeds[i]
 
         def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
+            """(Index, reply) of a batch's prompts, generated together."""
             sequences_and_seeds = [sequences[i] for i in batch], [seeds[i] for i in batch]
             written = generate_batch(self.model, *sequences_and_seeds, prompts[0].sampling)
             return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
@@ -159,6 +163,9 @@ class Seq2Seq:
         """
 
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
+            """Logits of each text as the decoder's, after the other as the encoder's, reduced to
+            some numbers; with notes on the model's files.
+            """
             numbers = list[float]()
             for text, after in (texts, texts[::-1]):
                 read, written = (
@@ -177,12 +184,16 @@ class Seq2Seq:
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
         def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+            """(Index, fingerprint) of a pack's pairs of texts."""
             return [(i, of_texts(questions[i])) for i in pack]
 
         return Batches([range(len(questions))], answer)
 
     @cached_property
     def _endings(self) -> torch.Tensor:
+        """[2, vocabulary] Which tokens end a word, and which leave it alone (`word_end_masks`), on
+        the model's device.
+        """
         return word_end_masks(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
     def _packs(self, questions: Sequence[WordTokens]) -> Iterator[list[int]]:
@@ -191,6 +202,9 @@ class Seq2Seq:
         """
 
         def by_prompt_length(i: int) -> tuple[int, Tokens, Tokens]:
+            """Sort key of a question: its prompt's number of tokens, ties by tokens of prompt and
+            word.
+            """
             question = questions[i]
             return len(question.prompt), question.prompt, question.word
 
@@ -234,6 +248,9 @@ class Seq2Seq:
         return [(*word_numbers, word[0]) for word_numbers, word in zip(numbers, words, strict=True)]
 
     def _read(self, prompt: str, system: str | None, chat: bool, new: int = 0) -> Tokens:
+        """The encoder's tokens of a prompt; UserError for a chat, or if the prompt, or a reply of
+        `new` tokens, is longer than the model takes.
+        """
         if chat:
             what = "a chat is asked of an encoder-decoder, which has no chat template"
             raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")

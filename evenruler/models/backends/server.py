@@ -86,6 +86,7 @@ class RefusalError(Exception):
     """The server refuses this question (HTTP 400); others may work."""
 
     def __init__(self, message: str, named: str | None) -> None:
+        """`message`: the server's; `named`: the parameter that it calls unsupported, or None."""
         self.named = named
         super().__init__(message)
 
@@ -129,7 +130,9 @@ class _RunState:
         self.over.set()
 
     def add_outcome(self, outcome: BatchOutcome[Answer]) -> None:
-        """Take the outcome of a task into account."""
+        """Count the outcome of a task: keeps the first fault, and ends the run if it says that
+        nothing more may be asked.
+        """
         if isinstance(outcome.fault, ServerStoppedError) and not self.has_ended:
             self.end_with(outcome.fault)
         self.fault = self.fault or outcome.fault
@@ -172,6 +175,9 @@ class Server:
         self._seconds = seconds or SECONDS
 
         def goes_out(_: "Request") -> None:
+            """Hook before each request, retries included: counts it; OpenAIError if the budget is
+            used up.
+            """
             try:
                 allowed.take()  # not via `self`, which would then live as long as the client
             except BudgetExhaustedError as error:
@@ -233,7 +239,7 @@ class Server:
             raise UserError(what, where=where, remedy=remedy) from None
 
     def fault(self, what: str, remedy: str = REMEDY) -> UserError:
-        """An error about this server."""
+        """A UserError about this server, to be raised by the caller."""
         return UserError(what, where=self.name, remedy=remedy)
 
     def plain(self, message: object) -> str:
@@ -265,9 +271,9 @@ class Server:
         `path`: appended to the address, such as "/completions"; `question`: the body without the
         model; `optional`: parameters that are dropped if the server does not support them.
 
-        RefusalError if the server refuses the question (400); EndedError if the budget is used up
-        or another model answers; UserError if the server cannot be reached, denies access, fails,
-        or returns no valid answer.
+        RefusalError if the server refuses the question (400); ServerStoppedError if the budget
+        is used up or another model answers; UserError if the server cannot be reached, denies
+        access, fails, or returns no valid answer.
         """
         terms = dict(self._terms)
         while True:
@@ -354,7 +360,9 @@ class Server:
     def _refusal_of(
         self, error: "APIStatusError", body: Collection[str]
     ) -> RefusalError | UserError:
-        """The error for a request that the server takes for wrong, which was answered by that."""
+        """The error for a rejected request: RefusalError for status 400 or an unsupported
+        parameter, else UserError. The request counts as answered.
+        """
         self.budget.answered(None)
         parameter = _unsupported_parameter(error.body, body)
         if parameter is None and error.status_code != 400:
@@ -552,11 +560,12 @@ def server_place() -> str:
 
 
 def _checksum(part: str) -> str:
+    """A stand-in for a secret part of an address: `sha256-` and 12 hex digits."""
     return f"sha256-{hashlib.sha256(part.encode()).hexdigest()[:12]}"
 
 
 def _quote_for_url(values: Iterable[str]) -> list[str]:
-    """Values as they stand in an address, in both ways."""
+    """Each value as it stands in an address, in both ways of quoting (space as %20 and as +)."""
     quoted: list[str] = []
     for value in values:
         quoted += [quote(value), quote_plus(value)]
@@ -630,6 +639,7 @@ class RequestUsage:
     written: int = 0  # reply tokens, likewise
 
     def __sub__(self, before: "RequestUsage") -> "RequestUsage":
+        """What was used since `before`, an earlier count."""
         return RequestUsage(
             *(
                 getattr(self, usage_field.name) - getattr(before, usage_field.name)
@@ -639,7 +649,7 @@ class RequestUsage:
 
     @property
     def in_words(self) -> str:
-        """As one line of text."""
+        """Requests, unanswered ones and tokens as one line of text."""
         n_unanswered = self.requests - self.answers
         without = f" ({n_unanswered:,} of them without an answer)" if n_unanswered else ""
         tokens = (
@@ -659,7 +669,7 @@ class Budget:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self) -> None:
-        """Count a request before it is sent; UsedUpError if the limit is reached."""
+        """Count a request before it is sent; BudgetExhaustedError if the limit is reached."""
         with self._lock:
             if self.most is not None and self.used.requests >= self.most:
                 what, where = (
@@ -739,6 +749,9 @@ def request_budget(most: int | None) -> Iterator[None]:
 
 @cache
 def _of_environment(budget_text: str) -> Budget:
+    """The budget that a value of the environment variable sets, cached, since one process counts on
+    one budget; no limit for an empty value; UserError if it is no number.
+    """
     if budget_text and not (budget_text.isascii() and budget_text.isdigit()):
         raise UserError(
             f"{budget_text!r} is no number of requests",

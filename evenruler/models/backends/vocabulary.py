@@ -22,6 +22,7 @@ class UnknownWords:
     """
 
     def __init__(self, tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> None:
+        """Look up every distinct word of the texts; `words` has the unknown ones in order."""
         words = dict.fromkeys(" ".join(texts).split())
         tokens = tokens_of(tokenizer, list(words))
         unknown = tokenizer.unk_token_id
@@ -29,18 +30,18 @@ class UnknownWords:
         self._words = frozenset(self.words)
 
     def __str__(self) -> str:
-        """What is to be said of them, in words."""
+        """The words for messages: "unknown to its tokenizer: ...", at most `MOST_NAMED` by name."""
         words = ", ".join(map(repr, self.words[:MOST_NAMED]))
         n_more = len(self.words) - MOST_NAMED
         more = f" and {n_more:,} more" if n_more > 0 else ""
         return f"unknown to its tokenizer: {words}{more}"
 
     def stand_in(self, text: str) -> bool:
-        """Whether one of them stands in a text."""
+        """Whether a text has one of the unknown words."""
         return bool(self._words) and not self._words.isdisjoint(text.split())
 
     def refuse(self, name: str) -> None:
-        """UserError if there are any; `name`: the model's."""
+        """UserError if a word is unknown; `name`: the model's."""
         if self.words:
             raise UserError(
                 str(self), where=name, remedy="leave these words out, or take another model"

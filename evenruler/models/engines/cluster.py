@@ -160,6 +160,7 @@ class Cluster:
 
     @cache  # noqa: B019  # there is one cluster per process
     def _of_gpus(self) -> ComputeEnvironment:
+        """Surroundings on the first node with a free GPU, asked for once."""
         environment: ComputeEnvironment = self.ray.get(
             self.ray.remote(num_gpus=0.01, num_cpus=0)(current_environment).remote("cuda")
         )
@@ -231,6 +232,7 @@ def _require_head(address: str) -> None:
 
 
 def _import_ray() -> ModuleType:
+    """The module `ray`, with its usage reports off by default; UserError if it is not installed."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read at import
     try:
         import ray
@@ -303,6 +305,7 @@ class Call:
                 self._ray.cancel(reference)
 
     def _has_packs_out(self) -> bool:
+        """Whether a worker still computes a pack of this call."""
         return any(pack for _, pack in self._jobs.values())
 
     def _join(self) -> None:

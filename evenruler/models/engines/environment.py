@@ -227,6 +227,7 @@ def _matching_files(folder: Path, *patterns: str) -> set[Path]:
 
 
 def _hash_files(folder: Path, paths: Iterable[Path], store: RowStore) -> str:
+    """Sha256, in hex, of paths relative to the folder and contents of files, sorted by path."""
     named = [
         (path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in sorted(paths)
     ]
