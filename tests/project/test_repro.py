@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from evenruler.project import repro
 from evenruler.project.repro import batch_stages, name_gpus
 
 ROOT = Path(__file__).parents[2]
@@ -162,6 +163,11 @@ def test_stages_of_one_name_go_to_one_process_in_order() -> None:
     kinds = ("scrape", "evolve", "rows")
     batches = [["scrape@b", "rows@b", "evolve@c", "rows@c"], ["rows@a", "rows@d"]]
     assert batch_stages(stages, kinds, 2) == batches
+
+
+def test_of_a_batch_that_failed_the_first_stage_left_is_the_one_that_failed() -> None:
+    batches = [["ask@a", "ask@b", "ask@c"], ["rows@d"]]
+    assert repro._stages_that_failed(batches, ["ask@b", "ask@c", "report"]) == ["ask@b"]
 
 
 def test_stages_that_ask_one_model_go_to_one_process() -> None:
