@@ -403,7 +403,9 @@ class Source(instrument.Source):
 
     @model_validator(mode="after")
     def _fits(self) -> "Source":
-        """Refuse licence, layout, columns, headline and score that do not go together (ValueError)."""
+        """Refuse licence, layout, columns, headline and score that do not fit together
+        (ValueError).
+        """
         if self.passed_on and self.licence == NOT_STATED:
             raise ValueError("its licence is not stated, so `passed_on` is to be false")
         lacking = set(COLUMNS_OF.get(self.layout, ())) - set(self.columns)
@@ -642,7 +644,7 @@ def lean_says(plan: ExternalPlan) -> tuple[str, str]:
 
 
 def _lean_heading(plan: ExternalPlan) -> FigureHeading:
-    """The heading of the lean of text pairs, -1 to 1: title, meaning, and what it says of a model."""
+    """The heading of the lean of text pairs, -1 to 1: title, meaning, and sentences on a model."""
     meaning = (
         "how much more often the first text is preferred to the second, 2 x share - 1, from -1 to "
         "1, at equal length and word frequency; tested against a liking for words, whatever is "

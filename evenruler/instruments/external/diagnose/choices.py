@@ -140,7 +140,7 @@ def accuracy_where_told(items: pd.DataFrame) -> Interval | None:
 
 
 def _share_right(rows: pd.DataFrame) -> Interval | None:
-    """The share of `right` rows, with its jackknife interval over units; None with too few units."""
+    """The share of `right` rows, with its jackknife interval over units; None with too few."""
     sums = _sums_by_unit(rows, rows["right"].astype("float64"))
     if len(sums) < FEWEST_UNITS:
         return None

@@ -157,7 +157,7 @@ class LeanRegression:
         return _without_each(self._unit_moments[:, 0]) / _without_each(self.unit_weights)
 
     def jackknife_intercepts(self) -> Floats:
-        """[1 + g] the intercept (the lean at equal confounds) of all units, then leaving out each."""
+        """[1 + g] the intercept, the lean at equal confounds, of all units, then without each."""
         inverse = np.linalg.pinv(
             _without_each(self._unit_products), rcond=_SINGULAR, hermitian=True
         )

@@ -697,7 +697,7 @@ def _share_of_men(women: str) -> float:
 
 
 def _require_file(files: Files, name: str) -> Path:
-    """The path of a file that the source declares by this name; UserError where it declares none."""
+    """The path of a file that the source declares by this name; UserError where there is none."""
     if name not in files:
         raise UserError(
             f"no file {name!r} among {', '.join(files)}",

@@ -80,7 +80,7 @@ class ContrastTask:
         return [doc["prompt"], *(doc["prompt"] + form for form in doc["forms"])]
 
     def _read_rows(self, config: str) -> list[Row]:
-        """The rows of one config of the benchmark, such as `prompts`, from its only Parquet file."""
+        """The rows of one config of the benchmark, such as `prompts`, from its Parquet file."""
         from pyarrow.parquet import ParquetFile
 
         path = self.folder / config / "test-00000-of-00001.parquet"
@@ -307,7 +307,7 @@ def _class_shares(prompts: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _mean_coverage(prompts: Sequence[Sequence[float]]) -> float:
-    """Mean over prompts of the probability of all classes together; `prompts`: [prompts, classes]."""
+    """Mean over prompts of the probability of all classes; `prompts`: [prompts, classes]."""
     return fmean(math.fsum(masses) for masses in prompts)
 
 

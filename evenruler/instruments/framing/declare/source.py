@@ -233,8 +233,8 @@ class ContrastSource(Source):
     @field_validator("outcomes")
     @classmethod
     def _distinct_forms(cls, outcomes: dict[str, Outcome]) -> dict[str, Outcome]:
-        """Refuse a form or term that stands twice, in one class or in two, and a form that begins
-        another one, which would count twice (ValueError).
+        """Refuse a form or term that stands twice, in one class or in two, and a form at the
+        beginning of another, since its probability would count twice (ValueError).
         """
         for name, outcome in outcomes.items():
             _require_distinct_texts(f"in class {name} the form", [*outcome.forms, *outcome.terms])

@@ -329,7 +329,7 @@ def _faults_of_template(
 
 
 def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]:
-    """Slots of a text that are not allowed, and stray braces, in words; `where`: where it stands."""
+    """Slots of a text that are not allowed, and stray braces, in words; `where`: its place."""
     for slot in slots(text):
         if slot not in allowed:
             yield f"{where}: unknown slot {slot}; {suggest_nearest(slot, allowed)}"

@@ -190,7 +190,7 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
 
 
 def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> list[StudyMeasure]:
-    """Measures of P-AT by readout: S, H and their mean absolute change; `groups`: by stimulus, two."""
+    """Measures of P-AT by readout: S, H and their mean absolute change; `groups`: of stimuli."""
     order = list(dict.fromkeys(groups.values()))
     group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
     measured_metrics = set(answers.distributions["readout"])

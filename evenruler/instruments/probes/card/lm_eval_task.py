@@ -85,7 +85,7 @@ class ProbeTask:
         return correlation(means, published)
 
     def _read_table(self, config: str) -> pd.DataFrame:
-        """The rows of one config of the benchmark, such as `probes`, from its only Parquet file."""
+        """The rows of one config of the benchmark, such as `probes`, from its Parquet file."""
         return pd.read_parquet(self.folder / config / "test-00000-of-00001.parquet")
 
 

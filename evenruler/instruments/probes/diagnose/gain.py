@@ -186,7 +186,7 @@ class Scores:
         whole = dict(zip(("attributes", "templates", "words"), every, strict=True))
 
         def amount(*masks: UnitMask) -> float:
-            """The gain of the units that the masks keep: one mask for each of `facets`, in order."""
+            """The gain of the units that masks keep: one mask for each of `facets`, in order."""
             return self.gain(**{**whole, **dict(zip(facets, masks, strict=True))})
 
         return jackknife_crossed(amount, list(facets.values()))
@@ -300,7 +300,7 @@ def gain_beyond_rivals(scores: Scores, rival: Scores, level: float) -> Figure:
     facets["attributes"] = Facet([*keys, *rival_keys])
 
     def beyond(attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
-        """The construct's gain less that of the rivals; `attributes` masks attributes, then rivals."""
+        """The construct's gain less that of rivals; `attributes` masks attributes, then rivals."""
         of_construct = scores.gain(attributes[:n], templates, words)
         return of_construct - rival.gain(attributes[n:], templates, words)
 

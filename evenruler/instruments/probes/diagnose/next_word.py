@@ -164,7 +164,7 @@ def headline_rows(
 
 
 def _pair_differences(scores: NextWordScores, pairs: Sequence[tuple[str, str]]) -> Floats:
-    """[attributes, sentences, pairs] nats of the first word of each pair less those of the second."""
+    """[attributes, sentences, pairs] nats of each pair's first word less those of its second."""
     first = scores.take([pair[0] for pair in pairs])
     second = scores.take([pair[1] for pair in pairs])
     return first - second
@@ -332,7 +332,7 @@ def theme_components(design: NextWordDesign, themes: pd.DataFrame) -> Floats:
 
 
 def _stack_covariates(covariates: Floats | None, more: Floats) -> Floats:
-    """[attributes, covariates] with the columns of `more` at the end; `covariates`: None for none."""
+    """[attributes, covariates] with the columns of `more` last; `covariates`: None for none."""
     return more if covariates is None else np.column_stack([covariates, more])
 
 

@@ -97,7 +97,7 @@ def _asks_next_words(source: ProbeSource, settings: Settings) -> bool:
 
 
 def _next_word_plan(source: ProbeSource) -> NextWordPlan:
-    """Matched pairs, and their control's name; AssertionError where the source has no `next_word`."""
+    """Matched pairs, and their control's name; AssertionError for a source without `next_word`."""
     assert source.next_word is not None
     pairs = [list(pair) for pair in source.next_word.pairs.items()]
     return {"pairs": pairs, "control": source.next_word.control.name}

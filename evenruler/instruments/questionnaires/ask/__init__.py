@@ -102,7 +102,7 @@ def requests(
 def _all_requests(
     tables: Tables, plan: QuestionnairePlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
-    """All requests that the model can answer, in the order of asking, also empty and answered ones."""
+    """All requests that the model can answer, in order of asking, also empty and answered ones."""
     item_tables, twins = questions.split_by_placebo(tables)
     yield from questions.labelled_requests(plan, subject)
     yield from questions.known_requests(plan, subject)

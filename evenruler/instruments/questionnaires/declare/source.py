@@ -315,7 +315,7 @@ class PublishedWording(StrictModel):
 
     @model_validator(mode="after")
     def _kept_apart(self) -> "PublishedWording":
-        """Refuse `file` beside `wording: held` (ValueError): it is for wording that is not stored."""
+        """Refuse `file` beside `wording: held` (ValueError): it is for wording not stored here."""
         if self.file is not None and self.wording == "held":
             raise ValueError(
                 "`file` is for wording that is not held: say `wording: paraphrased`, or leave it "

@@ -203,7 +203,7 @@ def beside_control(differences: Floats, bound: float) -> HeadlineTest:
 
 
 def _over_fits(values: Floats) -> Estimate:
-    """The mean of [fits] values with its variance over fits (n - 1 degrees of freedom, at least 1)."""
+    """The mean of [fits] values with its variance over fits, n - 1 degrees of freedom; n > 1."""
     n = len(values)
     variance = float(values.var(ddof=1)) / n
     return sum_estimates(float(values.mean()), [(variance, n - 1.0)])

@@ -323,7 +323,7 @@ def _words_with_polarity(item: Wording) -> Iterator[tuple[str, str, str]]:
 
 
 def _prompt_rows(name: str, source: QuestionnaireSource, scale: ResponseScale) -> Iterator[Row]:
-    """Rows of `prompts`: every item and twin with every term and intensifier; `level`: 1 is lowest."""
+    """Rows of `prompts`: items and twins with each term and intensifier; `level`: 1 is lowest."""
     for slug, item, twin, wording in source.all_wordings:
         for term, word, polarity in _words_with_polarity(wording):
             for number, level in enumerate(scale.levels, start=1):

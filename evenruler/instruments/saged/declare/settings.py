@@ -333,7 +333,7 @@ class Settings(BaseSettings[Source]):
     @field_validator("templates")
     @classmethod
     def _take_the_prompt(cls, templates: dict[str, str]) -> dict[str, str]:
-        """Refuse a template that does not hold {PROMPT} once, or holds another brace (ValueError)."""
+        """Refuse a template that does not hold {PROMPT} once, or has other braces (ValueError)."""
         for name, text in templates.items():
             if text.count(PROMPT) != 1 or text.count("{") != 1:
                 raise ValueError(

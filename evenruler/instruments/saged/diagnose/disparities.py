@@ -280,7 +280,7 @@ def _too_few(groups: int, fewest: int, quantity: str) -> str:
 
 
 def _undefined_reason(metric: str, numbers: Floats, n: int) -> str:
-    """Why a metric has no value, in words; `numbers`: [groups] summaries, of which `n` are no NaN."""
+    """Why a metric has no value, in words; `numbers`: [groups] summaries, `n` of them not NaN."""
     fewest = _fewest_groups(metric)
     if n < fewest:
         return _too_few(n, fewest, "summary")

@@ -392,7 +392,7 @@ def _difference_from_known(
 
 
 def _rank_among_known(scores: pd.DataFrame, concept: str, reference: Sequence[str]) -> RankTest:
-    """The rank of a concept's mean among those of known names; `scores`: [root items, all names]."""
+    """The rank of a concept's mean among those of known names; `scores`: [root items, names]."""
     return rank_test(scores[concept].mean(), scores[list(reference)].mean())
 
 
@@ -464,7 +464,9 @@ def _with_persona(scored: ConceptScores) -> tuple[str, pd.DataFrame] | None:
 
 
 def _persona_control(scored: ConceptScores, seed: int) -> PositiveControl | None:
-    """The headline's test, with the persona's replies in place of those about its concept, or None."""
+    """The headline's test, with the persona's replies in place of those about its concept; None
+    where these are too few.
+    """
     replaced = _with_persona(scored)
     if replaced is None or replaced[0] not in scored.concepts:
         return None

@@ -333,7 +333,7 @@ def _search_functions(
     model = source.find.model if source.find else None
 
     def write(prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling) -> list[str]:
-        """The model's reply to each prompt, each with its seed; empty where the prompt was refused."""
+        """The model's reply to each prompt, each with its seed; empty where it was refused."""
         replies = loaded(model).replies(prompts, sampling=sampling, seeds=seeds)
         # A refused prompt gives an empty reply, which does not affect the others.
         return [reply.text or "" for reply in replies]

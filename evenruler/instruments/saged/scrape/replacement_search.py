@@ -167,7 +167,7 @@ class _Search:
         return {branch: usable[branch] for branch in branches if branch in usable}, faults
 
     def _reply(self, prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
-        """The model's reply to each prompt, all with one seed; `tokens`: most new tokens of each."""
+        """The model's reply to each prompt, all with one seed; `tokens`: most new ones of each."""
         # Low temperature: close to the likeliest reply, yet different by seed.
         sampling = Sampling(max_new_tokens=tokens, temperature=0.3)
         return self.write(prompts, [seed] * len(prompts), sampling)
