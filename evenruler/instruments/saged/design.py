@@ -200,10 +200,14 @@ def _table_lines(design: Design, wanted: Sequence[float]) -> Iterator[str]:
 
 
 def _count_text(n: int, singular: str, several: str) -> str:
+    """A number with its noun: "1 reply", "1,200 replies"."""
     return f"{n:,} {singular if n == 1 else several}"
 
 
 def _resolve_domain(name: str, params: "ParamsFile") -> str:
+    """The name of a domain in params.yaml, from that or from its benchmark's (`saged-NAME`);
+    UserError where there is none, or it is of another family.
+    """
     families = params.every_instrument()
     domains = [domain for domain, family in families.items() if family == FAMILY]
     short = name.removeprefix(f"{FAMILY}-")

@@ -279,6 +279,7 @@ class Contrast(StrictModel):
 
     @model_validator(mode="after")
     def _has_two_sides(self) -> "Contrast":
+        """Refuse a word that is both a first and a second one, and two equal keys (ValueError)."""
         both = sorted(set(self.first) & set(self.second))
         if both:
             raise ValueError(f"{', '.join(both)} is among the first words and the second")
@@ -395,12 +396,16 @@ class Source(instrument.Source):
     @field_validator("columns")
     @classmethod
     def _each_once(cls, columns: dict[str, str]) -> dict[str, str]:
+        """Refuse one column of the file for two purposes (ValueError)."""
         if len(set(columns.values())) < len(columns):
             raise ValueError(f"found {list(columns.values())}, expected another column for each")
         return columns
 
     @model_validator(mode="after")
     def _fits(self) -> "Source":
+        """Refuse licence, layout, columns, headline and score that do not fit together
+        (ValueError).
+        """
         if self.passed_on and self.licence == NOT_STATED:
             raise ValueError("its licence is not stated, so `passed_on` is to be false")
         lacking = set(COLUMNS_OF.get(self.layout, ())) - set(self.columns)
@@ -639,6 +644,7 @@ def lean_says(plan: ExternalPlan) -> tuple[str, str]:
 
 
 def _lean_heading(plan: ExternalPlan) -> FigureHeading:
+    """The heading of the lean of text pairs, -1 to 1: title, meaning, and sentences on a model."""
     meaning = (
         "how much more often the first text is preferred to the second, 2 x share - 1, from -1 to "
         "1, at equal length and word frequency; tested against a liking for words, whatever is "
@@ -659,6 +665,7 @@ def _lean_heading(plan: ExternalPlan) -> FigureHeading:
 
 
 def _odds_heading() -> FigureHeading:
+    """The heading of rankings: log odds that a candidate of a group comes first."""
     meaning = (
         "log odds that a candidate of the group comes first in a list, less the mean of the other "
         "groups, at equal place; over names and lists"
@@ -680,6 +687,7 @@ def _odds_heading() -> FigureHeading:
 
 
 def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
+    """The heading of a gain along a criterion, nats: what the first text gains on the second."""
     first, second = gain["texts"]
     between = f"from {gain['low']} to {gain['high']}"
     meaning = (
@@ -704,6 +712,9 @@ def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
 
 
 def _referent_heading() -> FigureHeading:
+    """The heading of the lean of pronouns, -1 to 1: how much oftener a chat is right where they fit
+    a stereotype than where they do not.
+    """
     right = "it resolves pronouns right more often where they"
     meaning = (
         "how much more often a chat names the person whom a pronoun means where that fits the "
@@ -722,6 +733,7 @@ def _referent_heading() -> FigureHeading:
 
 
 def _keyed_heading(plan: ExternalPlan, contrast: PlannedContrast) -> FigureHeading:
+    """The heading of the lean between units of two keys, at even base rate, -1 to 1."""
     first, second = plan.get("texts", TEXTS)
     units, plus, minus = plan["units"], contrast["plus"], contrast["minus"]
     between = f"in {units} of {plus} than in those of {minus}"

@@ -139,6 +139,7 @@ Found = dict[str, pd.DataFrame]
 
 
 def _share_won(x: Sums) -> float:
+    """The share of all items in which the first text wins, 0 to 1."""
     n_items = x[..., 0].sum()
     return float(x[..., 1].sum() / n_items)
 
@@ -153,6 +154,7 @@ def _by_target(x: Sums, column: str) -> float:
 
 
 def _icat(x: Sums) -> float:
+    """StereoSet's idealised CAT score, 0 to 100: `lms` times how near `ss` is to an even 50."""
     won = _by_target(x, "won")
     return _by_target(x, "related") * min(won, 100 - won) / 50
 
@@ -164,6 +166,9 @@ def _of_condition(x: Sums, place: int) -> tuple[float, float]:
 
 
 def _ambiguous_bias(x: Sums) -> float:
+    """BBQ's bias score of ambiguous contexts, -1 to 1: that of answers, times the share of wrong
+    ones, as its authors scale it.
+    """
     accuracy, bias = _of_condition(x, 0)
     return (1 - accuracy) * bias
 
@@ -597,10 +602,12 @@ def _over_units(
 
 
 def _share_figure(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
+    """The mean of `hit` (0 to 1) over rows, with its jackknife interval over units."""
     hits_by_unit = rows.groupby("unit")["hit"].agg(["sum", "size"])
     by_unit = hits_by_unit.to_numpy(dtype=np.float64)
 
     def share(x: Sums) -> float:
+        """The share from [units, 2] sums of hits and numbers of rows."""
         hits, n = x.sum(axis=0)
         return float(np.divide(hits, n))
 
@@ -610,6 +617,9 @@ def _share_figure(name: str, rows: pd.DataFrame, level: float, units: str) -> Fi
 def _describe_items(
     items: pd.DataFrame, plan: ExternalPlan, answered: int, n_asked: int
 ) -> str | None:
+    """A sentence on what items lack: tokens, word frequencies or answers; None if they lack
+    nothing.
+    """
     notes: list[str] = []
     # A constant contrast has the same length and frequency throughout.
     is_of_lengths = plan["contrast"] is None
@@ -623,6 +633,9 @@ def _describe_items(
 
 
 def _item_figures(items: pd.DataFrame, plan: ExternalPlan, level: float) -> Iterator[Figure]:
+    """Descriptive figures of answered items: how often the shorter text wins, the share at equal
+    length, the design effect, and r with a criterion where units have one.
+    """
     units = plan["units"]
     decided = items[items["known"] & (items["lean"] != 0)]
     unequal = decided[decided["length"] != 0]

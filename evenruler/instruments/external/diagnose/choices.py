@@ -140,6 +140,7 @@ def accuracy_where_told(items: pd.DataFrame) -> Interval | None:
 
 
 def _share_right(rows: pd.DataFrame) -> Interval | None:
+    """The share of `right` rows, with its jackknife interval over units; None with too few."""
     sums = _sums_by_unit(rows, rows["right"].astype("float64"))
     if len(sums) < FEWEST_UNITS:
         return None
@@ -322,6 +323,7 @@ def _sums_by_unit(rows: pd.DataFrame, hits: "pd.Series[Any]") -> Floats:
 
 
 def _share_of_sums(sums: Floats) -> float:
+    """The hits of all units, divided by their rows; `sums`: by `_sums_by_unit`."""
     hits, n = sums.sum(axis=0)
     return float(np.divide(hits, n))
 

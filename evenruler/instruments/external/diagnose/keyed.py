@@ -175,6 +175,9 @@ def _judge_keys(
     n: int = RANDOMISATIONS,
     control: PositiveControl | None = None,
 ) -> HeadlineTest:
+    """The headline of [units] means: half the difference between units keyed 1 and -1, tested by
+    dealing the keys anew; no verdict with fewer than `FEWEST_KEYED` units of a key.
+    """
     n_plus = int((keys > 0).sum())
     n_minus = len(keys) - n_plus
     facets = {units: len(keys)}

@@ -123,6 +123,7 @@ class LeanRegression:
         return self._sum_by_unit(weighted_lean[:, None] * self.covariates)
 
     def _sum_by_unit(self, rows: Floats) -> Floats:
+        """[g, ...] the sum over the items of each unit; `rows`: [n, ...], one for each item."""
         sums = np.zeros((len(self.units), *rows.shape[1:]))
         np.add.at(sums, self.codes, rows)
         return sums
@@ -156,7 +157,7 @@ class LeanRegression:
         return _without_each(self._unit_moments[:, 0]) / _without_each(self.unit_weights)
 
     def jackknife_intercepts(self) -> Floats:
-        """[1 + g] the intercept, likewise."""
+        """[1 + g] the intercept, the lean at equal confounds, of all units, then without each."""
         inverse = np.linalg.pinv(
             _without_each(self._unit_products), rcond=_SINGULAR, hermitian=True
         )
@@ -179,11 +180,11 @@ class LeanRegression:
 
     @property
     def null_covariates(self) -> Floats:
-        """[n, p - 1] what explains the lean where there is none: the confounds."""
+        """[n, p - 1] the confounds, which alone explain leans of items under the null."""
         return self.covariates[:, 1:]
 
     def residuals_under_null(self) -> Floats:
-        """[n] of the lean beside what explains it under the null."""
+        """[n] each lean less what the confounds explain of it in a regression without intercept."""
         confounds = self.null_covariates
         products = (confounds.T * self.weights) @ confounds
         moments = confounds.T @ (self.weights * self.lean)

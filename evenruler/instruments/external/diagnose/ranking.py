@@ -184,6 +184,9 @@ class FittedOdds:
         return sum_estimates(value, parts, self._cluster_variance(cells, contrast))
 
     def _cluster_variance(self, clusters: Indices, contrast: Floats) -> float:
+        """The variance of a contrast over clusters, by the jackknife to first order; `clusters`:
+        [lists, places] the cluster of each candidate.
+        """
         n = len(np.unique(clusters))
         moved = self.cluster_influences(clusters, contrast)
         return float((moved**2).sum()) * n / (n - 1)

@@ -216,6 +216,7 @@ def _build_plan(
 
 
 def _plan_contrast(source: Source) -> PlannedContrast | None:
+    """The contrast of keys as plans hold it; None where the benchmark has no keys."""
     if source.contrast is None:
         return None
     return source.contrast.plan_contrast(source.texts, source.units, source.layout)
@@ -228,6 +229,9 @@ def _dimension_of_condition(source: Source) -> str:
 
 
 def _choice_plan(source: Source, settings: Settings, persons: Sequence[str]) -> ChatPlan | None:
+    """How a chat is asked to choose, as plans hold it; None where it cannot be. `persons`:
+    occupations in sentences of WinoBias.
+    """
     form = source.choice_form
     if form is None:
         return None
@@ -260,6 +264,9 @@ def _faults_by_item(items: Iterable[BenchmarkItem], source: Source) -> dict[str,
 
 
 def _item_fault(item: BenchmarkItem, source: Source) -> str | None:
+    """Why an item is left out, in words: a text or unit is missing, or it does not fit the
+    contrast; None where it stays.
+    """
     if item.fault:
         return item.fault
     wanted = ROLES[: 2 if source.score == "preference" else 3]
@@ -341,6 +348,9 @@ def _text_rows(
     source: Source,
     frequent: dict[str, float] | None,
 ) -> Iterator[dict[str, Any]]:
+    """Rows of items' texts. `frequency`: mean log frequency, nats, of the words that the other text
+    lacks; `frequent`: log frequency by word, "" for unseen ones, or None.
+    """
     for item in items:
         words: dict[str, Counter[str]] = {}
         for role, text in item.texts.items():
@@ -679,6 +689,7 @@ def _unique_dict(name_content_pairs: Iterable[tuple[str, _Content]]) -> dict[str
 
 
 def _share_of_men(women: str) -> float:
+    """The percentage of men, from that of women as text; ValueError where it is no percentage."""
     percent = number_of(women)
     if not 0 <= percent <= 100:
         raise ValueError(f"{women!r} is no percentage")
@@ -686,6 +697,7 @@ def _share_of_men(women: str) -> float:
 
 
 def _require_file(files: Files, name: str) -> Path:
+    """The path of a file that the source declares by this name; UserError where there is none."""
     if name not in files:
         raise UserError(
             f"no file {name!r} among {', '.join(files)}",

@@ -94,6 +94,9 @@ def requests(
 def _for_forms(
     prompts: pd.DataFrame, tables: Tables, framing_plan: FramingPlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
+    """A request for each prompt format: the probability of every form (letter or word) after every
+    prompt, and after prompts without content where letters are calibrated.
+    """
     listed = options_by_prompt(prompts, tables["stimuli"], framing_plan)
     options: dict[str, list[str]] = {}
     for prompt, prompt_options in listed.items():
@@ -129,6 +132,7 @@ def _for_replies(
 
 @cache  # print each line once, for all instruments and calls
 def _print_note(line: str) -> None:
+    """Print a line on standard error, only once in a process however often it is wanted."""
     print_note(line)
 
 

@@ -108,6 +108,7 @@ def contrast_limits(source: ContrastSource, settings: Settings, n_orders: int) -
 
 
 def _variant_limit(variants: Sequence[str], variant: str) -> str:
+    """A sentence on the variant of templates that was built; others would have other prompts."""
     other_variants = [f"`{name}`" for name in variants if name != variant]
     left_out = ""
     if other_variants:
@@ -174,6 +175,7 @@ def _limits_of_asking(source: ContrastSource, settings: Settings, n_orders: int)
 
 
 def _cue_phrase(cell: str) -> str:
+    """The cues of a cell as they end a sentence: "with A and B", or "without any cue"."""
     cues = cues_of(cell)
     return f"with {' and '.join(cues)}" if cues else "without any cue"
 

@@ -45,6 +45,7 @@ class ContrastTask:
     """The functions that the task of one benchmark folder names; `folder`: with its `plan.json`."""
 
     def __init__(self, folder: Path) -> None:
+        """Read the plan, the classes of answers, and the class of each form (in lower case)."""
         self.folder = folder
         plan_text = (folder / "plan.json").read_text(encoding="utf-8")
         self.plan: dict[str, Any] = json.loads(plan_text)
@@ -79,6 +80,7 @@ class ContrastTask:
         return [doc["prompt"], *(doc["prompt"] + form for form in doc["forms"])]
 
     def _read_rows(self, config: str) -> list[Row]:
+        """The rows of one config of the benchmark, such as `prompts`, from its Parquet file."""
         from pyarrow.parquet import ParquetFile
 
         path = self.folder / config / "test-00000-of-00001.parquet"
@@ -114,7 +116,9 @@ class ContrastTask:
         return _over_tasks(apds[0], tasks)
 
     def control(self, answers: Sequence[tuple[str, Answer]]) -> float:
-        """The same with and without an alternative in its place, mean over alternatives."""
+        """Mean APD with and without an alternative in place of a factor's cue, mean over
+        alternatives; NaN without any.
+        """
         apds, tasks = self._factor_apds(answers)
         alternative_apds: list[float] = []
         for number, apds_by_task in sorted(apds.items()):
@@ -255,6 +259,7 @@ def _calibrate_masses(masses: Mapping[str, float], prior: Mapping[str, float]) -
 
 
 def _by_option(masses: Mapping[str, float], order: Sequence[str]) -> dict[str, float]:
+    """Masses by option instead of by letter; `order`: the options in the order of their letters."""
     return {order[LETTERS.index(letter)]: mass for letter, mass in masses.items()}
 
 
@@ -275,6 +280,9 @@ def _pair_cells(masses_by_cell: Cells, factor: str) -> Iterator[tuple[str, str, 
 
 
 def _pair_apds(masses_by_cell: Cells, factor: str) -> Apds:
+    """The APD between cells without and with the cue of a factor, or what stands in its place: half
+    the sum of absolute differences of class shares, 0 to 1; pairs without mass are left out.
+    """
     apds: Apds = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for task, less, more, number in _pair_cells(masses_by_cell, factor):
         for stimulus, prompts in masses_by_cell[task, more].items():
@@ -299,6 +307,7 @@ def _class_shares(prompts: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _mean_coverage(prompts: Sequence[Sequence[float]]) -> float:
+    """Mean over prompts of the probability of all classes; `prompts`: [prompts, classes]."""
     return fmean(math.fsum(masses) for masses in prompts)
 
 
@@ -308,4 +317,5 @@ def _of_cell(stimuli: Mapping[str, Sequence[Sequence[float]]]) -> float:
 
 
 def _mean_or_nan(values: Sequence[float]) -> float:
+    """The mean; NaN where there is no value."""
     return fmean(values) if values else math.nan

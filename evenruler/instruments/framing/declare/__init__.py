@@ -203,6 +203,9 @@ def headings(plan: Plan) -> list[FigureHeading]:
 def _headline_heading(
     framing_plan: FramingPlan, effect: source.ConfirmedEffect, counted: str, amount: dict[str, Any]
 ) -> FigureHeading:
+    """The heading of the headline of one effect, in percentage points; `counted`: which tasks its
+    mean is over, in words; `amount`: how a size is written.
+    """
     outcome = framing_plan.focal_outcome
     meaning = (
         f"percentage points by which the cue makes `{outcome}` likelier than other sentences of "

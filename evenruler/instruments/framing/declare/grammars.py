@@ -32,6 +32,7 @@ class Grammar(StrictModel):
 
     @model_validator(mode="after")
     def _are_distinct(self) -> "Grammar":
+        """Refuse a slot whose list has a word twice (ValueError)."""
         for slot, slot_words in self.words.items():
             same_words = find_duplicates(slot_words)
             if same_words:

@@ -132,6 +132,9 @@ class Settings(AskingSettings, BaseSettings["ContrastSource"]):
     def _why_no_verdict(
         self, source: "ContrastSource", headline: "ConfirmedEffect", stimuli: int
     ) -> str | None:
+        """Why a headline over so many stimuli gets no verdict: too few sentences to compare its cue
+        with, or too few stimuli; None where it gets one.
+        """
         sentences = source.fewest_sentences(headline, self.variant, self.alternatives)
         if sentences < FEWEST_ALTERNATIVES:
             return f"{sentences} sentences in place of the cue, fewer than {FEWEST_ALTERNATIVES}"
@@ -189,6 +192,7 @@ class ConfirmedEffect(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _parse_text(cls, written: object) -> object:
+        """The fields of an effect written as `FACTOR` or `FACTOR, TASK`; anything else as it is."""
         if not isinstance(written, str):
             return written
         cue, _, task = written.strip().partition(", ")
@@ -229,6 +233,9 @@ class ContrastSource(Source):
     @field_validator("outcomes")
     @classmethod
     def _distinct_forms(cls, outcomes: dict[str, Outcome]) -> dict[str, Outcome]:
+        """Refuse a form or term that stands twice, in one class or in two, and a form at the
+        beginning of another, since its probability would count twice (ValueError).
+        """
         for name, outcome in outcomes.items():
             _require_distinct_texts(f"in class {name} the form", [*outcome.forms, *outcome.terms])
         for (first_name, first), (second_name, second) in combinations(outcomes.items(), 2):
@@ -254,11 +261,13 @@ class ContrastSource(Source):
     @field_validator("stimuli")
     @classmethod
     def _distinct_stimuli(cls, stimuli: dict[str, StimulusEntry]) -> dict[str, StimulusEntry]:
+        """Refuse two stimuli with the same text (ValueError)."""
         _require_distinct_texts("the stimulus", (entry.text for entry in stimuli.values()))
         return stimuli
 
     @model_validator(mode="after")
     def _lint(self) -> "ContrastSource":
+        """Refuse a contrast whose parts do not fit, or that measures nothing (ValueError)."""
         self._require_free_names()
         self._require_outcome_of_continuation()
         self._require_replicable()
@@ -282,6 +291,7 @@ class ContrastSource(Source):
             )
 
     def _require_outcome_of_continuation(self) -> None:
+        """ValueError where `continuation` names a class that the contrast does not have."""
         if self.continuation is not None and self.continuation.outcome not in self.outcomes:
             hint = suggest_nearest(self.continuation.outcome, self.outcomes)
             raise ValueError(
@@ -416,6 +426,7 @@ class ContrastSource(Source):
 
 
 def _require_distinct_texts(what: str, texts: Iterable[str]) -> None:
+    """ValueError where a text stands twice; `what`: what the texts are, for the message."""
     same_texts = find_duplicates(texts)
     if same_texts:
         raise ValueError(f"{what} {describe_duplicates(*same_texts)} stands there twice")

@@ -147,6 +147,9 @@ class TaskEntry(StrictModel):
 
     @model_validator(mode="after")
     def _options_are_written(self) -> "TaskEntry":
+        """Refuse `options` without `option` or the reverse, an `option` without {LETTER} and
+        {OPTION}, and options of cells that have no template (ValueError).
+        """
         if (self.options is None) != (self.option is None):
             raise ValueError("`option` and `options` belong together")
         if self.option is not None:
@@ -326,6 +329,7 @@ def _faults_of_template(
 
 
 def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]:
+    """Slots of a text that are not allowed, and stray braces, in words; `where`: its place."""
     for slot in slots(text):
         if slot not in allowed:
             yield f"{where}: unknown slot {slot}; {suggest_nearest(slot, allowed)}"

@@ -65,6 +65,9 @@ def compare_classes(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFram
 
 
 def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str, object]]:
+    """Rows of `COMPARISONS` of one benchmark, prompt format and readout: for each pair of classes
+    the model's, Tukey's and the jackknife's.
+    """
     classes = sorted(shifts["outcome"].unique())
     lineages = shifts["lineage"].nunique()
     if lineages >= FEWEST_LINEAGES:
@@ -137,6 +140,7 @@ def _contrast_classes(
 
 @cache  # it is slow, and the same for all pairs
 def _critical_range(level: float, classes: int, df: float) -> float:
+    """The quantile, at `level`, of the studentised range of so many classes."""
     return float(stats.studentized_range.ppf(level, classes, df))
 
 

@@ -253,6 +253,9 @@ class Effects:
         )
 
     def _figure(self, dimensions: dict[str, str], tasks: list[str], unfit: str | None) -> Figure:
+        """The mean APD by a cue over `tasks`, with that by alternatives as its control; null with
+        the reason where there is none. `unfit`: why it is invalid, or None.
+        """
         factor = dimensions["cue"]
         measured_tasks = [task for task in tasks if (factor, 0, task) in self.table.columns]
         reason = self._too_few() if measured_tasks else self._why_none(factor, tasks)
@@ -277,11 +280,17 @@ class Effects:
         return mark_invalid(figure, ValidityCheck(failure=unfit))
 
     def _too_few(self) -> str | None:
+        """Why an effect may be chance alone: one reply per question, where replies choose; else
+        None.
+        """
         is_choice = self.measured["readout"].iloc[0] == CHOICE
         few = is_choice and self.measured["n"].max() < 2
         return "one reply per question cannot be distinguished from chance" if few else None
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
+        """Why a factor has no effect in `tasks` (None: in any): no pair of cells differs in it
+        alone, or these have no valid answers.
+        """
         measured = self.measured
         if tasks is not None:
             measured = measured[measured["task"].isin(tasks)]

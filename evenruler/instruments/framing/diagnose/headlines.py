@@ -296,6 +296,7 @@ def _compare_cue(
     sizes = alternatives.mean(axis=0).abs().to_numpy()
 
     def percentile_among(drawn: Floats) -> float:
+        """The percentage of sizes that are smaller than that of the cue's change."""
         return float(100 * np.mean(drawn < abs(change)))
 
     if len(sizes) > 1:

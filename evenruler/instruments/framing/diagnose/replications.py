@@ -124,6 +124,9 @@ def build_measures(
 
 
 def _probing_measures(answers: Answers) -> list[StudyMeasure]:
+    """Measures of indirect probing: GAS (replies with a gendered word), GLD and ADD (probabilities
+    of words), then their mean absolute changes.
+    """
     replies = answers.gendered()
     # Shares are masses over their sum, so their differences are GLD.
     shares = answers.prompts("token", "share")
@@ -135,9 +138,13 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
     by_stimulus = np.nansum(mass, axis=2) / n_tasks[..., None]
 
     def share(sums: Floats) -> float:
+        """A share from its two sums over stimuli: the first divided by the second."""
         return float(sums[0] / sums[1])
 
     def add(stimuli: Stimuli, side: int) -> float:
+        """ADD: the Jensen-Shannon distance, base 2 (0 to 1), between the two classes' distributions
+        over stimuli on one side; NaN where a class has no mass.
+        """
         # Normalises both. Not scipy's `jensenshannon`, which is NaN where rounding makes its square
         # negative.
         class_masses = by_stimulus[side, stimuli].T
@@ -183,16 +190,21 @@ def _probing_measures(answers: Answers) -> list[StudyMeasure]:
 
 
 def _preference_measures(answers: Answers, groups: Mapping[str, str | None]) -> list[StudyMeasure]:
+    """Measures of P-AT by readout: S, H and their mean absolute change; `groups`: of stimuli."""
     order = list(dict.fromkeys(groups.values()))
     group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
     measured_metrics = set(answers.distributions["readout"])
     sampled = len(answers.replies) > 0 or "choice" in measured_metrics
 
     def s(sums: Floats) -> float:
+        """S: half of the first class's lead among the first group's stimuli less that among the
+        second's, -1 to 1; `sums`: [2, groups] leads, and their numbers.
+        """
         first, second = sums[0] / sums[1]
         return float(first - second) / 2
 
     def h(sums: Floats) -> float:
+        """H: the entropy of the shares of classes, in bits; `sums`: by class, over stimuli."""
         nats = entr(sums / sums.sum()).sum()
         return float(nats / np.log(2))
 
@@ -252,6 +264,7 @@ def _mean_absolute_change(
     ]
 
     def mean_change(units: Stimuli, side: int) -> float:
+        """The mean absolute change of the measures on side 1; 0 on side 0."""
         changes = [abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures]
         return side * float(np.mean(changes))
 

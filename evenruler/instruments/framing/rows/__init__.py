@@ -65,6 +65,9 @@ def build(
 
 
 def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
+    """The plan of a contrast at the size of the settings: factors, classes, options, alternatives
+    to cues, stimuli, and which effects get a verdict.
+    """
     how_asked = settings.model_dump(include=set(AskingSettings.model_fields))
     outcomes = [
         PlannedOutcome(outcome=name, **entry.model_dump())
@@ -97,6 +100,9 @@ def _build_plan(source: ContrastSource, settings: Settings) -> Plan:
 
 
 def _planned_alternatives(source: ContrastSource, settings: Settings) -> list[PlannedAlternatives]:
+    """For each task and factor with alternatives in this variant: how many of the grammar's
+    sentences are asked in place of its cue, and the control.
+    """
     planned: list[PlannedAlternatives] = []
     for task_name, task in source.tasks.items():
         for factor, alternatives in task.alternatives.items():
@@ -173,6 +179,9 @@ def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
 
 
 def _prompt_rows(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
+    """Rows of `prompts`: every task with every cell or what stands in place of a cue, stimulus and
+    order of options, in which orders are the same for all cells.
+    """
     for task_name, task in source.tasks.items():
         # The same orders in every cell and for every stimulus, so that two cells differ only in the
         # cue.

@@ -379,11 +379,13 @@ def writing_prompts(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
 
 
 def _choice_plan(plan: ProbePlan) -> ChoicePlan:
+    """The pairs that a chat chooses between; AssertionError where the plan has no choices."""
     assert plan["choice"] is not None
     return plan["choice"]
 
 
 def _writing_plan(plan: ProbePlan) -> WritingPlan:
+    """What a chat writes sentences about; AssertionError where the plan has no writing."""
     assert plan["written"] is not None
     return plan["written"]
 

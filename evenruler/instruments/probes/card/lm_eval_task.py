@@ -24,6 +24,7 @@ class ProbeTask:
     """The functions that the tasks of one benchmark folder name; `folder`: with its tables."""
 
     def __init__(self, folder: Path) -> None:
+        """Read the table of attributes; `criterion` holds those with a published number."""
         self.folder = folder
         attributes = self._read_table("attributes")
         published = attributes.dropna(subset=["criterion"])
@@ -84,6 +85,7 @@ class ProbeTask:
         return correlation(means, published)
 
     def _read_table(self, config: str) -> pd.DataFrame:
+        """The rows of one config of the benchmark, such as `probes`, from its Parquet file."""
         return pd.read_parquet(self.folder / config / "test-00000-of-00001.parquet")
 
 

@@ -68,6 +68,9 @@ class Criterion:
 def _read_criterion(
     entry: CriterionEntry, attributes: Mapping[str, str], folder: Path
 ) -> Criterion:
+    """The criterion of a domain from its CSV in `folder`; `attributes`: words by slug. UserError
+    where a row is wrong or stands twice, or an attribute has none.
+    """
     path = folder / entry.file
     _, numbered_rows = read_csv(
         path,
@@ -114,6 +117,9 @@ def _read_likeness(path: Path) -> dict[str, list[float]]:
 
 
 def _criterion_value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | None:
+    """The share of one attribute, in percent, after `complement_of`; None where nothing is
+    published. UserError where `match` and figure disagree, or it is no number from 0 to 100.
+    """
     text, match = row[entry.column], row["match"]
     where = f"{path}: {row['attribute']}"
     if match not in MATCHES:
@@ -167,6 +173,9 @@ class TemplateEntry(StrictModel):
     @field_validator("text")
     @classmethod
     def _both_slots_once(cls, text: str) -> str:
+        """Refuse a text without {ATTRIBUTE} and {TARGET} once each, or with more braces
+        (ValueError).
+        """
         slot_counts = Counter(slots(text))
         unknown = sorted(set(slot_counts) - set(SLOTS))
         if unknown:
@@ -183,6 +192,7 @@ class TemplateEntry(StrictModel):
 
 
 def _accept_bare_text(value: object) -> object:
+    """A template written as bare text, as the fields of `TemplateEntry`; anything else as it is."""
     return {"text": value} if isinstance(value, str) else value
 
 
@@ -199,6 +209,9 @@ class TemplateSet(StrictModel):
 
     @model_validator(mode="after")
     def _distinct(self) -> "TemplateSet":
+        """Refuse a template that stands twice, and a set of controls alone: it has no score
+        (ValueError).
+        """
         duplicates = find_duplicates(entry.text for entry in self.templates.values())
         if duplicates:
             raise ValueError(
@@ -264,6 +277,9 @@ class NextWordSettings(StrictModel):
     @field_validator("sentences")
     @classmethod
     def _hold_an_attribute(cls, sentences: dict[str, str]) -> dict[str, str]:
+        """Refuse a sentence with other slots than one {ATTRIBUTE}, or without "a" at its end
+        (ValueError).
+        """
         for text in sentences.values():
             n_braces = text.count("{") + text.count("}")
             if list(slots(text)) != [ATTRIBUTE] or n_braces != 2:
@@ -274,6 +290,7 @@ class NextWordSettings(StrictModel):
 
     @model_validator(mode="after")
     def _distinct_words(self) -> "NextWordSettings":
+        """Refuse a word that stands twice among the pairs, or twice in the control (ValueError)."""
         paired = [*self.pairs, *self.pairs.values()]
         duplicates = find_duplicates(paired) or find_duplicates(
             [*self.control.high, *self.control.low]
@@ -294,6 +311,7 @@ class WritingSettings(StrictModel):
     @field_validator("pronouns", "known")
     @classmethod
     def _of_one_group(cls, by_group: dict[str, list[str]]) -> dict[str, list[str]]:
+        """Refuse a word that stands twice, in one group or in both (ValueError)."""
         duplicates = find_duplicates(chain.from_iterable(by_group.values()))
         if duplicates:
             raise ValueError(
@@ -335,6 +353,7 @@ class ProbeSource(Source):
     @field_validator("targets")
     @classmethod
     def _two_disjoint_groups(cls, targets: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        """Refuse any number of groups but two, and a word or slug in both of them (ValueError)."""
         if len(targets) != 2:
             raise ValueError(f"found {len(targets)} groups ({', '.join(targets)}), expected two")
         first, second = targets.values()
@@ -348,6 +367,9 @@ class ProbeSource(Source):
 
     @model_validator(mode="after")
     def _keys_fit(self) -> "ProbeSource":
+        """Refuse a gain of next words without a criterion, keys beside one, rivals without keys,
+        and too few keyed words or words of other groups than the targets' (ValueError).
+        """
         if self.next_word is not None and self.criterion is None:
             raise ValueError("next_word: its gain is along a criterion, and there is none")
         if self.written is not None:

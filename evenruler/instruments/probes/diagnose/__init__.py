@@ -328,6 +328,7 @@ def _is_plain_figure(figure: Figure, *names: str) -> bool:
 
 
 def _mark_if_associated(figure: Figure, fit: ValidityCheck) -> Figure:
+    """The figure, with the verdict `invalid` if it is of `ASSOCIATED` and `fit` has a failure."""
     return mark_invalid(figure, fit) if _is_plain_figure(figure, *ASSOCIATED) else figure
 
 

@@ -496,6 +496,9 @@ def _held_out_row(
         )
 
     def statistic(x: Floats, attribute_numbers: Floats) -> float:
+        """The figure of one set: r, or, at the common length, the detectable gain or alpha; NaN
+        where it is undefined. `x`: [attributes, templates] biases.
+        """
         if figure == quality.R:
             return correlation(x.mean(axis=1), attribute_numbers)
         if figure == DETECTS:
@@ -509,6 +512,9 @@ def _held_out_row(
     def of_side(
         side: Sequence[Floats], second: NDArray[np.bool_], attribute_numbers: Floats
     ) -> float:
+        """The figure of one side: each half's choice, measured on the other half, and the mean of
+        both.
+        """
         ways = zip(side, (second, ~second), strict=True)
         figures = [statistic(x[half], attribute_numbers[half]) for x, half in ways]
         return float(np.mean(figures))
@@ -521,6 +527,7 @@ def _held_out_row(
         second: NDArray[np.bool_],
         attribute_numbers: Floats,
     ) -> float:
+        """The figure of the evolved side (sets `a`, `b`) less that of the other side (`c`, `d`)."""
         evolved = of_side((a, b), second, attribute_numbers)
         other = of_side((c, d), second, attribute_numbers)
         return evolved - other

@@ -186,6 +186,7 @@ class Scores:
         whole = dict(zip(("attributes", "templates", "words"), every, strict=True))
 
         def amount(*masks: UnitMask) -> float:
+            """The gain of the units that masks keep: one mask for each of `facets`, in order."""
             return self.gain(**{**whole, **dict(zip(facets, masks, strict=True))})
 
         return jackknife_crossed(amount, list(facets.values()))
@@ -299,6 +300,7 @@ def gain_beyond_rivals(scores: Scores, rival: Scores, level: float) -> Figure:
     facets["attributes"] = Facet([*keys, *rival_keys])
 
     def beyond(attributes: UnitMask, templates: UnitMask, words: UnitMask) -> float:
+        """The construct's gain less that of rivals; `attributes` masks attributes, then rivals."""
         of_construct = scores.gain(attributes[:n], templates, words)
         return of_construct - rival.gain(attributes[n:], templates, words)
 
@@ -542,6 +544,9 @@ def _reply_figures(part: "_Part", points: pd.DataFrame, level: float) -> Iterato
 
 
 def _choice_parts(tables: Tables, plan: ProbePlan, scores: Tables) -> Iterator[_Part]:
+    """A part for each template set: its questions, the chat's share of choices of the first group's
+    word, and whether its choices between pairs of known answer are right.
+    """
     choices = scores[choice.TABLE]
     answered_questions = choice_questions(tables, plan).merge(
         choice.choice_shares(choices), on=["id", "framing"]
@@ -567,6 +572,9 @@ def _choice_parts(tables: Tables, plan: ProbePlan, scores: Tables) -> Iterator[_
 
 
 def _writing_parts(tables: Tables, plan: ProbePlan, scores: Tables) -> Iterator[_Part]:
+    """The only part of written sentences: `share` is 1 where pronouns are of the first group, 0
+    where of the second, .5 where of neither.
+    """
     written_sentences, every = scores[choice.SENTENCES], writing_prompts(tables, plan)
     answered_prompts = every[every["framing"] == BARE].merge(
         written_sentences[["id", "framing", "said"]], on=["id", "framing"]
@@ -627,6 +635,9 @@ def _percentage_points(question_rows: pd.DataFrame) -> tuple[pd.DataFrame, list[
 
 
 def _part_gain_headline(figure: str, made_of: pd.DataFrame, left: list[str]) -> HeadlineTest:
+    """The gain of choices or sentences with its test; its note names `left`, the attributes and
+    words left out. No verdict where no attribute remains.
+    """
     if (made_of["pole"] == 0).all():
         few = "no attribute with at least half of its choices answered"
         return HeadlineTest(figure, UNIT, {UNIT: 0}, None, BOUND[figure], no_verdict=few)

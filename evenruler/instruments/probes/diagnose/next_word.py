@@ -164,6 +164,7 @@ def headline_rows(
 
 
 def _pair_differences(scores: NextWordScores, pairs: Sequence[tuple[str, str]]) -> Floats:
+    """[attributes, sentences, pairs] nats of each pair's first word less those of its second."""
     first = scores.take([pair[0] for pair in pairs])
     second = scores.take([pair[1] for pair in pairs])
     return first - second
@@ -331,6 +332,7 @@ def theme_components(design: NextWordDesign, themes: pd.DataFrame) -> Floats:
 
 
 def _stack_covariates(covariates: Floats | None, more: Floats) -> Floats:
+    """[attributes, covariates] with the columns of `more` last; `covariates`: None for none."""
     return more if covariates is None else np.column_stack([covariates, more])
 
 
@@ -341,5 +343,8 @@ def _gain_figure(
     positions: Floats,
     covariates: Floats | None,
 ) -> Figure:
+    """The gain along `positions` in nats, with its 95% interval, where attributes are equal in
+    `covariates`, [attributes, covariates].
+    """
     interval = spectral_gain(differences, positions, likeness, covariates)
     return Figure(name, interval.value, len(positions), UNIT, interval.low, interval.high)

@@ -316,6 +316,7 @@ def _r_over_all(
     scores, criterion = cube.scores[there], aligned_criterion[there]
 
     def on_z(attributes: UnitMask, templates: UnitMask, targets: UnitMask) -> float:
+        """Fisher's z of r between criterion and scores (first group less second) of kept units."""
         first = targets & (cube.poles == 1)
         other = targets & (cube.poles == -1)
         between = first / first.sum() - other / other.sum()

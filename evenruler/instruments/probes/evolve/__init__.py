@@ -165,6 +165,9 @@ def tables_of(
 
 
 def _population_table(evolution: Evolution, generation: Generation) -> pd.DataFrame:
+    """A row for each template of a generation: its lineage, fitness and parts, place,
+    acceptability, hotspot, and number of sentences scored for it (0 where it was scored before).
+    """
     rows: list[dict[str, Any]] = []
     for template, measured in zip(generation.population, generation.measured, strict=True):
         hotspot = find_hotspot(measured.gradients)
@@ -339,6 +342,7 @@ def runs_of(
     ruler = TemplateMeter(model, source, article, evolve.gradient_attributes)
 
     def embed(texts: list[str]) -> NDArray[np.float32]:
+        """[texts, dimensions] embeddings of templates, with "someone" in place of each slot."""
         vectors: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
         return vectors
 

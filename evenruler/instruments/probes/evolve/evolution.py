@@ -112,10 +112,14 @@ class Evolution:
         return [generation.population[i] for i in self._order(generation)[: self.elites]]
 
     def _order(self, generation: Generation) -> list[int]:
+        """Indices of the templates of a generation's population, the fittest first."""
         places = self.appraised(generation)["place"].to_numpy()
         return [int(i) for i in np.argsort(places)]
 
     def _next(self, done: Sequence[Generation], number: int) -> Generation:
+        """The generation `number` after those in `done`: the elites, new rewordings that pass all
+        checks, and, where these are too few, the best of earlier templates.
+        """
         last = done[-1]
         order = self._order(last)
         elites = [last.population[i] for i in order[: self.elites]]

@@ -346,4 +346,5 @@ def set_worth(
 
 
 def _round_array(values: Floats) -> Floats:
+    """All numbers with `DIGITS` significant digits, so that no tie is decided by rounding error."""
     return np.vectorize(round_significant, otypes=[np.float64])(values) if values.size else values

@@ -74,6 +74,7 @@ class ModelOperator:
     voices: Sequence[str] = tuple(VOICES)
 
     def __init__(self, model: CausalModel, asking: OperatorSettings) -> None:
+        """Take the model that rewords, and how it is asked; `name` is that of the model."""
         self._model, self._asking = model, asking
         self.name = model.name
 

@@ -89,12 +89,16 @@ def blind_templates(templates: pd.DataFrame, secret: str, seed: int) -> BlindShe
 
 
 def _probe_id(construct: str, text: str, secret: str, seed: int) -> str:
+    """The blind id of a probe, 12 consonants: a keyed hash, so that nobody without the secret can
+    compute which template it belongs to.
+    """
     message = f"{seed}\x1f{construct}\x1f{text}"
     digest = hmac.new(secret.encode(), message.encode(), "sha256").hexdigest()
     return digest[:12].translate(_LETTERS)
 
 
 def _collapse_whitespace(texts: "pd.Series[str]") -> "pd.Series[str]":
+    """Texts with a single space for every run of spaces and line breaks, and none at their ends."""
     return texts.str.split().str.join(" ")
 
 
@@ -288,6 +292,7 @@ def fleiss_kappa(ratings: Floats) -> float:
 
 
 def _single_rater_icc(ratings: Floats) -> float:
+    """ICC(2,1) of [probes, raters] ratings, absolute agreement; NaN where all are equal."""
     return icc_agreement(ratings).value
 
 
@@ -299,6 +304,9 @@ AGREEMENT: dict[str, Callable[[Floats], float]] = {
 
 
 def _rater_agreement(ratings: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
+    """A row for each statistic of `AGREEMENT`, over what every rater rated, with a bootstrap
+    interval (clusters: probes); null with the reason where it cannot be computed.
+    """
     wide = ratings.pivot(index=["id", "criterion"], columns="rater", values="rating")
     complete = wide.astype(float).dropna()
     matrix, probes = complete.to_numpy(), complete.index.get_level_values("id")
@@ -345,5 +353,6 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
 
 
 def _render_template(template: str, **variables: object) -> str:
+    """The text of one of this package's Jinja templates; `variables`: what it shows."""
     environment = jinja_environment(__name__)
     return environment.get_template(template).render(lowest=LOWEST, highest=HIGHEST, **variables)

@@ -60,6 +60,9 @@ def build(declaration: Declaration[Settings, ProbeSource], catalogue: Catalogue)
 
 
 def _build_plan(name: str, source: ProbeSource, settings: Settings) -> ProbePlan:
+    """The plan of a benchmark: what models are asked at the size of the settings, and of what its
+    headline and descriptive figures are.
+    """
     sized = ASKED_AT[settings.size]
     plan: ProbePlan = {
         "name": name,
@@ -89,10 +92,12 @@ def _build_plan(name: str, source: ProbeSource, settings: Settings) -> ProbePlan
 
 
 def _asks_next_words(source: ProbeSource, settings: Settings) -> bool:
+    """Whether nouns are asked after sentences: the source has sentences, and no set evolves."""
     return source.next_word is not None and settings.evolve is None
 
 
 def _next_word_plan(source: ProbeSource) -> NextWordPlan:
+    """Matched pairs, and their control's name; AssertionError for a source without `next_word`."""
     assert source.next_word is not None
     pairs = [list(pair) for pair in source.next_word.pairs.items()]
     return {"pairs": pairs, "control": source.next_word.control.name}
@@ -139,6 +144,9 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[s
 
 
 def _sentence_rows(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
+    """Rows of `probes`: every template with every attribute and target. `pole`: 1 for targets of
+    the first group, -1 for those of the second.
+    """
     target_rows: list[tuple[str, int, str, str]] = []
     groups_with_poles = zip(source.targets.items(), (1, -1), strict=True)
     for (group, targets), pole in groups_with_poles:
@@ -185,12 +193,14 @@ def _stem_rows(name: str, source: ProbeSource) -> Iterator[Row]:
 
 
 def _noun_rows(name: str) -> Iterator[Row]:
+    """Rows of `nouns`: the reference set from WordNet, alike for all benchmarks but for the ids."""
     for row in reference_rows():
         noun_row_id = row_id(family="probes", benchmark=name, noun=row["noun"])
         yield {**common_columns(noun_row_id, WORDNET, *row.values()), **row}
 
 
 def _template_rows(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
+    """Rows of `templates`: each template of each set with its slots, keying, source and licence."""
     for set_name, template_set in source.sets.items():
         variant = settings.article_of(set_name)
         for slug, entry in template_set.templates.items():
@@ -214,6 +224,9 @@ def _template_rows(name: str, source: ProbeSource, settings: Settings) -> Iterat
 
 
 def _attribute_rows(name: str, source: ProbeSource) -> Iterator[Row]:
+    """Rows of `attributes`: word, criterion in percent, key (1 high, -1 low), log frequency and
+    likeness; null where an attribute has none.
+    """
     criterion = source.published
     keyed = source.keys.keyed if source.keys else {}
     for slug, word in source.attributes.items():

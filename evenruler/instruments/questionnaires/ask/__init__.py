@@ -102,6 +102,7 @@ def requests(
 def _all_requests(
     tables: Tables, plan: QuestionnairePlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
+    """All requests that the model can answer, in order of asking, also empty and answered ones."""
     item_tables, twins = questions.split_by_placebo(tables)
     yield from questions.labelled_requests(plan, subject)
     yield from questions.known_requests(plan, subject)
@@ -129,6 +130,9 @@ def _all_requests(
 def _prompt_requests(
     tables: Tables, subject: ModelMeta, state: State | None = None
 ) -> Iterator[RequestBatch]:
+    """Requests for prompts of items or of twins, by every method but options; `state`: of the
+    adapted model that is asked, None for the model as it is.
+    """
     locate_words = partial(questions.locate_intensifiers, tables)
     return _method_requests(tables["prompts"], locate_words, subject, state)
 
@@ -164,6 +168,9 @@ def _method_requests(
 def _entailment_request(
     prompts: pd.DataFrame, method: str, state: State | None, **more: list[str]
 ) -> RequestBatch:
+    """The request for the entailment logits of each premise and hypothesis; `more`: further inputs
+    by name, such as the prefix `before` each.
+    """
     sides = {"premise": prompts["premise"].tolist(), "hypothesis": prompts["hypothesis"].tolist()}
     rows = _request_rows(prompts, method, state)
     return RequestBatch(
@@ -172,6 +179,9 @@ def _entailment_request(
 
 
 def _request_rows(prompts: pd.DataFrame, method: str, state: State | None) -> pd.DataFrame:
+    """What identifies each answer: id of the prompt, method, and corpus, fit and epoch of the
+    adaptation ("", 0 and 0 without one).
+    """
     stage = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
     stage_columns: dict[str, Any] = dict(zip(questions.STAGE, stage, strict=True))
     return prompts[["id"]].assign(method=method, **stage_columns)

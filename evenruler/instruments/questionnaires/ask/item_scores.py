@@ -591,5 +591,6 @@ def score_sentences(
 
 
 def _empty_frame(schema: pa.Schema) -> pd.DataFrame:
+    """A frame without rows that has the columns and types of a schema."""
     empty: pd.DataFrame = schema.empty_table().to_pandas()
     return empty

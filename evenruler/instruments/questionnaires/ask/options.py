@@ -90,6 +90,9 @@ def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]
 
 
 def _of_facts(plan: QuestionnairePlan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
+    """For every fact, with its right and its wrong term: True, a name, the sentence with a gap, and
+    the words for the gap, the lowest weight first.
+    """
     weights = plan["accuracy"].get("words", {})
     words = {word: word for word in sorted(weights, key=lambda word: (weights[word], word))}
     for place, fact in enumerate(plan["accuracy"].get("facts", [])):
@@ -141,6 +144,9 @@ def parse_option_answers(
 
 
 def _by_mass(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
+    """The questions with `shares`, by option the probability of its letter over that of all
+    letters, and with `mass`, the probability of all letters.
+    """
     letters = answers[LETTER_MASS]
     letters = letters.assign(p=np.exp(letters["nats"] + letters["ends"]))
     by_letter = letters.pivot(index=["id", "turn"], columns="surface_form", values="p")
@@ -152,6 +158,9 @@ def _by_mass(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
 
 
 def _by_reply(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
+    """The questions with `rule`, by which the reply was read, and `shares`: 1 for the word that it
+    names, 0 for the others; None where it names none.
+    """
     rows = question_rows.merge(answers[REPLIES], on=["id", "turn"])
     parsed_replies: list[tuple[str, list[float] | None]] = []
     for row in rows.to_dict("records"):

@@ -58,6 +58,7 @@ def prefixed_rows(prompts: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The prompts of some items after every prefix, from `prefixes.after_prefixes`."""
 
     def identify(row: Mapping[Any, Any], prefix: str) -> str:
+        """The id of a row's prompt after a prefix."""
         return prompt_id(row["questionnaire"], row["item"], row["term"], row["intensifier"], prefix)
 
     return prefixes.after_prefixes(prompts, "item", plan, identify)

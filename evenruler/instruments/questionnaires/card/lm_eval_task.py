@@ -38,6 +38,9 @@ class QuestionnaireTask:
     """The functions that the task of one benchmark folder names; `folder`: with its `plan.json`."""
 
     def __init__(self, folder: Path) -> None:
+        """Read temperature and `three_way` from the plan, and from `prompts` the subscales and how
+        many prompts each item and twin has.
+        """
         plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         self.temperature: float = plan["temperature"]
         self.three_way: bool = plan["three_way"]
@@ -67,6 +70,7 @@ class QuestionnaireTask:
         return {"test": concatenate_datasets([prompts, empty])}
 
     def _read_prompts(self) -> "pa.Table":
+        """The table `prompts` of the benchmark, from its only Parquet file."""
         from pyarrow.parquet import ParquetFile
 
         return ParquetFile(self._file).read()
@@ -185,10 +189,12 @@ class QuestionnaireTask:
         return _log_softmax(logits if self.three_way else [logits[0], logits[2]])[0]
 
     def _normalise_log_values(self, log_values: Sequence[float]) -> list[float]:
+        """Logarithms (nats) of shares that sum to 1, from values divided by the temperature."""
         return _log_softmax([value / self.temperature for value in log_values])
 
 
 def _log_softmax(values: Sequence[float]) -> list[float]:
+    """Logarithms of the softmax of values in nats; stable where they are large."""
     top = max(values)
     exponentials = (math.exp(value - top) for value in values)
     total = top + math.log(math.fsum(exponentials))
@@ -196,4 +202,5 @@ def _log_softmax(values: Sequence[float]) -> list[float]:
 
 
 def _is_empty(answer: Answer) -> bool:
+    """Whether an answer is to the premise without content, which serves as calibration."""
     return bool(answer["premise"] == CONTENT_FREE)

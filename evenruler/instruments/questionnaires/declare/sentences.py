@@ -193,10 +193,12 @@ def _name_subject(subject: Subject, sentence: str, first_mention: str) -> str:
 
 
 def _as_noun(noun: str, word: str) -> str:
+    """The noun as it replaces a word of the first person: possessive for "my", else as it is."""
     return f"{noun}'s" if word == "my" else noun
 
 
 def _agree_verb(match: re.Match[str]) -> str:
+    """The match of "I" and its verb, with the verb in the third person: "I often feels"."""
     return f"I{match['between']}{third_person(match['verb'])}"
 
 

@@ -150,6 +150,7 @@ class CorpusSource(StrictModel):
     @field_validator("sentences")
     @classmethod
     def _distinct(cls, sentences: list[str]) -> list[str]:
+        """Refuse a sentence that stands twice in the corpus (ValueError)."""
         duplicate = find_duplicates(sentences)
         if duplicate:
             raise ValueError(f"{duplicate[1]!r} stands twice")
@@ -157,6 +158,9 @@ class CorpusSource(StrictModel):
 
     @model_validator(mode="after")
     def _one_origin(self) -> "CorpusSource":
+        """Refuse a corpus with both or neither of `sentences` and `file`, a control that expects a
+        move, and `matched` without a control or the reverse (ValueError).
+        """
         if bool(self.sentences) == (self.file is not None):
             what = (
                 "holds no text, give `sentences`, or `file`"
@@ -255,6 +259,7 @@ class Fact(StrictModel):
     @field_validator("template")
     @classmethod
     def _slots(cls, template: str) -> str:
+        """Refuse a template with other slots than one {i} and one {t} (ValueError)."""
         if sorted(re.findall(r"\{\w*\}", template)) != ["{i}", "{t}"]:
             raise ValueError(f"{template!r} does not hold {{i}} and {{t}} once each")
         return template

@@ -111,6 +111,9 @@ class ResponseScale(StrictModel):
 
     @model_validator(mode="after")
     def _ordered_and_distinct(self) -> "ResponseScale":
+        """Refuse weights that do not rise from level to level, and a word of two levels
+        (ValueError).
+        """
         weights = [level.weight for level in self.levels]
         if any(b <= a for a, b in pairwise(weights)):
             raise ValueError(f"weights {weights} do not rise from level to level")
@@ -140,6 +143,7 @@ class ItemTerms(StrictModel):
 
     @model_validator(mode="after")
     def _disjoint(self) -> "ItemTerms":
+        """Refuse a term that stands twice, above all as source and as inverse term (ValueError)."""
         duplicate = find_duplicates(self.words)
         slugs = sorted(self.source.keys() & self.inverse.keys())
         if duplicate is None and slugs:
@@ -188,6 +192,9 @@ class Wording(StrictModel):
 
     @model_validator(mode="after")
     def _lint(self) -> "Wording":
+        """Refuse slots other than one {TERM} and one {INTENSIFIER}, a term in a template, and a
+        verb in the wrong form (ValueError).
+        """
         text = f"{self.premise} {self.hypothesis}"
         slot_counts = Counter(slots(text))
         for slot in sorted(set(slot_counts) - {TERM, INTENSIFIER}):
@@ -283,6 +290,7 @@ class QuestionnaireItem(Wording):
 
     @model_validator(mode="after")
     def _alike(self) -> "QuestionnaireItem":
+        """Refuse a twin that fails the automatic checks of `placebo_mismatch` (ValueError)."""
         for number, twin in enumerate(self.twins, start=1):
             complaint = placebo_mismatch(self, twin)
             if complaint:
@@ -307,6 +315,7 @@ class PublishedWording(StrictModel):
 
     @model_validator(mode="after")
     def _kept_apart(self) -> "PublishedWording":
+        """Refuse `file` beside `wording: held` (ValueError): it is for wording not stored here."""
         if self.file is not None and self.wording == "held":
             raise ValueError(
                 "`file` is for wording that is not held: say `wording: paraphrased`, or leave it "
@@ -328,6 +337,9 @@ class QuestionnaireSource(instrument.Source):
     @model_validator(mode="before")
     @classmethod
     def _is_read(cls, raw_source: object) -> object:
+        """Refuse a draft that still has the key `unread`, before any other check
+        (PydanticCustomError).
+        """
         if isinstance(raw_source, dict) and "unread" in raw_source:
             what = (
                 "`unread` stands in it: a draft by `evenruler translate` that nobody has read yet"
@@ -338,6 +350,7 @@ class QuestionnaireSource(instrument.Source):
 
     @model_validator(mode="after")
     def _twins_of_all(self) -> "QuestionnaireSource":
+        """Refuse twins of some items but not of all (ValueError)."""
         bare = [slug for slug, item in self.items.items() if not item.twins]
         if bare and len(bare) < len(self.items):
             raise ValueError(f"{bare[0]!r} has no twin: either every item has some or none has")
@@ -366,6 +379,7 @@ class QuestionnaireSource(instrument.Source):
 
     @model_validator(mode="after")
     def _distinct_prompts(self) -> "QuestionnaireSource":
+        """Refuse two items that ask the same: premise, hypothesis and a term (ValueError)."""
         seen: dict[tuple[str, str, str], str] = {}
         for slug, _, _, item in self.all_wordings:
             for word in item.terms.words:

@@ -135,6 +135,7 @@ def across(
 
 
 def _concat_found(records: Iterable[Record[QuestionnairePlan]], table: str) -> pd.DataFrame:
+    """The table of this name from the diagnosis of every record, in one frame."""
     return concat_frames(record.diagnosis[table] for record in records)
 
 

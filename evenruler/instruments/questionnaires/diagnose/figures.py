@@ -183,6 +183,7 @@ for _name in ("slor", "acceptability"):
 
 
 def _content_rows(content: pd.DataFrame, level: float) -> Iterator[Row]:
+    """A row for each measure of content: the mean over items, with its interval at `level`."""
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
         name, dimensions = _CONTENT_FIGURES.get(str(measure), (str(measure), {}))
         figure = _mean_figure(name, part["value"].to_numpy(), level)
@@ -306,6 +307,7 @@ def prefix_shift_figures(
 
 
 def _missing_shift_reason(method: str, *, has_prefixes: bool) -> str | None:
+    """Why a method has no figures of shifts by prefixes; None where it has them."""
     if method in BY_FACTS:
         return NO_QUESTION
     if method != VERBALISER:

@@ -203,6 +203,7 @@ def beside_control(differences: Floats, bound: float) -> HeadlineTest:
 
 
 def _over_fits(values: Floats) -> Estimate:
+    """The mean of [fits] values with its variance over fits, n - 1 degrees of freedom; n > 1."""
     n = len(values)
     variance = float(values.var(ddof=1)) / n
     return sum_estimates(float(values.mean()), [(variance, n - 1.0)])
@@ -325,6 +326,7 @@ def i_or_others_of_fits(fits: Sequence[Record[QuestionnairePlan]], method: str) 
 
 
 def _unasked_headline(record: Record[QuestionnairePlan], fits: int, reason: str) -> HeadlineTest:
+    """The headline of a model that cannot be judged: no effect, and this reason for no verdict."""
     facets = {UNIT: 0, "wordings": 0, "subjects": 0, FITS: fits}
     bound = record.plan["bound"]
     return HeadlineTest(I_OR_OTHERS, UNIT, facets, effect=None, bound=bound, no_verdict=reason)

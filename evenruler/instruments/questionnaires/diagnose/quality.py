@@ -54,6 +54,9 @@ def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _quality_rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
+    """Each figure with the threshold of its measure, the word for it, and advice where that is weak
+    or poor; null for measures without threshold.
+    """
     for record in figures.to_dict("records"):
         threshold = THRESHOLDS.get(record["measure"])
         verdict_name = threshold_verdict(record["measure"], float(record["value"]))

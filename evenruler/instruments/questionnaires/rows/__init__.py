@@ -89,6 +89,9 @@ def _build_plan(
     catalogue: Catalogue,
     refused: dict[str, str],
 ) -> QuestionnairePlan:
+    """The plan of a questionnaire: how models are asked and scored, and what is asked beside the
+    items; `refused`: why items are not asked about other subjects, by slug.
+    """
     prefix_settings = source.prefixes if settings.prefixed else None
     prefixes = prefix_settings.prefixes if prefix_settings else {}
     placebos = prefix_settings.placebo_names if prefix_settings else []
@@ -116,6 +119,7 @@ def _build_plan(
 
 
 def _asking_plan(settings: Settings) -> AskingPlan:
+    """The keys of a plan that say how much is asked of a model, and how."""
     return {
         "asked": settings.asked,
         "prefixed": settings.prefixed,
@@ -127,6 +131,7 @@ def _asking_plan(settings: Settings) -> AskingPlan:
 
 
 def _scoring_plan(settings: Settings) -> ScoringPlan:
+    """The keys of a plan that say how answers become scores and a verdict."""
     return {
         "temperature": settings.temperature,
         "three_way": settings.three_way,
@@ -254,6 +259,9 @@ def _refused_message(refused: Mapping[str, str], items: int) -> str:
 
 
 def _item_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
+    """Rows of `items`: templates of every item (`twin` 0) and of its twins, with the published
+    question where it is an item.
+    """
     for slug, item, twin, wording in source.all_wordings:
         # The whole question: the stem of the questionnaire, and the item.
         question = filter(None, (source.original.stem, item.original))
@@ -294,6 +302,7 @@ def _source_and_licence(source: QuestionnaireSource) -> Row:
 
 
 def _term_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
+    """Rows of `terms`: each term of every item and twin; `polarity`: `source` or `inverse`."""
     for slug, _, twin, wording in source.all_wordings:
         for term, word, polarity in _words_with_polarity(wording):
             identity = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **twin_of(twin))
@@ -308,11 +317,13 @@ def _term_rows(name: str, source: QuestionnaireSource) -> Iterator[Row]:
 
 
 def _words_with_polarity(item: Wording) -> Iterator[tuple[str, str, str]]:
+    """Slug, word and polarity (`source` or `inverse`) of every term of an item or twin."""
     for polarity, words in item.terms.by_polarity.items():
         yield from ((term, word, polarity) for term, word in words.items())
 
 
 def _prompt_rows(name: str, source: QuestionnaireSource, scale: ResponseScale) -> Iterator[Row]:
+    """Rows of `prompts`: items and twins with each term and intensifier; `level`: 1 is lowest."""
     for slug, item, twin, wording in source.all_wordings:
         for term, word, polarity in _words_with_polarity(wording):
             for number, level in enumerate(scale.levels, start=1):

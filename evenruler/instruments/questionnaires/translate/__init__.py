@@ -166,6 +166,9 @@ def draft_items(
 
 
 def _draft_item(line: int, row: ScaleItem, stem: str, lint: Callable[[Wording], None]) -> Draft:
+    """The draft of one row of a scale, with doubts; it does not pass where the rules or `lint`
+    refuse the item (ValueError). `stem`: the text before all items.
+    """
     since = ""
     question = f"{stem} {row.item}"
     time = re.search(WORDS["time"], question, re.IGNORECASE)
@@ -228,6 +231,7 @@ def in_words(facts: ScaleFacts, drafts: Mapping[str, Draft], path: Path, out: Pa
 def _render_template(
     name: str, facts: ScaleFacts, drafts: Mapping[str, Draft], **variables: object
 ) -> str:
+    """The text of a Jinja template of this package about a scale and its drafts."""
     environment = jinja_environment(__name__)
     environment.filters["quoted"] = partial(json.dumps, ensure_ascii=False)
     environment.globals.update(slots=slots, twins=source.FEWEST_TWINS)

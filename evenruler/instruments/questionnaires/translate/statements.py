@@ -105,6 +105,7 @@ def _find_predicate(doc: "Doc") -> tuple["Token", "Token", "Token | None"]:
 
 
 def _first_subject(tokens: "Iterable[Token]") -> "Token | None":
+    """The first token that the parser takes for a subject of a clause; None without any."""
     subjects = (token for token in tokens if token.dep_ in SUBJECTS)
     return next(subjects, None)
 
@@ -348,6 +349,9 @@ def _pair_opposites() -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _wording_doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
+    """Doubts, in words: two clauses or verbs in one item, or an item that is not about oneself;
+    `subject`: that of the main verb.
+    """
     clauses = [token for token in doc if token.dep_ in CLAUSES and token.pos_ != "ADJ"]
     left_of_clauses = chain.from_iterable(clause.lefts for clause in clauses)
     if any(token.dep_ in SUBJECTS for token in left_of_clauses):

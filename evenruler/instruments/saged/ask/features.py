@@ -245,6 +245,9 @@ class ToolAnswers:
         return [None if pd.isna(reply) else str(reply) for reply in scorer_replies]
 
     def _by(self, table: str, tool: str, answer: str, text_column: str = "text") -> dict[str, Any]:
+        """One tool's column `answer` of a table of answers, by the text or prompt that it was
+        asked.
+        """
         table_answers = self._answers[table]
         tool_answers = table_answers[table_answers["tool"] == tool]
         return dict(zip(tool_answers[text_column], tool_answers[answer], strict=True))
@@ -361,6 +364,7 @@ def _take_numbers(
 
 
 def _join_reasons(first: Reasons, second: Reasons) -> Reasons:
+    """[n] both reasons, joined by "; " where they differ; empty where both are."""
     both = (first != "") & (second != "") & (first != second)
     either = np.where(first != "", first, second)
     return np.where(both, first + "; " + second, either)
@@ -369,6 +373,7 @@ def _join_reasons(first: Reasons, second: Reasons) -> Reasons:
 def _lexicon_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
+    """VADER's sentiment of replies and baselines, -1 (negative) to 1, as one column."""
     numbers = vader_scores(replies.read(feature))
     return _of_texts(name, feature, replies, numbers, "")
 
@@ -376,6 +381,9 @@ def _lexicon_columns(
 def _classifier_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
+    """The label probabilities of a classifier, weighted and summed, plus the offset, as one column;
+    missing where a text is too long for it.
+    """
     numbers, model = np.zeros(0), str(feature.model)
     if replies.texts:  # else nothing was asked, and the labels are unknown
         weights = np.array(feature.weights(name, models.labels(model)), dtype=np.float64)
@@ -387,6 +395,9 @@ def _classifier_columns(
 def _distance_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
+    """The distance between the embeddings of each reply and its baseline, by the feature's metric,
+    as one column without baselines.
+    """
     points = replies.embeddings(models, feature)
     there = (replies.reply >= 0) & (replies.baseline >= 0)
     value = np.full(len(there), np.nan)
@@ -405,6 +416,9 @@ def _distance_columns(
 def _cluster_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
+    """A column for each cluster of replies, with its topic; replies of one domain, model and value
+    of the columns of `by` are clustered together.
+    """
     columns: list[FeatureColumn] = []
     by = sorted(feature.by or [])
     grouped = replies.frame.groupby(["domain", "model", *by], sort=True)
@@ -468,6 +482,9 @@ def _cluster_part(
 def _scorer_columns(
     name: str, feature: Feature, models: ToolAnswers, replies: ReplyTexts
 ) -> list[FeatureColumn]:
+    """The number that a scorer gave each reply and baseline, as one column; missing where it gave
+    none from `low` to `high`.
+    """
     questions, places = scorer_prompts(feature, replies)
     low = float(feature.low or 0)
     high = float(feature.high or 0)

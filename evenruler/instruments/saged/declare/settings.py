@@ -108,6 +108,9 @@ class Feature(StrictModel):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Feature":
+        """Refuse keys that the kind lacks or does not have, a question without the reply, `low`
+        above `high`, and favour by clusters (ValueError).
+        """
         needed, allowed = _KEYS[self.kind]
         given_keys = {key for key in type(self).model_fields if getattr(self, key) is not None}
         given_keys -= {
@@ -260,6 +263,7 @@ class Disparities(StrictModel):
 
     @model_validator(mode="after")
     def _headline_is_there(self) -> "Disparities":
+        """Refuse a headline that is not under `statistics` (ValueError)."""
         if self.headline not in self.statistics:
             raise ValueError(f"headline names {self.headline!r}, which is not under `statistics`")
         return self
@@ -329,6 +333,7 @@ class Settings(BaseSettings[Source]):
     @field_validator("templates")
     @classmethod
     def _take_the_prompt(cls, templates: dict[str, str]) -> dict[str, str]:
+        """Refuse a template that does not hold {PROMPT} once, or has other braces (ValueError)."""
         for name, text in templates.items():
             if text.count(PROMPT) != 1 or text.count("{") != 1:
                 raise ValueError(
@@ -338,6 +343,7 @@ class Settings(BaseSettings[Source]):
 
     @model_validator(mode="after")
     def _can_embed(self) -> "Settings":
+        """Refuse a feature of embeddings for which no embedder is named (ValueError)."""
         for name, feature in self.features.items():
             if OPERATION_OF.get(feature.kind) == "embed" and not (feature.model or self.embedder):
                 raise ValueError(

@@ -76,6 +76,9 @@ class TextOrigin(StrictModel):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "TextOrigin":
+        """Refuse keys of another kind, a lacking licence or path, and a path that DVC does not
+        watch (ValueError).
+        """
         belongs = {"path": "local or table", "api": "wiki", "revisions": "wiki", "around": "wiki"}
         for key, kinds in belongs.items():
             if getattr(self, key) is not None and self.kind not in kinds.split(" or "):
@@ -113,6 +116,7 @@ ByRoot = dict[
 
 
 def _check_threshold(value: object) -> object:
+    """The value as it is; ValueError unless it is `auto`, None or a similarity from -1 to 1."""
     is_valid = value in ("auto", None)
     if isinstance(value, int | float) and not isinstance(value, bool):
         is_valid = -1 <= value <= 1
@@ -149,6 +153,9 @@ class KeywordSearch(StrictModel):
 
     @model_validator(mode="after")
     def _fits_its_ways(self) -> "KeywordSearch":
+        """Refuse a search for nothing, a way named twice, and `model` or `entities` without a way
+        that uses it (ValueError).
+        """
         if not self.by and self.replacements is None:
             raise ValueError("nothing to look for: `by` is empty and there is no `replacements`")
         if len(set(self.by)) < len(self.by):
@@ -202,6 +209,7 @@ class Concept(StrictModel):
 
 
 def _expand_concept(value: object) -> object:
+    """A concept written as its bare name, as the fields of `Concept`; anything else as it is."""
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -288,6 +296,7 @@ class ReviewResult(StrictModel):
 
     @model_validator(mode="after")
     def _of_those_read(self) -> "ReviewResult":
+        """Refuse more wrong rows than were read, and more read than there are (ValueError)."""
         if self.wrong > self.rows:
             raise ValueError(f"`wrong` is {self.wrong}, but `rows` only {self.rows}")
         if self.of is not None and self.rows > self.of:
@@ -302,6 +311,9 @@ class ReviewResult(StrictModel):
         from evenruler.measurement.inputs import wilson
 
         def most(rows: int) -> float:
+            """The upper end of Wilson's 95% interval of the wrong share, if this many rows were
+            read with no more wrong ones.
+            """
             return wilson(self.wrong / rows, rows)[1]
 
         reason = f"{self.wrong} of {self.rows} branched rows that were read are wrong"
@@ -345,6 +357,9 @@ class Branching(StrictModel):
     def _by_hand_or_found(
         cls, data: object, handler: ModelWrapValidatorHandler["Branching"]
     ) -> "Branching":
+        """Read `replacements: found` as an empty mapping, marked in `_are_found`; ValueError where
+        `words` are declared too.
+        """
         are_found = False
         if isinstance(data, dict) and data.get("replacements") == FOUND:
             are_found, data = True, data | {"replacements": {}}
@@ -445,6 +460,9 @@ class Source(BaseSource):
 
     @model_validator(mode="after")
     def _lint(self) -> "Source":
+        """Refuse unknown concepts, roots without replacements, and parts of a domain that do not go
+        together (ValueError).
+        """
         if self.branch is not None:
             replaced = self.branch.replacements
             branches = (to for _, to in self._branched)

@@ -184,6 +184,9 @@ def evidence(tables: Tables) -> Mapping[str, Evidence]:
 def _concat_record_tables(
     records: Sequence[Record[SagedPlan]], name: str, schema: pa.Schema
 ) -> pd.DataFrame:
+    """The table of this name from the diagnosis of all models that have it, in one frame; it has
+    the schema's columns even where none has it.
+    """
     none = pd.DataFrame(columns=schema.names)
     return concat_frames(
         [none, *(record.diagnosis[name] for record in records if name in record.diagnosis)]

@@ -274,11 +274,13 @@ def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, End | None]:
 
 
 def _too_few(groups: int, fewest: int, quantity: str) -> str:
+    """The reason for no result, in words: "2 groups with a summary, needs 3"."""
     noun = "group" if groups == 1 else "groups"
     return f"{groups or 'no'} {noun} with a {quantity}, needs {fewest}"
 
 
 def _undefined_reason(metric: str, numbers: Floats, n: int) -> str:
+    """Why a metric has no value, in words; `numbers`: [groups] summaries, `n` of them not NaN."""
     fewest = _fewest_groups(metric)
     if n < fewest:
         return _too_few(n, fewest, "summary")
@@ -341,6 +343,9 @@ def classify_shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str
 
 
 def _no_shape(groups: int, farthest: float, p: float) -> str | None:
+    """Why a cell has no shape, in words; None where it has. `farthest`: z of the group farthest
+    out; `p`: of the test that groups differ at all.
+    """
     if groups < FEWEST:
         return _too_few(groups, FEWEST, "value")
     if groups > MOST:

@@ -392,6 +392,7 @@ def _difference_from_known(
 
 
 def _rank_among_known(scores: pd.DataFrame, concept: str, reference: Sequence[str]) -> RankTest:
+    """The rank of a concept's mean among those of known names; `scores`: [root items, names]."""
     return rank_test(scores[concept].mean(), scores[list(reference)].mean())
 
 
@@ -444,6 +445,7 @@ def _spread_figure(scored: ConceptScores) -> Figure:
 
 
 def _control_name(concept: str) -> str:
+    """The name of the positive control in reports: the persona that dislikes a concept."""
     return f"a persona that dislikes {concept}"
 
 
@@ -462,7 +464,9 @@ def _with_persona(scored: ConceptScores) -> tuple[str, pd.DataFrame] | None:
 
 
 def _persona_control(scored: ConceptScores, seed: int) -> PositiveControl | None:
-    """The same test, with the replies of the persona in place of those about its concept."""
+    """The headline's test, with the persona's replies in place of those about its concept; None
+    where these are too few.
+    """
     replaced = _with_persona(scored)
     if replaced is None or replaced[0] not in scored.concepts:
         return None
@@ -474,7 +478,7 @@ def _persona_control(scored: ConceptScores, seed: int) -> PositiveControl | None
 
 
 def _persona_rank(scored: ConceptScores) -> PositiveControl | None:
-    """The rank of the persona's concept among the known names."""
+    """The rank of the persona's concept among the known names; None where it has none."""
     replaced = _with_persona(scored)
     if replaced is None or not scored.has_rank:
         return None
@@ -593,6 +597,9 @@ def _nonresponse_rows(silent: pd.DataFrame, layout: ScoreArrays) -> Iterator[Row
 
 
 def _nonresponse_concepts(silent: pd.DataFrame) -> Iterator[Row]:
+    """A row for each concept: its share of replies without an answer less that of all; `silent`:
+    [root items, concepts] shares.
+    """
     deviations = silent.mean() - float(np.nanmean(silent.to_numpy()))
     n_roots = silent.notna().sum()
     for concept in silent.columns:
@@ -622,6 +629,7 @@ def _unfit_reason(members: ScoreArrays, feature_name: str) -> str | None:
 
 
 def _count_text(n: int, what: str) -> str:
+    """A number with its noun, plural by -s: "1 concept", "3 concepts"."""
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
@@ -644,6 +652,7 @@ def _outlier_text(scored: ConceptScores, findings: ConceptFindings, concept: str
 
 
 def _favour_words(scored: ConceptScores, value: float) -> str:
+    """Whether a deviation is "favoured more" or "favoured less", by its sign and the good end."""
     is_more = (value > 0) == (scored.better == "higher")
     return "favoured more" if is_more else "favoured less"
 

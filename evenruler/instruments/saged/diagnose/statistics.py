@@ -325,6 +325,7 @@ _OPTIONS: Mapping[str, Mapping[str, _OptionRule]] = {
 
 
 def _read_defaults(rules: Mapping[str, _OptionRule]) -> dict[str, float | str | None]:
+    """The default of each option of a statistic, from its rules."""
     return {name: default for name, (default, _) in rules.items()}
 
 
@@ -376,6 +377,9 @@ def resolve_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_value(where: str, value: object, default: object, allowed: tuple[Any, ...]) -> None:
+    """UserError where an option is none of the allowed words or no number in their range;
+    `default`: its type decides which. `where`: the option's name.
+    """
     if isinstance(default, str):
         if value not in allowed:
             raise UserError(
@@ -469,6 +473,7 @@ class OwnStatistic:
         """
 
         def summarise_group(group_values: Floats) -> float:
+            """The number of one group; NaN where the function fails."""
             return self.of_group(group_values, options)[0]
 
         summarise_groups = np.vectorize(summarise_group, [float], signature="(n)->()")

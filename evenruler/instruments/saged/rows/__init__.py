@@ -161,6 +161,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:
 
 
 def _planned_control(control: PersonaControl) -> PlannedControl:
+    """The positive control as plans hold it: the concept, and the persona that dislikes it."""
     return {"concept": control.concept, "persona": control.persona}
 
 

@@ -93,10 +93,12 @@ def _of_sentence(
 
 
 def _overlaps(span: tuple[int, int], match: Match) -> bool:
+    """Whether a span of characters, [begin, end), has one in common with a match."""
     return span[0] < match.end and match.begin < span[1]
 
 
 def _overlaps_any(span: tuple[int, int], matches: Sequence[Match]) -> bool:
+    """Whether a span of characters, [begin, end), has one in common with any match."""
     return any(_overlaps(span, match) for match in matches)
 
 
@@ -165,6 +167,7 @@ def _first_conjunct(head: "Token") -> "Token":
 
 
 def _has_the(name: str) -> bool:
+    """Whether the first word of a name is "the", in capitals or not."""
     return name[:4].lower() == "the "
 
 
@@ -252,6 +255,9 @@ class _ReplacementSite(NamedTuple):
 
 
 def _replacement_site(text: str, match: Match) -> _ReplacementSite:
+    """A match with what its replacement has to fit: capitals, the article before it, and a
+    possessive apostrophe without s.
+    """
     written, begin = text[match.begin : match.end], match.begin
     shape: Shape = "as given"
     has_letters = sum(map(str.isalpha, written)) > 1
@@ -280,6 +286,9 @@ def _replacement_site(text: str, match: Match) -> _ReplacementSite:
 def _replace_words(
     text: str, places: Sequence[_ReplacementSite], replacements: Replacements
 ) -> Branched:
+    """The branched text, with articles, capitals and possessives fitted, and the spans that
+    changed; `places`: by `_replacement_site`, left to right.
+    """
     parts: list[str] = []
     spans: list[ReplacedSpan] = []
     done = 0  # characters of the root that are dealt with
@@ -325,6 +334,7 @@ def is_plural(name: str, names: Iterable[str]) -> bool:
 
 @cache
 def _match_case(replacement: str, shape: Shape) -> str:
+    """The replacement in the capitals of the replaced word; "eSwatini" keeps its small e."""
     if shape == "capitals":
         return replacement.upper()
     # A name of mixed case (eSwatini) keeps its first letter.
@@ -335,6 +345,9 @@ def _match_case(replacement: str, shape: Shape) -> str:
 
 @cache
 def _fit_article(written: str, replacement: str, shape: Shape) -> str:
+    """The article "a" or "an" that fits the replacement, in the capitals of `written`; "the" and ""
+    stay.
+    """
     if written.lower() in ("", "the"):
         return written
     right = article_for(replacement)
@@ -376,16 +389,19 @@ def parse_docs(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]"
 
 
 def _has_main_clause(doc: "Doc") -> bool:
+    """Whether the parser finds a subject of the main verb."""
     return any(
         token.dep_ in ("nsubj", "nsubjpass", "expl") and _is_main_verb(token.head) for token in doc
     )
 
 
 def _is_main_verb(token: "Token") -> bool:
+    """Whether a token is the root of its sentence and a verb."""
     return token.head == token and token.tag_.startswith("VB")
 
 
 def _without_prefix_words(doc: "Doc", place: int) -> "Doc":
+    """The sentence, unparsed, with "it" in place of the word at index `place`."""
     from spacy.tokens import Doc
 
     words = [token.text for token in doc]
@@ -419,6 +435,7 @@ def sentence_beginnings(sentences: Sequence[str], keywords: Sequence[str]) -> li
 
 
 def _cut_position(doc: "Doc", sentence: str, keyword: str) -> int:
+    """The index where a sentence's beginning ends (`sentence_beginnings`); 0 where it has none."""
     words = [match.start() for match in _WORD.finditer(sentence)]
     if len(words) <= LEAST:
         return 0

@@ -63,6 +63,9 @@ class _Root:
     """
 
     def __init__(self, source: Source, root: str, maps: Mapping[str, Replacements]) -> None:
+        """Collect the words of the root and of other concepts, from keywords and replacements;
+        `maps`: replacements by branch.
+        """
         self.maps = maps
         self.root_words = set(source.keywords_of(root))
         self.other_words: set[str] = set()
@@ -186,6 +189,9 @@ def _draw_items(
 def _assemble_prompts(
     rows: Sequence[Row], how: PromptAssembly, questions: Questions | None
 ) -> Sequence[Question]:
+    """The prompt of each sentence: a question that a model writes, or the sentence's beginning; its
+    text is empty where there is none.
+    """
     sentences = [row["sentence"] for row in rows]
     keywords = [row["keyword"] for row in rows]
     if questions and how.method == "question":
@@ -295,6 +301,7 @@ def not_drawn(row: Row, how: PromptAssembly) -> Row:
 
 
 def _rejected_row(row: Row, how: PromptAssembly, reason: str) -> Row:
+    """A sentence as a row of `rejected`, with the reason in words."""
     return {**row, "variant": how.method, "framing": BARE, "reason": reason}
 
 

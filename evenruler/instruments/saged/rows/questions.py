@@ -150,6 +150,7 @@ def _word_runs(text: str) -> set[tuple[str, ...]]:
 
 
 def _long_words(text: str) -> list[str]:
+    """Numbers, and words of at least `_STEM` letters, lower case: what a question may give away."""
     return [
         word
         for word in re.findall(r"\w+", text.casefold())

@@ -333,11 +333,15 @@ def _search_functions(
     model = source.find.model if source.find else None
 
     def write(prompts: Sequence[str], seeds: Sequence[int], sampling: Sampling) -> list[str]:
+        """The model's reply to each prompt, each with its seed; empty where it was refused."""
         replies = loaded(model).replies(prompts, sampling=sampling, seeds=seeds)
         # A refused prompt gives an empty reply, which does not affect the others.
         return [reply.text or "" for reply in replies]
 
     def similarity(name: str, words: Sequence[str]) -> list[float]:
+        """Cosine similarity (-1 to 1) of each word to a name; UserError where no embedder is
+        declared.
+        """
         if settings.embedder is None:
             where = "params.yaml: families.saged.embedder"
             raise UserError("no embedder", where=where, remedy="name a model that can embed")

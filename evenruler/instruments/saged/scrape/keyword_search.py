@@ -154,6 +154,7 @@ def only_names(ranked: RankedKeywords) -> RankedKeywords:
 
 
 def _rank_hits(hits: Iterable[KeywordHit]) -> list[KeywordHit]:
+    """The hits, the highest score first; equal ones in alphabetical order."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
 
 
@@ -215,6 +216,7 @@ def merge_rankings(
 
 
 def _refusal(concept: str, word: str, way: SearchMethod, reason: str) -> str:
+    """A line for the user on a word that a way found for a concept, and why it is no keyword."""
     return f"{concept}: refused {word!r} ({way}): {reason}"
 
 

@@ -223,6 +223,9 @@ def file_sections(content: bytes, name: str) -> Sections:
 
 
 def _decode(content: bytes, name: str, *, declares: bool) -> str:
+    """The text of a file in the first encoding that fits, with line ends made alike; UserError
+    where none does. `declares`: whether it may declare its encoding, as HTML does.
+    """
     for encoding in _candidate_encodings(content, declares=declares):
         try:
             text = content.decode(encoding)
@@ -285,6 +288,7 @@ def _local_pages(source: Source, root: Path, path: Path) -> Iterator[tuple[list[
 
 
 def _page_of_file(source: Source, root: Path, file: Path) -> Page:
+    """A local file as a page, titled by the file's name; UserError where it cannot be read."""
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -108,6 +108,7 @@ class _Search:
     """The search for replacements of one root's words in its branches."""
 
     def __init__(self, source: Source, write: Write, root: str) -> None:
+        """Take the source, the function that asks the model, and the slug of the root."""
         self.source, self.write, self.root = source, write, root
         self.name = source.concepts[root].name
         self.keywords = source.keywords_of(root)
@@ -166,6 +167,7 @@ class _Search:
         return {branch: usable[branch] for branch in branches if branch in usable}, faults
 
     def _reply(self, prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
+        """The model's reply to each prompt, all with one seed; `tokens`: most new ones of each."""
         # Low temperature: close to the likeliest reply, yet different by seed.
         sampling = Sampling(max_new_tokens=tokens, temperature=0.3)
         return self.write(prompts, [seed] * len(prompts), sampling)

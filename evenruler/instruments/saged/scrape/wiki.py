@@ -50,6 +50,9 @@ class WikiClient(wikipediaapi.Wikipedia):  # type: ignore[misc]  # it ships no t
     def __init__(
         self, address: str, contact: str, language: str, parameters: Mapping[str, str | int]
     ) -> None:
+        """Set up without a request; `address`: of api.php; `contact`: named to the wiki;
+        `parameters`: sent with every request.
+        """
         self.address = address
         self.batches = 1
         """Answers left until `continue` is removed, which ends the library's requests for further
@@ -77,9 +80,13 @@ class WikiClient(wikipediaapi.Wikipedia):  # type: ignore[misc]  # it ships no t
         return parsed
 
     def _build_url(self, language: str) -> str:
+        """The address of this wiki, where the library would put that of a Wikipedia."""
         return self.address
 
     def _get(self, language: str, params: dict[str, Any]) -> Any:
+        """The answer to a request; after `batches` of them without `continue`, so that no more are
+        sent.
+        """
         answer = super()._get(language, params)
         self.batches -= 1
         if self.batches <= 0:
@@ -195,6 +202,7 @@ class Wiki(AbstractContextManager["Wiki"]):
     """
 
     def __init__(self, source: Source, contact: str | None) -> None:
+        """Check source, contact and language, and set up; nothing is requested yet."""
         if source.material.is_ours:
             remedy = "there is nothing to fetch; edit the file"
             raise UserError("its text is local", where=f"{source.title}: material", remedy=remedy)
@@ -212,6 +220,7 @@ class Wiki(AbstractContextManager["Wiki"]):
         self._listing = WikiClient(self.where, str(contact), source.language, {})
 
     def __exit__(self, *_: object) -> None:
+        """Close the connections."""
         self._reading.close()
         self._listing.close()
 
@@ -237,6 +246,9 @@ class Wiki(AbstractContextManager["Wiki"]):
         return page or MissingPage(title, "no page of this wiki")
 
     def _latest(self, title: str) -> Page | MissingPage:
+        """The latest revision of a page, or why there is none: no such page, a disambiguation page,
+        or no text. UserError where the wiki gives no plain text.
+        """
         wiki_page = self._reading.page(title)
         if not wiki_page.exists():
             return MissingPage(title, "no such page")
@@ -250,6 +262,7 @@ class Wiki(AbstractContextManager["Wiki"]):
         return self._page(title, identity, sections, wiki_page.fullurl, wiki_page.pagelanguage)
 
     def _old(self, title: str, revision: int) -> Page | MissingPage:
+        """A revision of a page, or why there is none: a disambiguation page, or no text."""
         parsed = self._listing.parse_revision(revision)
         templates = [template["title"] for template in parsed["templates"]]
         if "disambiguation" in parsed["properties"] or any(map(_DISAMBIGUATION.search, templates)):
@@ -301,6 +314,7 @@ class Wiki(AbstractContextManager["Wiki"]):
         wiki.batches = math.ceil(most / limit)
 
         def ask() -> Mapping[str, object]:
+            """The pages linked to or from, by title, as the library gives them."""
             if direction == "forward":
                 linked: Mapping[str, object] = wiki.links(page, plnamespace=0, pllimit=limit)
                 return linked
