@@ -261,7 +261,8 @@ def detectable_slope(
     rest = axes.T @ response
     rest -= float(loadings @ rest / (loadings @ loadings)) * loadings
     random = np.random.default_rng(seed)
-    studies = random.choice([-1.0, 1.0], size=(len(rest), STUDIES)) * rest[:, None]
+    study_signs = random.choice([-1.0, 1.0], size=(len(rest), STUDIES))
+    studies = study_signs * rest[:, None]
     slopes, lows, _ = _accepted_slopes(studies, loadings, STUDY_RANDOMISATIONS, seed, ALPHA)
     # A slope that is added moves the interval and nothing else.
     by_interval = np.hypot(slopes - lows, half) - slopes
