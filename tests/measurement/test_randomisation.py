@@ -472,3 +472,22 @@ class TestInterval:
         interval = invert_spectral_randomisation(scores, criterion, basis)
         assert (interval.low, interval.high) == (-math.inf, math.inf)
         assert detectable_slope(scores, criterion, basis) == math.inf
+
+    def test_a_detectable_slope_is_detected_in_8_of_10_studies(self) -> None:
+        """By the test and the interval of studies that scatter like the one at hand."""
+        detected: list[bool] = []
+        for seed in range(3):
+            scores, criterion, basis = self.study(0.4, seed)
+            planted = detectable_slope(scores, criterion, basis) * criterion
+            loadings = basis.T @ criterion
+            rest = basis.T @ scores
+            rest -= (loadings @ rest / (loadings @ loadings)) * loadings
+
+            random = np.random.default_rng(seed)
+            for place in range(DRAWS // 2):
+                signs = random.choice([-1.0, 1.0], size=19)
+                study = planted + basis @ (signs * rest)
+                p = randomise_criterion(study, criterion, basis, n=199, seed=place).p
+                interval = invert_spectral_randomisation(study, criterion, basis, n=199, seed=place)
+                detected.append(p <= 0.05 and interval.low > 0)
+        assert np.mean(detected) == pytest.approx(0.8, abs=0.06)
