@@ -126,7 +126,7 @@ class TestWhatItMeans:
             next_word=YAML(typ="safe").load(NEXT_WORD),
         )
         assert settings_of("paper").warnings(declared) == []
-        assert settings_of("paper").detects(declared) == "a factor of 2.9"
+        assert settings_of("paper").detects(declared) == "a factor of 3.6"
         evolve = {**EVOLVE, "start": "hand"}
         assert settings_of("paper", evolve=evolve).detects(declared) is None
 
