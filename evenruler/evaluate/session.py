@@ -128,7 +128,7 @@ class MeasurementPlan:
 
 
 class HowAsked(TypedDict, total=False):
-    """Arguments of `Session.planned`."""
+    """Arguments of `Session.plan_measurement`."""
 
     size: Size
     limit: int | None
@@ -154,7 +154,7 @@ class Session:
         """
         return self._chosen.load_model(self._store, self._device, self.reference)
 
-    def planned(
+    def plan_measurement(
         self,
         benchmark: Benchmark,
         *,

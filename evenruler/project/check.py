@@ -444,7 +444,9 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
     if paths:
         outputs = chain.from_iterable(read_lock(root).values())
         known_paths = {output["path"] for output in outputs} | tracked_files(root, paths)
-        unknown = [path.as_posix() for path in paths if not _is_ours(root, path, known_paths)]
+        unknown = [
+            path.as_posix() for path in paths if not _may_be_removed(root, path, known_paths)
+        ]
         if unknown:
             first, *rest = unknown
             more = f" (and {', '.join(rest)})" if rest else ""
@@ -479,7 +481,7 @@ def _is_benchmark(path: Path) -> bool:
     return has_name or ((path / MANIFEST).exists() and not path.name.startswith("."))
 
 
-def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:
+def _may_be_removed(root: Path, path: Path, known_paths: set[str]) -> bool:
     """Whether a path may be removed: it, something in it or a folder around it is known, or it is a
     partial file or an empty folder.
     """

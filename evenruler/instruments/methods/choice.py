@@ -190,11 +190,11 @@ def _parse_choice(reply: str, options: Options) -> tuple[str | None, str]:
     beginnings = [text[:_BEGINNING] for text in texts]
     if not any(beginning in normalised_reply for beginning in beginnings):
         options = tuple((slug, "") for slug, _ in options)
-    return _read_once(reply, options)
+    return _parse_cached_choice(reply, options)
 
 
 @lru_cache(maxsize=1024)
-def _read_once(reply: str, options: Options) -> tuple[str | None, str]:
+def _parse_cached_choice(reply: str, options: Options) -> tuple[str | None, str]:
     """The slug of the option that a reply chose (None if invalid) and the parsing rule; cached,
     since replies repeat.
     """
