@@ -228,7 +228,7 @@ def _alias_warnings(root: Path) -> list[str]:
 def _left_out_warnings(params: Params, active: Active) -> list[str]:
     """Warnings on models that wait for their commit, and on stages of models left out."""
     warnings = [
-        f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}"
+        f"warning: {name} is left out until it is pinned: {params.missing_commit_message([name])}"
         for name in models_without_commit(active.families, params, active.profile)
     ]
     asked_models = product(active.families, params.models)

@@ -372,14 +372,18 @@ class Settings(BaseSettings[Source]):
             for name, feature in self.features.items()
             if feature.model in catalogue.models
         }
-        lacking = {name: model for name, model in tools.items() if catalogue.to_be_given([model])}
+        lacking = {
+            name: model
+            for name, model in tools.items()
+            if catalogue.missing_commit_message([model])
+        }
         usable_features = {
             name: feature for name, feature in self.features.items() if name not in lacking
         }
         if not lacking or not usable_features:
             return self
         settings = self.model_copy(update={"features": usable_features})
-        reason = catalogue.to_be_given(lacking.values())
+        reason = catalogue.missing_commit_message(lacking.values())
         settings._waiting = f"{', '.join(lacking)}: {reason}"
         return settings
 
