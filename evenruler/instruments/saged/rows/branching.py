@@ -71,7 +71,7 @@ def _of_sentence(
     """Why a sentence cannot be branched at all; empty where it can."""
     foreign = set(other_words) - set(concept_words)
     sought = cached_finder(tuple(sorted({*concept_words, *foreign})))
-    matches = sought.anywhere(sentence)
+    matches = sought.all_matches(sentence)
     faults = [(OTHER, match.begin, match.end) for match in matches if match.word in foreign]
     faults += [(DOUBTFUL, match.begin, match.end) for match in sought.doubtful(sentence)]
     stems = [
