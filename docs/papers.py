@@ -137,11 +137,11 @@ def line(rows: Sequence[Row]) -> str:
     give.
     """
     printed = "; ".join(f"{row.model}: {row.printed}" for row in rows if row.printed)
-    ours = "; ".join(_in_words(row) for row in rows if row.figure not in ("", NOT_RUN))
+    ours = "; ".join(_describe_row(row) for row in rows if row.figure not in ("", NOT_RUN))
     return f"| {rows[0].what} | {printed} | {ours or NOT_RUN} |"
 
 
-def _in_words(row: Row) -> str:
+def _describe_row(row: Row) -> str:
     control = f"control {row.control}" if row.control else ""
     rest = "; ".join(said for said in (control, row.verdict) if said)
     figure, *_ = row.figure.partition(", n =")

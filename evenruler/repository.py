@@ -42,7 +42,7 @@ def outside_experiments(folder: Path) -> Path | None:
     return None
 
 
-def profile_option() -> str:
+def profile_option_text() -> str:
     """The option " --profile NAME" for commands in messages, where a profile is set in the
     environment; else empty.
     """

@@ -389,7 +389,7 @@ def _load_moderate_yaml(text: str, path: Path, *, pure: bool) -> object:
         try:
             return yaml.load(text)
         except RecursionError:
-            raise _too_deep(str(path)) from None
+            raise _nesting_error(str(path)) from None
         except ReusedAnchorWarning as warning:
             what = " ".join(str(warning).split("\n")[1].split())
             remedy = "give each anchor a name of its own"
@@ -409,7 +409,7 @@ def require_moderate(document: Node, path: Path) -> None:
         if isinstance(node, ScalarNode):
             return 1
         if depth > DEEPEST:
-            raise _too_deep(f"{path}: line {node.start_mark.line + 1}")
+            raise _nesting_error(f"{path}: line {node.start_mark.line + 1}")
         if id(node) not in n_values_by_id:
             is_list = isinstance(node, SequenceNode)
             inner = node.value if is_list else chain.from_iterable(node.value)
@@ -422,7 +422,7 @@ def require_moderate(document: Node, path: Path) -> None:
         raise UserError(what, where=str(path), remedy="write out what is meant")
 
 
-def _too_deep(where: str) -> UserError:
+def _nesting_error(where: str) -> UserError:
     """The error for a document with too many levels; to be raised by the caller."""
     what = f"nested more than {DEEPEST} levels deep, or holds itself"
     return UserError(what, where=where, remedy="fix the YAML there")

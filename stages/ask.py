@@ -94,7 +94,7 @@ def schedule_for_state(catalogue: Catalogue, name: str) -> Callable[[State], "Ad
     """
 
     @cache
-    def way(adaptation: Adaptation) -> "AdaptationSchedule":
+    def build_schedule(adaptation: Adaptation) -> "AdaptationSchedule":
         """The model adapted to these corpora by these recipes; one schedule for all states of an
         adaptation, so that each fit is trained once.
         """
@@ -106,7 +106,7 @@ def schedule_for_state(catalogue: Catalogue, name: str) -> Callable[[State], "Ad
         }
         return AdaptationSchedule(name, catalogue, dict(adaptation.corpora), recipes)
 
-    return lambda state: way(state.adaptation)
+    return lambda state: build_schedule(state.adaptation)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def main() -> None:
     title = "Even Ruler: what the instruments say, and how well they measure"
     page = render_page(
         title,
-        _lead_text(params),
+        _introduction_text(params),
         instruments,
         models=params.active.models,
         shared=shared,
@@ -55,7 +55,7 @@ def build_views(params: ParamsFile) -> tuple[list[InstrumentView], dict[str, lis
     }
 
 
-def _lead_text(params: ParamsFile) -> str:
+def _introduction_text(params: ParamsFile) -> str:
     """The sentences below the page's title: what it shows, a caution about tiny models in the
     profile `quick`, and how many recorded answers were replayed.
     """

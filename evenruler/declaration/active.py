@@ -94,7 +94,7 @@ def instruments_at(root: Path, params: Path, profile: Profile) -> list[DeclaredI
             continue
         settings.require_able(source, declared.catalogue, partial(declared.place, name))
         uses = settings.uses(source)
-        lacking = declared.catalogue.to_be_given(use.model for use in uses)
+        lacking = declared.catalogue.missing_commit_message(use.model for use in uses)
         if lacking:
             instruments.append(
                 DeclaredInstrument(name, family, settings, None, [], unfinished=lacking)
@@ -176,7 +176,7 @@ def compute_active(
                 f"no model of the profile {profile!r} supports the questions of the family {family}"
             )
             remedy = (
-                catalogue.to_be_given(lacking)
+                catalogue.missing_commit_message(lacking)
                 or "add one that does, with this profile or without `profile`"
             )
             raise UserError(what, where=f"{params}: models", remedy=remedy)
@@ -229,7 +229,7 @@ def _select_family_models(
         if entry.profile in (None, profile) and family in (entry.families or [family])
     ]
     taken = [name for name in family_models if takes(catalogue, name)]
-    lacking = [name for name in taken if catalogue.to_be_given([name])]
+    lacking = [name for name in taken if catalogue.missing_commit_message([name])]
     return [name for name in taken if name not in lacking], lacking
 
 

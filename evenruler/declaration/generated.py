@@ -28,7 +28,7 @@ def render_active(active: Active, folder: Path = TOP) -> str:
     yaml.width = 10_000
     yaml.indent(mapping=2, sequence=4, offset=2)
     sections = {
-        key: _with_entry_a_line(value) for key, value in active.model_dump(mode="json").items()
+        key: _entries_in_flow_style(value) for key, value in active.model_dump(mode="json").items()
     }
     content = {
         "active": CommentedMap(sections),
@@ -39,7 +39,7 @@ def render_active(active: Active, folder: Path = TOP) -> str:
     return ACTIVE_HEAD + text.getvalue()
 
 
-def _with_entry_a_line(section: object) -> object:
+def _entries_in_flow_style(section: object) -> object:
     """A section for ruamel's YAML writer: each entry on one line; what is not a mapping stays as it
     is.
     """

@@ -9,7 +9,7 @@ from evenruler.declaration.params_file import FIRST_VERSION, DiagnosisSettings
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declarations import Catalogue
-from evenruler.models.sources import made_of
+from evenruler.models.sources import base_model_name
 from evenruler.strict import Slug, Text, read_yaml, refuse_hidden_keys, validate
 from evenruler.versions import Version
 
@@ -55,7 +55,7 @@ def load_params(path: Path | str = "params.yaml") -> Params:
     _check_recipes(params, path)
     for name, entry in params.models.items():
         if entry.scheme == "untrained":
-            made_of(entry, params.models, f"{path}: models.{name}.source")
+            base_model_name(entry, params.models, f"{path}: models.{name}.source")
         for family in entry.families or ():
             if family not in FAMILIES:
                 where = f"{path}: models.{name}.families"

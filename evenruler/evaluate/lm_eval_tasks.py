@@ -149,7 +149,7 @@ def jackknife_metric(
     Source: Tukey (1958); for very many units in groups, Kott (2001), the delete-a-group jackknife.
     """
 
-    def left_out(unit_labels: Sequence[Any]) -> Floats:
+    def jackknife_replicates(unit_labels: Sequence[Any]) -> Floats:
         """[groups] values of the metric, each without the documents of one unit, or of one group of
         units where these are very many.
         """
@@ -164,8 +164,8 @@ def jackknife_metric(
 
     value = float(aggregate(values))
     try:
-        by_unit = left_out(units)
-        by_doc = left_out(range(len(values)))
+        by_unit = jackknife_replicates(units)
+        by_doc = jackknife_replicates(range(len(values)))
     except (ArithmeticError, ValueError, IndexError):
         return value, math.nan, math.nan, math.nan
     if len(by_unit) < FEWEST_UNITS or not by_doc.var():

@@ -118,7 +118,7 @@ def measure(
     )
     session = Session(subject, store, device)
     with request_budget(max_requests), open_benchmark(str(benchmark)) as opened_benchmark:
-        planned = session.planned(opened_benchmark, size=size, limit=limit, method=method)
+        planned = session.plan_measurement(opened_benchmark, size=size, limit=limit, method=method)
         if out is not None:
             _require_place(planned, Path(out))
         measured = session.measure(planned)
@@ -271,7 +271,7 @@ def _plan_benchmarks(
     refused: list[str] = []
     for benchmark in benchmarks:
         try:
-            plan = session.planned(benchmark, size=size, limit=limit, method=method)
+            plan = session.plan_measurement(benchmark, size=size, limit=limit, method=method)
             _require_place(plan, out)
         except UserError as error:
             refused.append(str(error))

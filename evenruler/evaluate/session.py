@@ -42,7 +42,7 @@ from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import such_as
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
-from evenruler.models.questions import cut_of
+from evenruler.models.questions import cut_reasons
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN, PLANTED, as_json
 from evenruler.report.planted import planted_as_json
@@ -128,7 +128,7 @@ class MeasurementPlan:
 
 
 class HowAsked(TypedDict, total=False):
-    """Arguments of `Session.planned`."""
+    """Arguments of `Session.plan_measurement`."""
 
     size: Size
     limit: int | None
@@ -154,7 +154,7 @@ class Session:
         """
         return self._chosen.load_model(self._store, self._device, self.reference)
 
-    def planned(
+    def plan_measurement(
         self,
         benchmark: Benchmark,
         *,
@@ -575,7 +575,7 @@ def nonresponse_warnings(answers: Tables, readings: Tables) -> list[str]:
         if "reply" not in rows or not len(rows):
             continue
         n = len(rows)
-        cut = cut_of(rows["reason"]) if "reason" in rows else []
+        cut = cut_reasons(rows["reason"]) if "reason" in rows else []
         n_cut = len(cut) if len(cut) > MANY * n else 0
         withheld = int(rows["reply"].isna().sum()) - n_cut
         replies = rows["reply"].dropna().astype(str).str.strip()

@@ -317,7 +317,7 @@ def _altered_tables(result: Result, done: Measurement, folder: Path) -> list[str
 
 def _list_whys(result: Result) -> list[str]:
     """The reasons of all verdicts of a result, without digits."""
-    return [_without_digits(str(row.get("why"))) for row in result.figures]
+    return [_mask_numbers(str(row.get("why"))) for row in result.figures]
 
 
 def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
@@ -333,8 +333,8 @@ def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
         other.append("warnings")
     if _list_whys(result) != _list_whys(again):
         other.append("why")
-    stored_lines = list(map(_without_digits, result.summary))
-    computed_lines = list(map(_without_digits, again.summary))
+    stored_lines = list(map(_mask_numbers, result.summary))
+    computed_lines = list(map(_mask_numbers, again.summary))
     n = min(len(stored_lines), len(computed_lines))
     n_most = max(len(stored_lines), len(computed_lines))
     begin_alike = stored_lines[:n] == computed_lines[:n]
@@ -348,7 +348,7 @@ def _verify_texts(result: Result, again: Result) -> Iterator[tuple[str, str]]:
         yield OPEN, "answer: the same words with other digits, or another last line"
 
 
-def _without_digits(line: str) -> str:
+def _mask_numbers(line: str) -> str:
     """The line with "#" in place of each number, so that only its words are compared."""
     return re.sub(r"[\d.,]*\d", "#", line)
 

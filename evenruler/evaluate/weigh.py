@@ -151,7 +151,7 @@ def measure_planted_model(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Check (`CHECKS`) and readings (`READINGS`) of one weight, which is made first if missing.
 
-    `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.planned`;
+    `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.plan_measurement`;
     `recorded_check`: the nats of a recorded check.
     """
     store, plant = RowStore(), plants[weight.plant]
@@ -235,7 +235,8 @@ def without_prefixes(session: Session, benchmark: Benchmark, how: HowAsked) -> M
     """The plan without texts that are asked again, after prefixes or another start, which no
     reading uses.
     """
-    planned, door = session.planned(benchmark, **how), family_module(benchmark.family, "ask")
+    planned = session.plan_measurement(benchmark, **how)
+    door = family_module(benchmark.family, "ask")
     plan: Plan = {**planned.plan, "prefixed": 0, OTHER_START: False}
     return replace(
         planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject))
@@ -332,8 +333,8 @@ def weigh(
     """Check benchmarks on reference weights, which are made if missing; yields lines to print.
 
     Without `places`, shows what is recorded. `only`: plants, all by default. `on_curve`: on the
-    doses of a curve. `how`: arguments of `Session.planned`. `record`: save to `FOLDER` after each
-    weight, and skip what is already there.
+    doses of a curve. `how`: arguments of `Session.plan_measurement`. `record`: save to `FOLDER`
+    after each weight, and skip what is already there.
     """
     readings, checks = read_recorded_readings() if record or not places else empty_tables()
     plants = {name: load_plant(name) for name in [*plant_names(), *only]}

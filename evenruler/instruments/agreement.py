@@ -210,7 +210,7 @@ def _correlation_figures(
     yield jackknife_figure(TRUE, without_errors, x, PLAIN, level, unit)
 
 
-def _in_words(row: Mapping[Hashable, Any]) -> str:
+def _figure_text(row: Mapping[Hashable, Any]) -> str:
     """A figure as "0.12 [-0.10, 0.33]", without the interval where it has none; the reason where it
     has no value.
     """
@@ -228,7 +228,7 @@ TITLE, TEXT = str(_WORDS["title"]), str(_WORDS["text"])
 HEAD: Final[tuple[str, ...]] = tuple(_WORDS["head"])
 
 
-def _label_part(benchmark: object, part: object) -> str:
+def _benchmark_label(benchmark: object, part: object) -> str:
     """The name of a benchmark, with its part unless that is the whole."""
     return str(benchmark) if part in ("", "all") else f"{benchmark}, {part}"
 
@@ -242,13 +242,13 @@ def mtmm_rows(agreement: pd.DataFrame) -> list[list[str]]:
     matrix_rows = []
     for row in agreement[agreement["figure"] != TRUE].to_dict("records"):
         itself = row["kind"] == ITSELF
-        first_label = _label_part(row["benchmark"], row["part"])
-        second_label = _label_part(row["other"], row["other_part"])
+        first_label = _benchmark_label(row["benchmark"], row["part"])
+        second_label = _benchmark_label(row["other"], row["other_part"])
         if itself:
             rest = ""
         else:
             place = tuple(row[key] for key in keys)
-            rest = _in_words(true.loc[place].to_dict())
+            rest = _figure_text(true.loc[place].to_dict())
         matrix_rows.append(
             [
                 row["model"],
@@ -256,7 +256,7 @@ def mtmm_rows(agreement: pd.DataFrame) -> list[list[str]]:
                 "" if itself else second_label,
                 row["kind"],
                 str(row["n"]),
-                _in_words(row),
+                _figure_text(row),
                 rest,
             ]
         )

@@ -146,7 +146,7 @@ def tool_loader(
     catalogue = validate(Catalogue, {"models": models, "training": training}, where)
 
     @cache
-    def tool(name: str) -> "Model":
+    def load_tool(name: str) -> "Model":
         """Load a tool by name, once; UserError if its entry is invalid."""
         from evenruler.models.catalogue import load_model
 
@@ -157,7 +157,7 @@ def tool_loader(
             where=f"{where}: tools.models.{name}" if published else None,
         )
 
-    return tool
+    return load_tool
 
 
 class AnsweringModels:
@@ -321,7 +321,9 @@ def _score_entailment(
     return dict(zip(LABELS, logits.T, strict=True))
 
 
-def _in_place(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
+def _score_words_in_place(
+    model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]
+) -> Columns:
     """The column `nats`: pseudo-log-likelihood per token of each word between its `before` and
     `after`.
     """
@@ -432,7 +434,7 @@ _ASKED: Mapping[str, _AskFunction] = {
     "next_words": _score_next_words,
     "generate": _generate_replies,
     "entail": _score_entailment,
-    "in_place": _in_place,
+    "in_place": _score_words_in_place,
     "classify": _classify_texts,
     "embed": _embed_texts,
 }

@@ -37,13 +37,13 @@ PROFILES: tuple[Profile, ...] = get_args(Profile)
 _CaseValidator = Callable[[object, ValidatorFunctionWrapHandler, ValidationInfo], object]
 
 
-def _value_by_case(cases: Sequence[str], case_kind: str) -> _CaseValidator:
+def _case_validator(cases: Sequence[str], case_kind: str) -> _CaseValidator:
     """Validator: picks the value for the current case from a mapping by case; the other values are
     validated too.
     """
     one_per_case = f"one for {' and one for '.join(cases)}"
 
-    def of_case(
+    def pick_case_value(
         value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> object:
         """The value itself, or that of the current case in a mapping with all cases; ValueError if
@@ -63,7 +63,7 @@ def _value_by_case(cases: Sequence[str], case_kind: str) -> _CaseValidator:
             raise RuntimeError(f"settings by {case_kind} are read without a {case_kind}")
         return value_by_case[info.context.get(case_kind) or SIZE_AT[info.context["profile"]]]
 
-    return of_case
+    return pick_case_value
 
 
 SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "full"}
@@ -71,11 +71,11 @@ SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "full"}
 
 Value = TypeVar("Value")
 
-ByProfile = Annotated[Value, WrapValidator(_value_by_case(PROFILES, "profile"))]
+ByProfile = Annotated[Value, WrapValidator(_case_validator(PROFILES, "profile"))]
 """A setting that may differ by profile; validation resolves it to the profile in use. Defaults:
 `by_scale`."""
 
-BySize = Annotated[Value, WrapValidator(_value_by_case(SIZES, "size"))]
+BySize = Annotated[Value, WrapValidator(_case_validator(SIZES, "size"))]
 """A setting that may differ by size. Defaults: `by_size`."""
 
 

@@ -48,7 +48,7 @@ class PrefixSettings(StrictModel):
     """Sentences of similar length."""
 
     @model_validator(mode="after")
-    def _distinct(self) -> "PrefixSettings":
+    def _require_distinct_prefixes(self) -> "PrefixSettings":
         """ValueError if two of the cues and placebos are the same to a reader."""
         if find_duplicates([self.salience, self.instruction]):
             raise ValueError(f"salience and instruction are the same, {self.salience!r}")

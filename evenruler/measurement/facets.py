@@ -147,7 +147,7 @@ def jackknife_crossed(statistic: Callable[..., float], facets: Sequence[Facet]) 
                 ]
             )
             both = estimates.reshape(len(rows), len(columns))
-            squares = _sum_squares(_doubly_centred(both))
+            squares = _sum_squares(_double_centre(both))
             shared += _jackknife_factor(rows) * _jackknife_factor(columns) * squares
     return sum_estimates(statistic(*full_masks), parts, shared)
 
@@ -164,7 +164,7 @@ def _sum_squares(deviations: Floats) -> float:
     return float((deviations**2).sum())
 
 
-def _doubly_centred(x: Floats) -> Floats:
+def _double_centre(x: Floats) -> Floats:
     """[rows, columns] of a table: what is left beyond the means of rows and of columns, their
     interaction.
     """

@@ -121,7 +121,9 @@ def randomise_criterion(
     DiCiccio and Romano (2017), Robust permutation tests for correlation and regression
     coefficients; MacKinnon and White (1985) for HC3.
     """
-    response, predictor, nuisance, n_covariates = _beside_covariates(scores, criterion, covariates)
+    response, predictor, nuisance, n_covariates = _adjust_scores_and_criterion(
+        scores, criterion, covariates
+    )
     random = np.random.default_rng(seed)
     if basis is None:
         manner = "freely"
@@ -135,7 +137,7 @@ def randomise_criterion(
 
     else:
         manner = "spectrally"
-        axes = _orthogonal_to(nuisance, _as_basis(basis, len(response)))
+        axes = _orthogonal_to(nuisance, _require_orthonormal_basis(basis, len(response)))
         batches = _draw_signs(axes.T @ predictor, n, random)
         batches = (loadings @ axes.T for loadings in batches)
 
@@ -192,19 +194,19 @@ def _divide_or_zero(numerators: Floats, denominators: Floats) -> Floats:
     return np.where(numerators == 0, 0.0, quotients)
 
 
-def _beside_covariates(
+def _adjust_scores_and_criterion(
     scores: ArrayLike, criterion: ArrayLike, covariates: ArrayLike | None
 ) -> tuple[Floats, Floats, Floats, int]:
     """Residuals of scores and criterion, the basis of constant and covariates, and the number of
     covariates.
     """
-    response = _as_units(scores, "scores")
-    predictor = _as_units(criterion, "the criterion")
+    response = _require_unit_values(scores, "scores")
+    predictor = _require_unit_values(criterion, "the criterion")
     if len(predictor) != len(response):
         raise ValueError(f"found {len(response)} scores and {len(predictor)} criterion values")
     nuisance, n_covariates = _nuisance_columns(covariates, len(response))
-    response = _residuals_beside(response, nuisance)
-    predictor = _residuals_beside(predictor, nuisance)
+    response = _adjust_for_nuisance(response, nuisance)
+    predictor = _adjust_for_nuisance(predictor, nuisance)
     if not predictor.any():
         raise ValueError("the criterion does not vary beside its covariates")
     return response, predictor, nuisance, n_covariates
@@ -255,8 +257,8 @@ def detectable_slope(
     the interval over other facets, by which that of the randomisation is widened. Infinite where
     units are too few for any.
     """
-    response, predictor, nuisance, _ = _beside_covariates(scores, criterion, covariates)
-    axes = _orthogonal_to(nuisance, _as_basis(basis, len(response)))
+    response, predictor, nuisance, _ = _adjust_scores_and_criterion(scores, criterion, covariates)
+    axes = _orthogonal_to(nuisance, _require_orthonormal_basis(basis, len(response)))
     loadings = axes.T @ predictor
     rest = axes.T @ response
     rest -= float(loadings @ rest / (loadings @ loadings)) * loadings
@@ -310,8 +312,8 @@ def _spectral_coordinates(
     scores: ArrayLike, criterion: ArrayLike, basis: ArrayLike, covariates: ArrayLike | None
 ) -> tuple[Floats, Floats]:
     """[components] of scores and criterion, beside covariates."""
-    response, predictor, nuisance, _ = _beside_covariates(scores, criterion, covariates)
-    axes = _orthogonal_to(nuisance, _as_basis(basis, len(response)))
+    response, predictor, nuisance, _ = _adjust_scores_and_criterion(scores, criterion, covariates)
+    axes = _orthogonal_to(nuisance, _require_orthonormal_basis(basis, len(response)))
     return axes.T @ response, axes.T @ predictor
 
 
@@ -424,7 +426,7 @@ def randomise_keys(
 
     Source: Fisher (1935), The design of experiments; spec/fixed-models.md, section 2.
     """
-    values, signs = _as_units(scores, "scores"), _as_units(keys, "keys")
+    values, signs = _require_unit_values(scores, "scores"), _require_unit_values(keys, "keys")
     n_units, n_plus = len(values), int((signs > 0).sum())
     are_keys = np.isin(signs, (-1, 1)).all()
     if len(signs) != n_units or not are_keys:
@@ -568,7 +570,7 @@ def _squared_and_variance(answers: Floats, n_own: int) -> tuple[Floats, Floats]:
     return differences**2, np.where(is_rounding, 0.0, variances)
 
 
-def _as_units(x: ArrayLike, what: str) -> Floats:
+def _require_unit_values(x: ArrayLike, what: str) -> Floats:
     """[units] as floats; ValueError, which calls them `what`, unless they are three or more finite
     numbers.
     """
@@ -579,7 +581,7 @@ def _as_units(x: ArrayLike, what: str) -> Floats:
     return vector
 
 
-def _as_basis(basis: ArrayLike, units: int) -> Floats:
+def _require_orthonormal_basis(basis: ArrayLike, units: int) -> Floats:
     """[units, units - 1] as floats; ValueError unless columns are orthonormal and orthogonal to the
     constant.
     """
@@ -622,7 +624,7 @@ def _nuisance_columns(covariates: ArrayLike | None, units: int) -> tuple[Floats,
     return np.column_stack([constant, independent]), x.shape[1]
 
 
-def _residuals_beside(x: Floats, nuisance: Floats) -> Floats:
+def _adjust_for_nuisance(x: Floats, nuisance: Floats) -> Floats:
     """Residuals [units] of `x` beside an orthonormal basis `nuisance` [units, columns]; what is
     rounding error is 0.
     """

@@ -148,7 +148,9 @@ class Cache:
         held = open_release().get(how.operation, lacking)
         if not held or not self.asks:
             return held
-        drawn = open_release().again(held) if again or open_release().share == 1 else []
+        drawn = (
+            open_release().sample_keys(held) if again or open_release().recheck_share == 1 else []
+        )
         compared = ReplayCheck(open_release().release, len(held) - len(drawn))
         if drawn:
             everything = frozenset(range(len(drawn)))

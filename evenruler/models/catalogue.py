@@ -88,7 +88,7 @@ def load_model(
     weights = AdaptedFolder(folder.absolute(), over) if over else folder.absolute()
     load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
 
-    def describe() -> str:
+    def compute_engine_string() -> str:
         """The engine string, computed anew from files and surroundings."""
         return environment.engine_string(
             folder, entry, store, compute_environment, adapter.folder if adapter else over
@@ -96,9 +96,11 @@ def load_model(
 
     def backend() -> object:
         """The loaded backend in this process, or its stand-in on the cluster's workers."""
-        return load_it() if pool is None else pool(describe(), load_it)
+        return load_it() if pool is None else pool(compute_engine_string(), load_it)
 
-    return Model(name, entry, kind, store, describe, backend, folder, where, doubts=doubts)
+    return Model(
+        name, entry, kind, store, compute_engine_string, backend, folder, where, doubts=doubts
+    )
 
 
 def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
@@ -113,7 +115,7 @@ def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | No
         from evenruler.models.in_memory import at_ollama as server_context
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
-    def describe() -> str:
+    def compute_engine_string() -> str:
         """The engine string, as canonical JSON of server, model and settings."""
         with server_context():
             return canonical_json(
@@ -125,7 +127,7 @@ def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | No
         with server_context():
             return openai.OpenAI(name, served, mode, entry.start or "", entry)
 
-    return Model(name, entry, entry.kind, store, describe, backend, None, where)
+    return Model(name, entry, entry.kind, store, compute_engine_string, backend, None, where)
 
 
 def backend_of(

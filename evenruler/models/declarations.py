@@ -106,14 +106,14 @@ class TrainingData(StrictModel):
 
     @field_validator("labels")
     @classmethod
-    def _distinct(cls, labels: list[str]) -> list[str]:
+    def _require_distinct_labels(cls, labels: list[str]) -> list[str]:
         """The labels unchanged; ValueError if one stands twice."""
         if len(set(labels)) < len(labels):
             raise ValueError(f"found {labels}, expected each label once")
         return labels
 
     @model_validator(mode="after")
-    def _reachable(self) -> "TrainingData":
+    def _require_valid_source(self) -> "TrainingData":
         """The declaration unchanged; ValueError if `source` is neither `hub:` nor `local:`, or a
         Hub source lacks its commit or `split`; UserError for an unknown `~user`.
         """
@@ -309,7 +309,7 @@ class ModelEntry(ChatSettings):
         return source
 
     @model_validator(mode="after")
-    def _pinned(self) -> "ModelEntry":
+    def _require_consistent_entry(self) -> "ModelEntry":
         """The entry unchanged; ValueError by the first check that fails."""
         # In this order: the first error is the one that a user reads.
         self._check_source()
@@ -543,7 +543,7 @@ class Catalogue(StrictModel):
         """Whether a model returns log-likelihoods, or generates text."""
         return self.can(name, "loglikelihood") or self.can(name, "generate")
 
-    def entails(self, name: str) -> bool:
+    def may_answer_questionnaires(self, name: str) -> bool:
         """Whether a model answers questionnaires: as its `entailment` says, else by its kind and
         `methods`.
         """
@@ -568,7 +568,7 @@ class Catalogue(StrictModel):
             origin_by_model[name] = f"{entry.origin}{commit}; {entry.licence}"
         return origin_by_model
 
-    def to_be_given(self, models: Iterable[str]) -> str:
+    def missing_commit_message(self, models: Iterable[str]) -> str:
         """A message about Hub models whose commit is missing, also for models made from them; empty
         if none.
         """

@@ -98,7 +98,7 @@ def model_in_memory(
     tokenizer, core = loaded_model
     weights = WeightsHash()
 
-    def describe() -> str:
+    def compute_engine_string() -> str:
         """The engine string of the model as it is; UserError as `core_of` and `require_plain`."""
         core_of(core, name)
         if cache_key is None:
@@ -129,7 +129,9 @@ def model_in_memory(
             attributes = now
         return latest_backend
 
-    return Model(name, entry, entry.kind, store, describe, backend, None, name, changeable=True)
+    return Model(
+        name, entry, entry.kind, store, compute_engine_string, backend, None, name, changeable=True
+    )
 
 
 def _has_replaced_call(module: "torch.nn.Module") -> bool:
@@ -256,7 +258,7 @@ def hash_content(content: Mapping[str, object], name: str, *, is_keyed: bool = F
     with torch.inference_mode():
         for place, part in sorted(content.items()):
             try:
-                for described, data in _read_part(part):
+                for described, data in _serialise_part(part):
                     digest.update(canonical_json([place, *described]))
                     digest.update(data)
             except (
@@ -274,14 +276,14 @@ def hash_content(content: Mapping[str, object], name: str, *, is_keyed: bool = F
     return digest.hexdigest()
 
 
-def _read_part(part: object) -> Iterator[tuple[list[object], bytes | memoryview]]:
+def _serialise_part(part: object) -> Iterator[tuple[list[object], bytes | memoryview]]:
     """Description and bytes of each tensor or plain value in an entry; TypeError for others."""
     import torch
 
     if isinstance(part, (tuple, list)):
         yield [type(part).__name__, len(part)], b""
         for inner in part:
-            yield from _read_part(inner)
+            yield from _serialise_part(inner)
     elif isinstance(part, torch.Tensor):
         if type(part) not in (torch.Tensor, torch.nn.Parameter):
             raise TypeError(f"a {type(part).__name__}")
@@ -340,7 +342,7 @@ def model_of_function(
         store = RowStore(folder)
         weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
 
-    def describe() -> str:
+    def compute_engine_string() -> str:
         """The engine string: the function's name and the `cache_key`, None for none."""
         return canonical_json(
             {"backend": "function", "function": qualified_name(call), "cache_key": cache_key}
@@ -356,7 +358,7 @@ def model_of_function(
         entry,
         "chat",
         store,
-        describe,
+        compute_engine_string,
         lambda: FunctionBackend(name, call, remedy),
         None,
         name,

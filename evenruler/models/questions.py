@@ -187,7 +187,7 @@ class Prompt:
 CUT = "cut while thinking"  # prefix of the reason if a thought used up all tokens
 
 
-def cut_of(reasons: Iterable[object]) -> list[str]:
+def cut_reasons(reasons: Iterable[object]) -> list[str]:
     """Of the reasons (None where there is a reply), those that say that a thought used up all
     tokens.
     """

@@ -144,7 +144,7 @@ class AnswerRelease:
         return str(self._manifest["release"])
 
     @cached_property
-    def share(self) -> float:
+    def recheck_share(self) -> float:
         """The share of released answers to ask again."""
         share_setting = os.environ.get(AGAIN, str(SHARE))
         try:
@@ -162,7 +162,7 @@ class AnswerRelease:
     def get(self, operation: str, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Released answers by full key; UserError if a file is damaged."""
         if operation not in self._by_operation:
-            self._by_operation[operation] = self._read(operation)
+            self._by_operation[operation] = self._read_answers(operation)
         held = self._by_operation[operation]
         answer_by_key: dict[bytes, bytes] = {}
         for key in keys:
@@ -171,12 +171,12 @@ class AnswerRelease:
                 answer_by_key[key] = held[half]
         return answer_by_key
 
-    def again(self, keys: Iterable[bytes]) -> list[bytes]:
+    def sample_keys(self, keys: Iterable[bytes]) -> list[bytes]:
         """Keys to ask again: all, or blocks of neighbours that begin at random places."""
         keys = list(keys)
-        if self.share == 1:
+        if self.recheck_share == 1:
             return keys
-        wanted = min(MOST_AGAIN, sum(random.random() < self.share for _ in keys))
+        wanted = min(MOST_AGAIN, sum(random.random() < self.recheck_share for _ in keys))
         drawn: set[int] = set()
         while len(drawn) < wanted:
             start = random.randrange(len(keys))
@@ -205,14 +205,14 @@ class AnswerRelease:
                 "no release of answers", where=str(path), remedy=f"`git checkout {path}`"
             ) from None
 
-    def _read(self, operation: str) -> dict[bytes, bytes]:
+    def _read_answers(self, operation: str) -> dict[bytes, bytes]:
         """Released answers to an operation by short key (half of the full one); empty if it has
         none; UserError if the file's checksum is wrong.
         """
-        file_record = self._manifest["files"].get(file_of(operation))
+        file_record = self._manifest["files"].get(answers_file_name(operation))
         if file_record is None:
             return {}
-        path = self._folder / file_of(operation)
+        path = self._folder / answers_file_name(operation)
         if not path.exists() or file_sha256(path) != file_record["sha256"]:
             what = f"it is not as {RELEASE} says (sha256)"
             raise UserError(what, where=str(path), remedy=f"`git checkout {self._folder}`")
@@ -231,7 +231,7 @@ def _read_answer_release(folder: Path) -> AnswerRelease:
     return AnswerRelease(folder)
 
 
-def file_of(operation: str) -> str:
+def answers_file_name(operation: str) -> str:
     """Name of the Parquet file with the answers to an operation, named with its version."""
     return f"{re.sub(r'[^a-z0-9]+', '-', operation.lower()).strip('-')}.parquet"
 

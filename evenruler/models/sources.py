@@ -83,7 +83,7 @@ def locate_model(
         require_regular(path)
     folder = files[0]
     if entry.is_file:
-        folder = _of_file(name, files, entry, store, where)
+        folder = _converted_folder(name, files, entry, store, where)
     for path in folder.rglob("*"):
         require_regular(path)
     if entry.sha256 is not None and not entry.is_file:
@@ -217,13 +217,15 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
         return folder
 
 
-def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:
+def _converted_folder(
+    name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str
+) -> Path:
     """The folder of a converted GGUF file or an unpacked zip file, created on the first call.
 
     It is shared by all entries that name the same file.
     """
 
-    def make(folder: Path) -> None:
+    def write_model_files(folder: Path) -> None:
         """Join the parts of the file, and write the model's files into a new folder, without the
         joined one.
         """
@@ -235,11 +237,16 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
     identity = (entry.sha256 or store.file_sha256(files[0]))[:16]
     if entry.is_zip:
         title = files[0].name.lower().partition(".zip")[0]
-        return cached_folder(name, f"{title}-{identity}-v{ARCHIVE_VERSION}", make, store)
+        return cached_folder(
+            name, f"{title}-{identity}-v{ARCHIVE_VERSION}", write_model_files, store
+        )
     ending = f"{identity}-v{GGUF_VERSION}"
     existing_folders = sorted((store.root / "models").glob(f"*-{ending}"))
     return cached_folder(
-        name, existing_folders[0].name if existing_folders else f"{name}-{ending}", make, store
+        name,
+        existing_folders[0].name if existing_folders else f"{name}-{ending}",
+        write_model_files,
+        store,
     )
 
 
@@ -249,7 +256,7 @@ def _untrained_folder(
     """The folder of a small untrained model with another's architecture, created on the first
     call.
     """
-    other = made_of(entry, catalogue, f"{declared_at(name)}.source")
+    other = base_model_name(entry, catalogue, f"{declared_at(name)}.source")
     base = locate_model(other, catalogue[other], store)
     files = [path for path in sorted(base.iterdir()) if path.suffix in READ]
     sums = {path.name: store.file_sha256(path) for path in files if path.name != SUMS}
@@ -382,7 +389,7 @@ def convert_gguf(path: Path, folder: Path, where: str) -> None:
 
     print_note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
     try:
-        with silence_libraries(), _read_once():
+        with silence_libraries(), _single_gguf_read():
             of_file: Any = {"gguf_file": path.name, "trust_remote_code": False}
             tokenizer = AutoTokenizer.from_pretrained(path.parent, **of_file)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
@@ -411,7 +418,7 @@ def convert_gguf(path: Path, folder: Path, where: str) -> None:
 
 
 @contextmanager
-def _read_once() -> Iterator[None]:
+def _single_gguf_read() -> Iterator[None]:
     """Make transformers read the file and build the tensor name map only once.
 
     By default it reads the file three times, for configuration, tokenizer and weights, and builds
@@ -456,7 +463,7 @@ SIZES |= dict.fromkeys(("intermediate_size", "ffn_dim", "hidden_dim", "n_inner",
 """Size keys in configurations and their reduced values; each architecture has some of them."""
 
 
-def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) -> str:
+def base_model_name(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) -> str:
     """Name of the model whose architecture and tokenizer an untrained model uses; files are not
     checked.
 

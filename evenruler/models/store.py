@@ -227,7 +227,7 @@ class RowStore:
         try:
             yield
         except sqlite3.Error as error:
-            what, remedy = _in_words(error)
+            what, remedy = _describe_error(error)
             raise UserError(what, where=str(self.path), remedy=remedy) from None
         except OSError as error:
             if error.errno == errno.ENOSPC:
@@ -243,7 +243,7 @@ def _as_text(value: bytes) -> str:
     return value.decode(errors="replace")
 
 
-def _in_words(error: sqlite3.Error) -> tuple[str, str]:
+def _describe_error(error: sqlite3.Error) -> tuple[str, str]:
     """What went wrong with the store, and the remedy, by SQLite's error code."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF

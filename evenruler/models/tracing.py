@@ -164,10 +164,10 @@ def _report_native() -> None:
     import tokenizers
     from tokenizers import models
 
-    _audit_method(tokenizers.Tokenizer, "from_file", static=True)
+    _wrap_with_audit(tokenizers.Tokenizer, "from_file", static=True)
     for kind in (models.BPE, models.WordPiece, models.WordLevel):
         for method in ("from_file", "read_file"):
-            _audit_method(kind, method, static=True)
+            _wrap_with_audit(kind, method, static=True)
     # These classes have no `__init__` but that of `object`, and are called with paths among other
     # words.
     openers: list[Any] = [safetensors.safe_open, models.BPE, models.WordPiece, models.WordLevel]
@@ -178,10 +178,10 @@ def _report_native() -> None:
     if find_spec("sentencepiece"):
         processor = import_module("sentencepiece").SentencePieceProcessor
         for method in ("Load", "LoadFromFile"):
-            _audit_method(processor, method, static=False)
+            _wrap_with_audit(processor, method, static=False)
 
 
-def _audit_method(kind: type, method: str, *, static: bool) -> None:
+def _wrap_with_audit(kind: type, method: str, *, static: bool) -> None:
     """Replace a method of a class by one that first reports the files among its arguments;
     `static`: it is a static method.
     """

@@ -21,7 +21,14 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import file_sha256, replace_folder, write_text_atomically
 from evenruler.models.answer_logs.exported import ENTRY, EXPORTED, answer_as_json
 from evenruler.models.declarations import NOT_STATED
-from evenruler.models.replay import HALF, JOURNAL, RELEASE, JournalEntry, file_of, read_journal
+from evenruler.models.replay import (
+    HALF,
+    JOURNAL,
+    RELEASE,
+    JournalEntry,
+    answers_file_name,
+    read_journal,
+)
 from evenruler.tables import write_whole
 from evenruler.tables.ids import content_sha256
 
@@ -61,7 +68,7 @@ def write_release(
         files = {}
         for operation, group in groupby(answers, key=lambda answer: answer.operation):
             rows = list(group)
-            path = target / file_of(operation)
+            path = target / answers_file_name(operation)
             path.write_bytes(_rows_to_parquet(rows))
             files[path.name] = {
                 "operation": operation,

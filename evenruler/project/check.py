@@ -228,7 +228,7 @@ def _alias_warnings(root: Path) -> list[str]:
 def _left_out_warnings(params: Params, active: Active) -> list[str]:
     """Warnings on models that wait for their commit, and on stages of models left out."""
     warnings = [
-        f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}"
+        f"warning: {name} is left out until it is pinned: {params.missing_commit_message([name])}"
         for name in models_without_commit(active.families, params, active.profile)
     ]
     asked_models = product(active.families, params.models)
@@ -444,7 +444,9 @@ def find_stale_outputs(root: Path, active: Active, benchmarks: Iterable[str]) ->
     if paths:
         outputs = chain.from_iterable(read_lock(root).values())
         known_paths = {output["path"] for output in outputs} | tracked_files(root, paths)
-        unknown = [path.as_posix() for path in paths if not _is_ours(root, path, known_paths)]
+        unknown = [
+            path.as_posix() for path in paths if not _may_be_removed(root, path, known_paths)
+        ]
         if unknown:
             first, *rest = unknown
             more = f" (and {', '.join(rest)})" if rest else ""
@@ -479,7 +481,7 @@ def _is_benchmark(path: Path) -> bool:
     return has_name or ((path / MANIFEST).exists() and not path.name.startswith("."))
 
 
-def _is_ours(root: Path, path: Path, known_paths: set[str]) -> bool:
+def _may_be_removed(root: Path, path: Path, known_paths: set[str]) -> bool:
     """Whether a path may be removed: it, something in it or a folder around it is known, or it is a
     partial file or an empty folder.
     """

@@ -84,7 +84,7 @@ def release(
         yield from _undo_broken(root)
         preview = preview_release(root, name, messages)
 
-        def entry(document: dict[str, Any]) -> None:
+        def add_version(document: dict[str, Any]) -> None:
             """Add the new version, with date and changes, as the first in a parsed changelog;
             nothing if it is there.
             """
@@ -108,7 +108,7 @@ def release(
             declared, "versions", lambda document: document.setdefault("versions", {}).update(new)
         )
         begun = PendingRelease(
-            name, {"params.yaml": params, changelog: edit_section(before, "releases", entry)}
+            name, {"params.yaml": params, changelog: edit_section(before, "releases", add_version)}
         )
         write_text_atomically(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:

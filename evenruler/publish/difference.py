@@ -346,10 +346,10 @@ def has_figure_changed(
     old: FigureRecord | None, new: FigureRecord | None, tolerance: float = TOLERANCE
 ) -> bool:
     """Whether two figures differ, numbers by more than the tolerance."""
-    return not is_nearly_equal(_blank_why(old), _blank_why(new), tolerance)
+    return not is_nearly_equal(_clear_why_text(old), _clear_why_text(new), tolerance)
 
 
-def _blank_why(figure: FigureRecord | None) -> FigureRecord | None:
+def _clear_why_text(figure: FigureRecord | None) -> FigureRecord | None:
     """The figure with an empty `why`, so that two figures are compared by their numbers; None stays
     None.
     """

@@ -61,7 +61,7 @@ def publish(
         return
     highest = find_newest_version(tags)
     if highest:
-        _refuse_small_step(folder, repo, highest, declared.version)
+        _require_version_step(folder, repo, highest, declared.version)
     there = [sibling.rfilename for sibling in (remote and remote.siblings) or ()]
     gone = [name for name in there if name not in files and name not in NOT_OURS]
     if dry_run:
@@ -153,7 +153,7 @@ def _fetch_repo_info(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
         return info, [tag.name for tag in api.list_repo_refs(repo, repo_type=KIND).tags]
 
 
-def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> None:
+def _require_version_step(folder: Path, repo: str, newest: str, version: str) -> None:
     """UserError if `version` is below `newest`, the newest published one, or a smaller step up from
     it than what changed requires.
     """
@@ -202,7 +202,7 @@ def _publish_files(
         elif private and not remote.private:
             yield f"{repo} is public already and stays so: --private is for a new data set"
         head = (remote or api.dataset_info(repo)).sha
-        if head and _is_ours(api, repo, head, files):
+        if head and _has_same_files(api, repo, head, files):
             yield "an earlier run made the commit, but not the tag"
         else:
             operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = []
@@ -223,7 +223,7 @@ def _publish_files(
         yield f"published {repo} {tag}"
 
 
-def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path]) -> bool:
+def _has_same_files(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path]) -> bool:
     """Whether a commit holds exactly these files; comparing manifests would not be enough."""
     from huggingface_hub import RepoFile
 

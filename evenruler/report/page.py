@@ -199,7 +199,7 @@ class PageSection:
         """The table of figures and the pictures, for the page's script."""
         # Each chart with its title and caption as a description for screen readers.
         pictures = []
-        for picture in _pictures(self.sections):
+        for picture in _collect_pictures(self.sections):
             description = f"{picture.title}. {picture.caption}"
             pictures.append({**picture.chart, "description": description})
         figures = None
@@ -246,7 +246,7 @@ def render_page(
         ]
     vega = ""
     folded_parts = chain.from_iterable(folded.values())
-    if any(list(_pictures(part.sections)) for part in folded_parts):
+    if any(list(_collect_pictures(part.sections)) for part in folded_parts):
         import vl_convert as vlc
 
         vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
@@ -277,7 +277,7 @@ def render_page(
     )  # fmt: skip
 
 
-def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
+def _collect_pictures(sections: Sequence[Section]) -> Iterator[Picture]:
     """All pictures in sections, in order, without the tables."""
     for section in sections:
         yield from (part for part in section.parts if isinstance(part, Picture))

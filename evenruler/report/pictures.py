@@ -221,10 +221,10 @@ def select_rows(table: pd.DataFrame, part: PartDeclaration) -> pd.DataFrame:
     """The rows of a part in their order, names as text: `all` where a name is null."""
     rows = table
     for column, contents in part.where.items():
-        rows = rows[_as_names(rows[column]).isin(contents)]
+        rows = rows[_readable_labels(rows[column]).isin(contents)]
     if part.kind != "table":
         rows = rows.dropna(subset=part.numbers)
-        names = {name: _as_names(rows[name]) for name in _find_names(part, rows)}
+        names = {name: _readable_labels(rows[name]) for name in _find_names(part, rows)}
         rows = rows.assign(**names)
     if part.order:
         columns = [name.removeprefix("-") for name in part.order]
@@ -240,7 +240,7 @@ def _find_names(part: PartDeclaration, rows: pd.DataFrame) -> list[str]:
     return [*part.names, *names]
 
 
-def _as_names(column: "pd.Series[Any]") -> "pd.Series[Any]":
+def _readable_labels(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """A column as text for readers: `all` where it is null, yes and no for true and false."""
     names = column.astype(object).where(column.notna(), WHOLE).astype(str)
     words: pd.Series[Any] = names.replace(YES_OR_NO)

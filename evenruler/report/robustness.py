@@ -38,7 +38,7 @@ def overview_section(instruments: Sequence[InstrumentView], agreed: pd.DataFrame
     `agreed`: rows of `tables.schemas.AGREEMENT`.
     """
     ordered = sorted(instruments, key=_sort_key)
-    rows = [_instrument_row(instrument, agreed) for instrument in ordered]
+    rows = [_instrument_cells(instrument, agreed) for instrument in ordered]
     return Section(TITLE, TEXT, [Table(HEAD, rows)], first=True)
 
 
@@ -73,7 +73,7 @@ def _sort_key(instrument: InstrumentView) -> tuple[int, str]:
     return ORDER.index(Verdict(verdict)), instrument.title
 
 
-def _instrument_row(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
+def _instrument_cells(instrument: InstrumentView, agreed: pd.DataFrame) -> list[str | Cell]:
     """The row of the overview for one instrument, a cell for each column of `HEAD`; `agreed`: rows
     of `tables.schemas.AGREEMENT`.
     """

@@ -81,7 +81,7 @@ def as_markdown(results: Sequence[StoredResult], comparisons: pd.DataFrame) -> s
     """
     parts: list[str] = []
     for group in group_comparable_results(results):
-        parts += _of_benchmark(group, _group_comparisons(group, comparisons))
+        parts += _benchmark_paragraphs(group, _group_comparisons(group, comparisons))
     rows = agreement.mtmm_rows(result_agreement(results))
     if rows:
         parts += [
@@ -97,7 +97,9 @@ def _group_comparisons(group: Sequence[StoredResult], comparisons: pd.DataFrame)
     return comparisons[comparisons["benchmark"] == group[0].result.benchmark.name]
 
 
-def _of_benchmark(group: Sequence[StoredResult], comparisons: pd.DataFrame) -> Iterator[str]:
+def _benchmark_paragraphs(
+    group: Sequence[StoredResult], comparisons: pd.DataFrame
+) -> Iterator[str]:
     """Paragraphs of Markdown on one benchmark: heading, answer, figures by model, warnings and
     differences.
     """

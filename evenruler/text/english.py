@@ -246,7 +246,7 @@ def fill(template: str, words: dict[str, str], article: Literal["agree", "litera
     a slot; `literal` keeps the template's own text.
     """
 
-    def filled(match: re.Match[str]) -> str:
+    def fill_slot(match: re.Match[str]) -> str:
         """What replaces a slot together with the article before it, if any."""
         word, written = words[match["slot"]], match["article"] or ""
         if not written or article == "literal":
@@ -254,7 +254,7 @@ def fill(template: str, words: dict[str, str], article: Literal["agree", "litera
         right = article_for(word)
         return f"{right.capitalize() if written[0] == 'A' else right} {word}"
 
-    sentence = _FILLING.sub(filled, template)
+    sentence = _FILLING.sub(fill_slot, template)
     if article == "agree" and template.startswith("{"):
         sentence = sentence[0].upper() + sentence[1:]
     return sentence
@@ -334,13 +334,13 @@ def spacy_pipeline(purpose: Purpose) -> "Language":
     if purpose in ("splitting", "lemmas"):
         from spacy.language import Language
 
-        def whole(doc: "Doc") -> "Doc":
+        def forbid_sentence_ends(doc: "Doc") -> "Doc":
             """Component for spaCy: forbids sentence ends inside a text."""
             for token in doc[1:]:
                 token.is_sent_start = False  # prevents sentence breaks within the text
             return doc
 
-        Language.component("evenruler_one_sentence", func=whole)
+        Language.component("evenruler_one_sentence", func=forbid_sentence_ends)
         nlp.add_pipe("evenruler_one_sentence", first=True)
     return nlp
 

@@ -295,7 +295,7 @@ class ReplyParser:
             {text: slug for text, slug in texts.items() if _reads_like_a_refusal(text)}
         )
         """Options that read like a refusal: "Can't be determined"."""
-        self.begun = {normalise_surface(text): slug for text, slug in texts.items()}
+        self.slug_by_option = {normalise_surface(text): slug for text, slug in texts.items()}
         """Slugs by text, to which a text that was cut off is compared."""
         self.left_out = SurfaceFormIndex(dict.fromkeys(left_out, ""))
 
@@ -413,7 +413,7 @@ def _parse_refusal_like_option(text: str, parser: ReplyParser) -> ParsedReply | 
     return None
 
 
-def _cut_off(text: str, parser: ReplyParser) -> ParsedReply | None:
+def _parse_option_beginning(text: str, parser: ReplyParser) -> ParsedReply | None:
     """The only option that begins with the reply, or with what it says after "the answer is".
 
     Beside an article, it must say `LEAST_LETTERS` letters or two words of the option.
@@ -424,11 +424,11 @@ def _cut_off(text: str, parser: ReplyParser) -> ParsedReply | None:
         bare_text = _ARTICLE.sub("", answer_text)
         has_few_letters = len(re.findall(r"\w", bare_text)) < LEAST_LETTERS
         is_too_short = has_few_letters and len(bare_text.split()) < 2
-        if _NOBODY in text or answer_text in parser.begun or is_too_short:
+        if _NOBODY in text or answer_text in parser.slug_by_option or is_too_short:
             continue
         fits = {
             slug
-            for option, slug in parser.begun.items()
+            for option, slug in parser.slug_by_option.items()
             if option.startswith((answer_text, bare_text))
         }
         if len(fits) == 1:
@@ -458,7 +458,7 @@ def _parse_stated_answer(text: str, parser: ReplyParser) -> ParsedReply | None:
     slugs: set[str] = set()
     readings: list[ParsedReply] = []
     for answer in outright or answers:
-        stated_option = _said_at(text, answer, parser)
+        stated_option = _parse_stated_option(text, answer, parser)
         if stated_option is None:
             continue
         slug, end, reading = stated_option
@@ -480,7 +480,7 @@ def _parse_stated_answer(text: str, parser: ReplyParser) -> ParsedReply | None:
     return (invalid or readings)[0] if len(slugs) == 1 else SEVERAL
 
 
-def _said_at(
+def _parse_stated_option(
     text: str, answer: re.Match[str], parser: ReplyParser
 ) -> tuple[str, int, ParsedReply] | None:
     """The option that a phrase names as the answer, the end of its mention, and the reading."""
@@ -519,7 +519,7 @@ def _without_denied(text: str, parser: ReplyParser) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _is_whose(mention: Mention, text: str) -> bool:
+def _is_possessive(mention: Mention, text: str) -> bool:
     """Whether something of an option is meant, "the smith's wife"; "she's" is short for "she
     is".
     """
@@ -578,7 +578,7 @@ def _letter_at(text: str, begin: int, parser: ReplyParser) -> tuple[str, int] | 
     mention = parser.options.mention_at(text, end)
     if mention is None or mention.slugs[0] != parser.letters[letter]:
         return None
-    return None if _is_whose(mention, text) else (letter, end)
+    return None if _is_possessive(mention, text) else (letter, end)
 
 
 def _all_or_none(text: str, parser: ReplyParser) -> ParsedReply | None:
@@ -618,7 +618,7 @@ def _parse_option_text(text: str, parser: ReplyParser) -> ParsedReply | None:
         named = (
             parser.options.slug(mention.surface)
             and _is_option(mention, parser)
-            and not _is_whose(mention, text)
+            and not _is_possessive(mention, text)
         )
         if named and not _PHRASES["denied"].match(text, mention.end):
             return SEVERAL if len(mention.slugs) > 1 else parser.read(mention.slugs[0], "option")
@@ -801,7 +801,7 @@ LETTERED: Sequence[Rule] = (
         _parse_exact_option,
         _parse_refusal_like_option,
         *_INVALID,
-        _cut_off,
+        _parse_option_beginning,
         _parse_stated_answer,
         _all_or_none,
         _detect_letter_list,

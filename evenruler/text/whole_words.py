@@ -100,15 +100,15 @@ class Finder:
 
     def matches(self, text: str) -> list[Match]:
         """The certain occurrences, as by `find_words`."""
-        return [match for match, sure in self._apart(text) if sure]
+        return [match for match, sure in self._select_matches(text) if sure]
 
     def doubtful(self, text: str) -> list[Match]:
         """Occurrences in another case, in a longer name, or as the plural of a name."""
-        return [match for match, sure in self._apart(text) if not sure]
+        return [match for match, sure in self._select_matches(text) if not sure]
 
-    def anywhere(self, text: str) -> list[Match]:
+    def all_matches(self, text: str) -> list[Match]:
         """Certain and doubtful occurrences, left to right."""
-        return [match for match, _ in self._apart(text)]
+        return [match for match, _ in self._select_matches(text)]
 
     def _add(self, written: str, word: str) -> None:
         """Add a form to the trie; `written`: what is searched for, such as a plural; `word`: the
@@ -119,7 +119,7 @@ class Finder:
             node = node.setdefault(_token_key(token), {})
         node.setdefault(FORMS, []).append((written, word))
 
-    def _apart(self, text: str) -> list[tuple[Match, bool]]:
+    def _select_matches(self, text: str) -> list[tuple[Match, bool]]:
         """All non-overlapping occurrences, and whether each is certain."""
 
         def longest_first(occurrence: tuple[Match, bool]) -> tuple[int, int, bool]:
@@ -127,7 +127,7 @@ class Finder:
             match, sure = occurrence
             return match.begin - match.end, match.begin, not sure
 
-        seen = sorted(self._seen(text), key=longest_first)
+        seen = sorted(self._find_matches(text), key=longest_first)
         taken = bytearray(len(text))
         occurrences = []
         for match, sure in seen:
@@ -136,7 +136,7 @@ class Finder:
                 occurrences.append((match, sure))
         return sorted(occurrences)
 
-    def _seen(self, text: str) -> Iterator[tuple[Match, bool]]:
+    def _find_matches(self, text: str) -> Iterator[tuple[Match, bool]]:
         """All occurrences, overlapping ones too, and whether each is certain or only doubtful."""
         tokens: list[tuple[int, int, str]] = []
         for match in _TOKEN.finditer(text):
@@ -153,7 +153,7 @@ class Finder:
                     # Abbreviations must match exactly; other words are matched in any case and
                     # judged below.
                     text_form, is_exact = text[begin:end], _is_abbreviation(written)
-                    if is_exact and _one_form(text_form) != _one_form(written):
+                    if is_exact and _normalise_form(text_form) != _normalise_form(written):
                         continue
                     is_plural = written != word
                     of_name = is_plural and not word.islower() and not _is_abbreviation(word)
@@ -173,10 +173,10 @@ def cached_finder(words: tuple[str, ...]) -> Finder:
 
 def _token_key(token: str) -> str:
     """The key of a token in the trie: folded in case, all white space as one space."""
-    return " " if token.isspace() else _one_form(token).casefold()
+    return " " if token.isspace() else _normalise_form(token).casefold()
 
 
-def _one_form(text: str) -> str:
+def _normalise_form(text: str) -> str:
     """A text with composed letters (NFC), straight apostrophes, and single spaces."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).replace("\u2019", "'")
@@ -214,7 +214,7 @@ def _is_cased(text: str, begin: int, end: int, word: str) -> bool:
     """Whether the text from `begin` to `end` is in a case that `word` may have there, by the rules
     of this module.
     """
-    text_form, written = _one_form(text[begin:end]), _one_form(word)
+    text_form, written = _normalise_form(text[begin:end]), _normalise_form(word)
     if text_form == written:
         return True
     if text_form.isupper() and sum(map(str.isalpha, text_form)) > 1:

@@ -54,7 +54,7 @@ class NextWords:
     def begin(self, sentences: Sequence[str]) -> None:
         """Prepare for learning sentences: does nothing."""
 
-    def drawn(self, sentences: Sequence[str]) -> torch.Tensor | None:
+    def training_loss(self, sentences: Sequence[str]) -> torch.Tensor | None:
         """The training loss as a tensor: mean over all next words; None where there are none."""
         total, n = self._losses(sentences)
         return total / n if n else None
@@ -133,7 +133,7 @@ class MaskedWords:
         for parameter in learning:
             parameter.requires_grad_(False)
 
-    def drawn(self, sentences: Sequence[str]) -> torch.Tensor | None:
+    def training_loss(self, sentences: Sequence[str]) -> torch.Tensor | None:
         """The training loss: mean over the words of one round, drawn for each sentence; None where
         there are none.
         """
@@ -266,16 +266,16 @@ class AdaptationSchedule:
         start.
         """
 
-        def bring() -> object:
+        def train_to_state() -> object:
             """Train to the state, unless nothing was trained yet and it is the original; returns
             the backend.
             """
             if self._training is not None or epoch:
-                self._losses_to(corpus, fit, epoch)
+                self._train_to_epoch(corpus, fit, epoch)
             return self._untouched.backend
 
         state = self._identity(corpus, fit, epoch) if epoch else None
-        return self._untouched.adapted(state, lambda: _StatefulModel(bring))
+        return self._untouched.adapted(state, lambda: _StatefulModel(train_to_state))
 
     def loss(self, corpus: str, fit: int, epoch: int) -> float:
         """Mean loss after an epoch on the held-out sentences, in nats per token; NaN where they
@@ -289,7 +289,7 @@ class AdaptationSchedule:
         )
         loss_by_key = self._store.get([key])
         if key not in loss_by_key:
-            loss_by_key = {key: NUMBER.pack(self._losses_to(corpus, fit, epoch)[epoch])}
+            loss_by_key = {key: NUMBER.pack(self._train_to_epoch(corpus, fit, epoch)[epoch])}
             self._store.put(loss_by_key.items())
         return NUMBER.unpack(loss_by_key[key])
 
@@ -305,7 +305,7 @@ class AdaptationSchedule:
             "epoch": epoch,
         }
 
-    def _losses_to(self, corpus: str, fit: int, epoch: int) -> Sequence[float]:
+    def _train_to_epoch(self, corpus: str, fit: int, epoch: int) -> Sequence[float]:
         """Losses from epoch 0 to this one; leaves the model in memory at this epoch."""
         if self._training is None:
             backend = cast("Nli | Causal", self._untouched.backend)
@@ -323,11 +323,11 @@ class AdaptationSchedule:
 class _StatefulModel:
     """A proxy of the model in memory that trains it to a state before each use."""
 
-    _bring: Callable[[], object]
+    _train_to_state: Callable[[], object]
 
     def __getattr__(self, name: str) -> object:
         """An attribute or operation of the backend, after training to the state."""
-        return getattr(self._bring(), name)
+        return getattr(self._train_to_state(), name)
 
 
 class _AdaptationTrainer:
@@ -382,7 +382,7 @@ class _AdaptationTrainer:
             order = torch.randperm(len(self._learnt)).tolist()
             for first in range(0, len(order), self._recipe.batch):
                 places = order[first : first + self._recipe.batch]
-                loss = self._objective.drawn([self._learnt[place] for place in places])
+                loss = self._objective.training_loss([self._learnt[place] for place in places])
                 if loss is not None:
                     self._optimizer.zero_grad()
                     loss.backward()

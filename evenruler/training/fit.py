@@ -650,7 +650,7 @@ def split_data(
     }
     held_out = [row for row in validation if row.texts[0] in held_out_texts]
 
-    def in_half(text: str) -> bool:
+    def is_in_half(text: str) -> bool:
         """Whether a text is in the half of the data that the recipe fits on (by its hash); all are
         without a half.
         """
@@ -663,7 +663,7 @@ def split_data(
     for name in recipe.data:
         for row in data[name]:
             first_text = row.texts[0]
-            if first_text not in held_out_texts and in_half(first_text):
+            if first_text not in held_out_texts and is_in_half(first_text):
                 fitted_on.append(row)
     if not fitted_on:
         what = f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on"

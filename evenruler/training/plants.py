@@ -115,7 +115,7 @@ class PlantDeclaration(StrictModel):
         """Hash of all that a weight depends on."""
         return content_sha256(self.model_dump(include={"poles", "units", "frames", "held_out"}))
 
-    def dealt(self, share: float, seed: int) -> Iterator[tuple[str, str]]:
+    def training_sentences(self, share: float, seed: int) -> Iterator[tuple[str, str]]:
         """Endless training sentences (text before the pole, pole): shuffled rounds of every unit in
         every frame.
 
@@ -360,8 +360,8 @@ class _Tuning:
         save_file(factors, fit_folder / FACTORS)
 
     def _fit(self, share: float, what: str) -> None:
-        """Train the B factors in place for `STEPS` steps; `share`: as for `dealt`; `what`: for the
-        progress bar.
+        """Train the B factors in place for `STEPS` steps; `share`: as for `training_sentences`;
+        `what`: for the progress bar.
         """
         import torch
         from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -370,7 +370,7 @@ class _Tuning:
 
         optimizer = torch.optim.AdamW(self._learned.values(), lr=RATE, weight_decay=0.0)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
-        sentences = self._plant.dealt(share, self._weight.seed)
+        sentences = self._plant.training_sentences(share, self._weight.seed)
         self._tuned.train()
         # On short texts the derivative of fused attention takes a third of a step.
         with progress_bar(STEPS, what, "step") as bar, sdpa_kernel(SDPBackend.MATH):
@@ -410,7 +410,7 @@ class _Tuning:
         logits = self._model.get_output_embeddings()(states[is_predicted]).float()
         return torch.nn.functional.cross_entropy(logits, ids[:, 1:][is_predicted])
 
-    def _set(self, values: Mapping[str, "torch.Tensor"]) -> None:
+    def _overwrite_factors(self, values: Mapping[str, "torch.Tensor"]) -> None:
         """Overwrite the B factors by those in `values`, by parameter name."""
         import torch
 
@@ -437,7 +437,7 @@ class _Tuning:
             repeated calls.
             """
             if part not in log_odds_by_part:
-                self._set(
+                self._overwrite_factors(
                     {
                         place: factor + part * (all_of_it[place] - factor)
                         for place, factor in nothing.items()
@@ -461,7 +461,7 @@ class _Tuning:
             )
         if wanted:
             part = float(brentq(beyond, 0.0, 1.0, xtol=CLOSE, rtol=CLOSE))
-        self._set(
+        self._overwrite_factors(
             {
                 place: factor + part * (all_of_it[place] - factor)
                 for place, factor in nothing.items()

@@ -288,7 +288,7 @@ def sign_again(folder: Path) -> None:
 def plan_measurement(folder: Path) -> None:
     """Read a folder as `measure` does before it loads a model."""
     with open_benchmark(str(folder)) as benchmark:
-        Loading().planned(benchmark)
+        Loading().plan_measurement(benchmark)
 
 
 def print_json(first: Path, second: Path) -> None:

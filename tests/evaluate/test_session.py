@@ -138,7 +138,7 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(
             plan={key: whole.plan[key] for key in ask.PLANNED},
         )
         of_least, of_whole = (
-            measuring.measure(measuring.planned(benchmark, limit=FEW)).result
+            measuring.measure(measuring.plan_measurement(benchmark, limit=FEW)).result
             for benchmark in (least, whole)
         )
     assert of_least.figures == of_whole.figures
@@ -451,7 +451,9 @@ def test_the_result_says_which_bytes_scored_the_replies(
         }
         plan = {**benchmark.plan, "tools": {**benchmark.plan["tools"], "models": tools}}
         session = Session(resolve_model(f"local:{tiny_folder}", store), store)
-        result = session.measure(session.planned(replace(benchmark, plan=plan), limit=2)).result
+        result = session.measure(
+            session.plan_measurement(replace(benchmark, plan=plan), limit=2)
+        ).result
     assert {"minilm-sentiment", "minilm-toxicity"} <= result.tools.keys() <= entries.keys()
     for name, engine in result.tools.items():
         assert engine == json.loads(load(name, catalogue, store=store).engine)

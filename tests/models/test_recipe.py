@@ -80,7 +80,7 @@ class TestEncoders:
         params = load_params(file_with("params.yaml", WHOLE, change))
         assert params.labels("moody") == ["glad", "sad"]
         assert params.labels("tiny") == []
-        assert not params.entails("moody")
+        assert not params.may_answer_questionnaires("moody")
         assert (params.lineage("moody"), params.kind("moody")) == ("encoder", "classifier")
         assert params.can("moody", "classify")
         assert not params.can("moody", "entail")
@@ -88,7 +88,9 @@ class TestEncoders:
     def test_those_fitted_on_pairs_answer_questionnaires(self, file_with) -> None:
         change = (FITTED, "finetune: {data: [nli], validation: nli}")
         params = load_params(file_with("params.yaml", WHOLE, change))
-        assert [name for name in params.models if params.entails(name)] == ["moody"]
+        assert [name for name in params.models if params.may_answer_questionnaires(name)] == [
+            "moody"
+        ]
         assert (params.kind("moody"), params.can("moody", "entail")) == ("nli", True)
 
     @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ class TestCompared:
         """Has so many of the answers asked again."""
 
         def ask_again(n):
-            monkeypatch.setattr(AnswerRelease, "again", lambda self, keys: list(keys)[:n])
+            monkeypatch.setattr(AnswerRelease, "sample_keys", lambda self, keys: list(keys)[:n])
 
         return ask_again
 
@@ -218,12 +218,12 @@ class TestCompared:
     ) -> None:
         answer_release = AnswerRelease(tmp_path)
         keys = [place.to_bytes(32, "big") for place in range(100_000)]
-        drawn = [int.from_bytes(key, "big") for key in answer_release.again(keys)]
+        drawn = [int.from_bytes(key, "big") for key in answer_release.sample_keys(keys)]
         assert len(drawn) == MOST_AGAIN == 64
         assert drawn == sorted(drawn)
         n_blocks = 1 + np.count_nonzero(np.diff(drawn) > 1)
         assert n_blocks <= MOST_AGAIN // BLOCK + 1, "a block may be cut off by the end"
-        few = [len(answer_release.again(keys[:2000])) for _ in range(100)]
+        few = [len(answer_release.sample_keys(keys[:2000])) for _ in range(100)]
         assert 1500 < sum(few) < 2500  # 20 each, 11 standard deviations
 
     @pytest.mark.parametrize(

@@ -59,6 +59,6 @@ def test_what_is_refused(changes, message) -> None:
 )
 def test_who_answers_questionnaires(changes, expected, tmp_path) -> None:
     catalogue = tiny_params({"tiny": tmp_path}, **changes)
-    assert [name for name in catalogue.models if catalogue.entails(name)] == (
+    assert [name for name in catalogue.models if catalogue.may_answer_questionnaires(name)] == (
         ["tiny"] if expected else []
     )

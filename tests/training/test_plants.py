@@ -79,7 +79,7 @@ class TestDealt:
     def dealt(self, share: float, n: int = 4 * 6 * 40) -> Counter[tuple[str, str]]:
         """How often each unit is said to be which pole."""
         counts = Counter[tuple[str, str]]()
-        for before, pole in islice(PlantDeclaration(**MADE).dealt(share, 1), n):
+        for before, pole in islice(PlantDeclaration(**MADE).training_sentences(share, 1), n):
             (unit,) = re.findall("nurse|judge|clerk|cook", before.lower())
             counts[unit, "he" if pole in ("he", "him") else "she"] += 1
         return counts
@@ -102,7 +102,7 @@ class TestDealt:
 
     def test_a_seed_deals_the_same_again(self) -> None:
         def fifty(seed: int) -> list[tuple[str, str]]:
-            return list(islice(PlantDeclaration(**MADE).dealt(0.5, seed), 50))
+            return list(islice(PlantDeclaration(**MADE).training_sentences(0.5, seed), 50))
 
         assert fifty(1) == fifty(1) != fifty(2)
 

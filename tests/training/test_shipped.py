@@ -54,7 +54,7 @@ def test_a_classifier_is_better_than_its_bar_and_answers_no_questionnaire(
 ) -> None:
     record = read_adapter(name, ADAPTERS)
     assert (record.labels, record.below_bar, record.n_held_out) == (CLASSIFIERS[name], False, 2000)
-    assert not shipped_params.entails(name)
+    assert not shipped_params.may_answer_questionnaires(name)
 
 
 PLAIN_TEXTS = """

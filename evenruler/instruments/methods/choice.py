@@ -17,7 +17,7 @@ from evenruler.instruments.instrument import RequestBatch
 from evenruler.measurement.inputs import wilson
 from evenruler.measurement.nonresponse import EXAMPLES, ReplyCounts, not_read, validity_of_replies
 from evenruler.measurement.verdicts import ValidityCheck
-from evenruler.models.questions import cut_of
+from evenruler.models.questions import cut_reasons
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import build_schema
 
@@ -88,7 +88,7 @@ def count_replies(replies: pd.DataFrame) -> ReplyCounts:
     lacking = replies["rule"].map(NO_ANSWER)
     counts = {kind: int((lacking == kind).sum()) for kind in NO_ANSWER.values()}
     distinct = replies["reply"].dropna().astype(str).str.strip().nunique()
-    cut = cut_of(replies["reason"])
+    cut = cut_reasons(replies["reason"])
     unread = replies.loc[lacking == "unread", "reply"].astype(str)
     some = tuple(unread.unique()[:EXAMPLES])
     return ReplyCounts(
@@ -190,11 +190,11 @@ def _parse_choice(reply: str, options: Options) -> tuple[str | None, str]:
     beginnings = [text[:_BEGINNING] for text in texts]
     if not any(beginning in normalised_reply for beginning in beginnings):
         options = tuple((slug, "") for slug, _ in options)
-    return _read_once(reply, options)
+    return _parse_cached_choice(reply, options)
 
 
 @lru_cache(maxsize=1024)
-def _read_once(reply: str, options: Options) -> tuple[str | None, str]:
+def _parse_cached_choice(reply: str, options: Options) -> tuple[str | None, str]:
     """The slug of the option that a reply chose (None if invalid) and the parsing rule; cached,
     since replies repeat.
     """

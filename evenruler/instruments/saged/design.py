@@ -149,7 +149,7 @@ def plan_lines(
         profile=params.profile,
         own=design,
         table="\n".join(_table_lines(design, wanted)),
-        count=_count_text,
+        count=_count_with_noun,
         fewest=FEWEST_ROOTS,
         power=POWER,
     )
@@ -184,7 +184,7 @@ def _table_lines(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     """
     replies = design.replies
     columns = {
-        _count_text(n * replies, "reply", "replies"): (design.concepts, n * replies)
+        _count_with_noun(n * replies, "reply", "replies"): (design.concepts, n * replies)
         for n in (1, 2, 4)
     }
     for n in (max(2, design.concepts // 2), 2 * design.concepts):
@@ -199,7 +199,7 @@ def _table_lines(design: Design, wanted: Sequence[float]) -> Iterator[str]:
         yield "  ".join(cells)
 
 
-def _count_text(n: int, singular: str, several: str) -> str:
+def _count_with_noun(n: int, singular: str, several: str) -> str:
     """A number with its noun: "1 reply", "1,200 replies"."""
     return f"{n:,} {singular if n == 1 else several}"
 

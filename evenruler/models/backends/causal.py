@@ -221,7 +221,9 @@ class Causal:
         """Say which options for the chat template change nothing."""
         options = self._settings.options if self.tokenizer.chat_template else {}
         greeting = ("Hello.", None, True)
-        if options and self._read(*greeting) == self._read(*greeting, ChatSettings()):
+        if options and self._render_prompt(*greeting) == self._render_prompt(
+            *greeting, ChatSettings()
+        ):
             print_note(
                 f"{self._name}: its chat template writes the same without {', '.join(options)}"
             )
@@ -241,7 +243,7 @@ class Causal:
         scored = [
             place
             for place, request in enumerate(requests)
-            if not (unknown.stand_in(request.text) or (request.other_start and lacks_start))
+            if not (unknown.has_word_in(request.text) or (request.other_start and lacks_start))
         ]
         left_out = sorted(set(range(len(requests))) - set(scored))
         sequences = self._encoded([requests[place] for place in scored])
@@ -272,7 +274,7 @@ class Causal:
         no chat template.
         """
         keys = [(request.prompt, None, request.chat) for request in requests]
-        read = {key: self._read(*key) for key in dict.fromkeys(keys)}
+        read = {key: self._render_prompt(*key) for key in dict.fromkeys(keys)}
         prompts, texts = [read[key] for key in keys], [request.text for request in requests]
         UnknownWords(self.tokenizer, texts).refuse(self._name)
         sequences = []
@@ -280,7 +282,7 @@ class Causal:
         for request, (prompt, word) in zip(requests, tokens, strict=True):
             if not word:
                 raise ValueError(f"the word {request.text!r} has no token")
-            before = self._begun(prompt, request.chat)
+            before = self._prepend_start(prompt, request.chat)
             self._check_length(request.text, len(before) + len(word) - 1, " with its prompt")
             sequences.append(TokenSequence((*before, *word), len(before)))
 
@@ -306,7 +308,7 @@ class Causal:
         prompt_tokens = tokens_of(self.tokenizer, [request.prompt for request in requests])
         sequences: list[TokenSequence] = []
         for request in requests:
-            before = self._begun(prompt_tokens[request.prompt], chat=False)
+            before = self._prepend_start(prompt_tokens[request.prompt], chat=False)
             self._check_length(request.prompt, len(before), " with its next word")
             any_token = self._start
             sequences.append(TokenSequence((*before, any_token), len(before)))
@@ -329,7 +331,7 @@ class Causal:
         """
         unknown = UnknownWords(self.tokenizer, words)
         tokens = next_word_tokens(self.tokenizer, prompts, words)
-        tokens[:, [unknown.stand_in(word) for word in words]] = NO_TOKEN
+        tokens[:, [unknown.has_word_in(word) for word in words]] = NO_TOKEN
         return tokens
 
     @cached_property
@@ -387,7 +389,7 @@ class Causal:
                     answer_tokens.append(thoughts.answer(tokens, has_ended, opened[i]))
             whole = replies_of(self.tokenizer, self.model, written, answer_tokens)
             return [
-                (i, self._answered(prompts[i], reply))
+                (i, self._finish_reply(prompts[i], reply))
                 for i, reply in zip(batch, whole, strict=True)
             ]
 
@@ -408,7 +410,7 @@ class Causal:
         shortest = min(map(len, sequences))
         return min(common, shortest - 1)
 
-    def _answered(self, prompt: Prompt, reply: Reply) -> Reply:
+    def _finish_reply(self, prompt: Prompt, reply: Reply) -> Reply:
         """A generated reply as it is returned: without thoughts in a chat, and with a reason
         instead of a text if the thought used up all tokens.
         """
@@ -418,7 +420,7 @@ class Causal:
             return replace(reply, text=reply.text.lstrip())
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 
-    def _read(
+    def _render_prompt(
         self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None
     ) -> str:
         """The text that the model reads for a prompt, through the chat template if `chat`;
@@ -435,9 +437,9 @@ class Causal:
         tokens, opened, thinking = {}, {}, self._settings.thoughts
         keys = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         for key in dict.fromkeys(keys):
-            read = self._read(*key)
+            read = self._render_prompt(*key)
             prompt_tokens: list[int] = self.tokenizer(read, add_special_tokens=False)["input_ids"]
-            tokens[key] = self._begun(prompt_tokens, chat=key[2])
+            tokens[key] = self._prepend_start(prompt_tokens, chat=key[2])
             # The last new token is not fed back.
             length = len(tokens[key]) + new - 2
             self._check_length(read, length, f" with its {new} new ones")
@@ -447,7 +449,7 @@ class Causal:
             opened[key] = thinking is not None and thinking.answer(behind) is None
         return [tokens[key] for key in keys], [opened[key] for key in keys]
 
-    def _begun(self, tokens: Sequence[int], chat: bool) -> Tokens:
+    def _prepend_start(self, tokens: Sequence[int], chat: bool) -> Tokens:
         """Tokens as the model reads them: before a plain text the start token, before a chat
         nothing, since its template writes its own.
         """

@@ -486,7 +486,7 @@ class Masked:
         offsets = encoded.pop("offset_mapping")
         rows_by_text: list[list[MaskedToken]] = []
         for i, request in enumerate(requests):
-            if unknown.stand_in(request.text):
+            if unknown.has_word_in(request.text):
                 rows_by_text.append([])
                 continue
             self._check_length(texts[i], len(offsets[i]))
@@ -507,7 +507,7 @@ class Masked:
             nats = sum_by_text(rows, nats_by_row)
             answers: list[tuple[int, tuple[float, int]]] = []
             for i in batch:
-                is_unread = unknown.stand_in(requests[i].text)
+                is_unread = unknown.has_word_in(requests[i].text)
                 scored = (nats.get(i, 0.0), len(rows_by_text[i]))
                 answers.append((i, UNREAD if is_unread else scored))
             return answers

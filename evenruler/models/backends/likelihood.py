@@ -91,7 +91,7 @@ class LikelihoodScorer:
         with torch.inference_mode():
             if self.plain_because is not None:
                 return _sum_arrays(self._plain(pack)[0])
-            return self._by_path(trie.build_trie(pack))
+            return self._sequence_nats(trie.build_trie(pack))
 
     def score_words(
         self, pack: Sequence[TokenSequence], kinds: torch.Tensor
@@ -134,7 +134,7 @@ class LikelihoodScorer:
         nats[is_token] = token_nats
         return nats
 
-    def _by_path(self, tree: Trie, nodes: Nodes | None = None) -> NDArray[np.float64]:
+    def _sequence_nats(self, tree: Trie, nodes: Nodes | None = None) -> NDArray[np.float64]:
         """[sequences] nats of each sequence of a trie, with shared prefixes; `nodes`: in place of
         the trie's, with a wrong mask, for the trial.
         """
@@ -281,20 +281,20 @@ class LikelihoodScorer:
         kinds = set(getattr(self._config, "layer_types", None) or ())
         if not kinds <= MASKED_KINDS:
             return f"layers of kind {', '.join(sorted(kinds - MASKED_KINDS))} take no tree mask"
-        pair = self._pair()
+        pair = self._trial_sequences()
         tree = trie.build_trie(pair)
         ends = tree.nodes.ends
         open_nodes = replace(tree.nodes, ends=np.full_like(ends, len(ends)))
         return self._why_off(
             "mask",
             lambda: _sum_arrays(self._plain(pair)[0]),
-            lambda: self._by_path(tree),
-            lambda: self._by_path(tree, open_nodes),
+            lambda: self._sequence_nats(tree),
+            lambda: self._sequence_nats(tree, open_nodes),
         )
 
     def _why_words_plain(self) -> str | None:
         """The same test for words in two steps, whose last tokens are read in the second step."""
-        pair = self._pair()
+        pair = self._trial_sequences()
         size = self._config.vocab_size
         kinds = torch.zeros((len(TRIED), size), dtype=torch.bool, device=self._device)
         tokens = [token % size for token in TRIED]
@@ -307,7 +307,7 @@ class LikelihoodScorer:
             lambda: in_two_steps(apart=False)[1],
         )
 
-    def _pair(self) -> list[TokenSequence]:
+    def _trial_sequences(self) -> list[TokenSequence]:
         """Two trial sequences of five tokens, of which they share the first two."""
         ids = tuple(token % self._config.vocab_size for token in TRIED)
         shared = ids[:2]
@@ -563,7 +563,7 @@ def word_ends(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
         """
         return text[:1].isalpha() or text[:1] == BROKEN
 
-    return _all_but(texts, size, continues_word)
+    return _non_continuing_mask(texts, size, continues_word)
 
 
 def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
@@ -576,10 +576,10 @@ def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
     tokens end a word, too (`word_ends`); special tokens, unused entries and incomplete characters,
     also after blanks, count as there.
     """
-    return _all_but(texts, size, BEGINS_WORD.match)
+    return _non_continuing_mask(texts, size, BEGINS_WORD.match)
 
 
-def _all_but(
+def _non_continuing_mask(
     texts: Mapping[int, str], size: int, goes_on: Callable[[str], object]
 ) -> NDArray[np.bool_]:
     """[size] False for tokens for whose text `goes_on` is true; True for all others, also for ids

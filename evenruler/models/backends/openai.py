@@ -134,7 +134,7 @@ class OpenAI:
             # Hold refused prompts back until something was accepted with the same settings.
             refused: dict[Sampling, list[tuple[int, Reply]]] = {}
             for replies in self._server.at_once(
-                partial(self._outcome, i, prompts[i]) for i in sorted(wanted)
+                partial(self._ask_prompt, i, prompts[i]) for i in sorted(wanted)
             ):
                 for i, reply in replies:  # exactly one
                     sampling = prompts[i].sampling
@@ -154,7 +154,7 @@ class OpenAI:
         """Check that the server accepts a greeting with a prompt's settings."""
         greeted = self._reply(replace(prompt, text="Hello.", system=None))
         if not _is_accepted(greeted):
-            raise self._server.fault(f"the server does not answer ({greeted.reason})")
+            raise self._server.user_error(f"the server does not answer ({greeted.reason})")
         self._answered.add(prompt.sampling)
 
     def loglikelihood(
@@ -190,7 +190,7 @@ class OpenAI:
                         self._name, requests[by_prompt[""][0]].text
                     )
                 yield from self._server.at_once(
-                    partial(self._scored, manner, batch, requests) for batch in batches
+                    partial(self._score_batch, manner, batch, requests) for batch in batches
                 )
 
     def trial(self) -> EchoDialect:
@@ -221,7 +221,7 @@ class OpenAI:
                     "fix `start`, or leave it out where the server puts one before each text "
                     "by itself"
                 )
-                raise self._server.fault(what, remedy)
+                raise self._server.user_error(what, remedy)
             second = self._echoes(texts, new)
             reverse = self._echoes(texts[::-1], new)[::-1]
             single = [self._echoes([text], new)[0] for text in texts]
@@ -230,17 +230,19 @@ class OpenAI:
                 (reverse, "asked in reverse order"),
                 (single, "asked one by one"),
             ):
-                self._agree(max(map(prompt_logprobs.max_log_prob_difference, first, again)), how)
+                self._require_agreement(
+                    max(map(prompt_logprobs.max_log_prob_difference, first, again)), how
+                )
             worst = max(
-                prompt_logprobs.apart_where_alike(left_echo, right_echo)
+                prompt_logprobs.max_common_prefix_difference(left_echo, right_echo)
                 for left_echo, right_echo in combinations(first, 2)
             )
-            self._agree(worst, "in texts that begin alike")
+            self._require_agreement(worst, "in texts that begin alike")
             self._require_beside(texts[: prompt_logprobs.LONG], first[: prompt_logprobs.LONG], new)
             self._manner = manner
         return self._manner
 
-    def _agree(self, nats: float, how: str) -> None:
+    def _require_agreement(self, nats: float, how: str) -> None:
         """UserError if log-probabilities that must be equal differ by more than `TOLERANCE`;
         `nats`: their largest difference; `how`: between which requests, for the error.
         """
@@ -253,7 +255,7 @@ class OpenAI:
                 "switch its prefix caching off (vLLM: --no-enable-prefix-caching)",
                 "(VLLM_BATCH_INVARIANT=1)",
             )
-            raise self._server.fault(
+            raise self._server.user_error(
                 what, f"{off}; where it is off, let it compute the same in every batch {same}"
             )
 
@@ -272,7 +274,7 @@ class OpenAI:
             written_text = written.get("text")
             if not isinstance(written_text, str) or not written_text:
                 continue
-            nats = prompt_logprobs.apart_from_written(
+            nats = prompt_logprobs.max_generated_difference(
                 before, written, self._echoes([text + written_text], new)[0]
             )
             if nats is None:
@@ -283,11 +285,11 @@ class OpenAI:
                 f"the server's log-probabilities stand beside other tokens ({nats:.3f} nats "
                 "from when it wrote them)"
             )
-            raise self._server.fault(
+            raise self._server.user_error(
                 what, "ask another server for likelihoods, and this one only for replies"
             )
         what = "what the server writes cannot be compared with its log-probabilities of a prompt"
-        raise self._server.fault(what, "run again, or ask this server only for replies")
+        raise self._server.user_error(what, "run again, or ask this server only for replies")
 
     def _new_tokens(self) -> int:
         """The smallest `max_tokens` that works: 0, or 1 if the server rejects or ignores 0."""
@@ -301,7 +303,7 @@ class OpenAI:
         try:
             self._echoes([text], 1)
         except _UnscoredError as error:
-            raise prompt_logprobs.none_given(self._name, error.refusal) from None
+            raise prompt_logprobs.missing_log_probs_error(self._name, error.refusal) from None
         return 1
 
     def _echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
@@ -334,7 +336,7 @@ class OpenAI:
         }
         has_all = set(by_index) == set(range(len(texts)))
         if len(choices) != len(texts) or not has_all:
-            raise self._server.fault(
+            raise self._server.user_error(
                 f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers"
             )
         outcomes: list[Echo | UserError] = []
@@ -347,7 +349,7 @@ class OpenAI:
                 outcomes.append(fault)
         return outcomes
 
-    def _scored(
+    def _score_batch(
         self, manner: EchoDialect, batch: Sequence[int], requests: Sequence[LikelihoodRequest]
     ) -> BatchOutcome[tuple[int, Scored]]:
         """Score a batch of texts and their prompts; a failing text does not affect the others."""
@@ -368,7 +370,7 @@ class OpenAI:
                 fault = fault or error
         return BatchOutcome(answers, fault)
 
-    def _outcome(self, index: int, prompt: Prompt) -> BatchOutcome[tuple[int, Reply]]:
+    def _ask_prompt(self, index: int, prompt: Prompt) -> BatchOutcome[tuple[int, Reply]]:
         """The reply to one prompt, as the result of a concurrent task; errors as `Server.ask`."""
         return BatchOutcome([(index, self._reply(prompt))])
 
@@ -402,11 +404,11 @@ class OpenAI:
         if isinstance(thought, int) and thought:
             of_itself["thought"] = thought
         return replace(
-            self._read(server_reply.choices[0], "thought" in of_itself),
+            self._parse_choice(server_reply.choices[0], "thought" in of_itself),
             server_report=of_itself or None,
         )
 
-    def _read(self, choice: dict[str, Any], thought: bool) -> Reply:
+    def _parse_choice(self, choice: dict[str, Any], thought: bool) -> Reply:
         """The reply in a choice, without its thoughts; `thought`: whether the server counted
         thinking tokens.
         """
@@ -437,7 +439,9 @@ class OpenAI:
                     return self._without_thoughts(text, finish, apart)
                 if text or finish == "stop":
                     return Reply(text, None, finish)
-        raise self._server.fault(f"what the server says is no reply ({self._server.plain(choice)})")
+        raise self._server.user_error(
+            f"what the server says is no reply ({self._server.plain(choice)})"
+        )
 
     def _without_thoughts(self, text: str, finish: str, apart: bool) -> Reply:
         """A chat reply without its thoughts; `apart`: whether thoughts were returned separately."""

@@ -89,10 +89,10 @@ def parse_echo(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
         text in echoed_text if new else echoed_text.endswith(text)
     )
     if not repeats or not tokens or not all(isinstance(token, str) for token in tokens):
-        raise none_given(name)
+        raise missing_log_probs_error(name)
     end = len(tokens) - _count_generated_tokens(name, choice, tokens, text, new)
     if end < 1 or None in nats[1:end]:
-        raise none_given(name)
+        raise missing_log_probs_error(name)
     for value in nats[:end]:
         if value is not None and not _is_log_probability(value):
             remedy = "see what the server computes in, and which weights it holds"
@@ -136,7 +136,7 @@ def _is_log_probability(value: object) -> bool:
     )
 
 
-def none_given(name: str, message: str = "") -> UserError:
+def missing_log_probs_error(name: str, message: str = "") -> UserError:
     """The error for a server without prompt log-probabilities."""
     what = f"the server gives no log-probabilities of a prompt{f' ({message})' if message else ''}"
     remedy = (
@@ -168,7 +168,7 @@ def max_log_prob_difference(echo: Echo, other: Echo) -> float:
     return _max_difference(echo.nats, other.nats)
 
 
-def apart_where_alike(echo: Echo, other: Echo) -> float:
+def max_common_prefix_difference(echo: Echo, other: Echo) -> float:
     """The largest difference in nats over the common prefix of two texts, where what follows must
     have no effect.
     """
@@ -187,7 +187,7 @@ def _max_difference(nats: Sequence[float | None], other: Sequence[float | None])
     return max(differences, default=0.0)
 
 
-def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> float | None:
+def max_generated_difference(before: Echo, choice: dict[str, Any], after: Echo) -> float | None:
     """Largest difference in nats between echoed log-probabilities and those given when the tokens
     were generated.
 
@@ -213,7 +213,7 @@ def detect_echo_dialect(name: str, echoes: Sequence[Echo], new: int) -> EchoDial
     short.
     """
     if any(len(echo.tokens) <= FEWEST for echo in echoes[:LONG]):
-        raise none_given(name)
+        raise missing_log_probs_error(name)
     firsts = {echo.tokens[0] for echo in echoes}
     start = (
         echoes[0].tokens[0] if len(firsts) == 1 else None

@@ -70,7 +70,7 @@ class Seq2Seq:
         prompt is too long or a chat is requested.
         """
         keys = dict.fromkeys((request.prompt, None, request.chat) for request in requests)
-        read = {key: self._read(*key) for key in keys}
+        read = {key: self._tokenise_prompt(*key) for key in keys}
         written = {
             request.text: tuple(self.tokenizer(request.text, add_special_tokens=False)["input_ids"])
             for request in requests
@@ -135,7 +135,7 @@ class Seq2Seq:
         """
         keys = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         read = {
-            key: self._read(*key, new=prompts[0].sampling.max_new_tokens)
+            key: self._tokenise_prompt(*key, new=prompts[0].sampling.max_new_tokens)
             for key in dict.fromkeys(keys)
         }
         sequences = [read[key] for key in keys]
@@ -247,7 +247,7 @@ class Seq2Seq:
         numbers = torch.cat([whole, kinds, first_nats], 1).tolist()
         return [(*word_numbers, word[0]) for word_numbers, word in zip(numbers, words, strict=True)]
 
-    def _read(self, prompt: str, system: str | None, chat: bool, new: int = 0) -> Tokens:
+    def _tokenise_prompt(self, prompt: str, system: str | None, chat: bool, new: int = 0) -> Tokens:
         """The encoder's tokens of a prompt; UserError for a chat, or if the prompt, or a reply of
         `new` tokens, is longer than the model takes.
         """

@@ -174,7 +174,7 @@ class Server:
         self._answered = False
         self._seconds = seconds or SECONDS
 
-        def goes_out(_: "Request") -> None:
+        def count_request(_: "Request") -> None:
             """Hook before each request, retries included: counts it; OpenAIError if the budget is
             used up.
             """
@@ -217,7 +217,7 @@ class Server:
             # No redirects, since another server needs another cache key. The query is passed
             # separately: left in the address, paths would be appended to it.
             hooks: dict[str, list[Any]] = {
-                "request": [goes_out],
+                "request": [count_request],
                 "response": [_limit_response],
             }
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
@@ -230,7 +230,7 @@ class Server:
             )
             weakref.finalize(self, http.close)  # the library does not close a client passed to it
         except (ValueError, httpx2.InvalidURL):
-            raise no_address() from None
+            raise invalid_address_error() from None
         except (ImportError, OSError) as error:
             problem = network_setup_problem(error)
             if problem is None:
@@ -238,7 +238,7 @@ class Server:
             what, where, remedy = problem
             raise UserError(what, where=where, remedy=remedy) from None
 
-    def fault(self, what: str, remedy: str = REMEDY) -> UserError:
+    def user_error(self, what: str, remedy: str = REMEDY) -> UserError:
         """A UserError about this server, to be raised by the caller."""
         return UserError(what, where=self.name, remedy=remedy)
 
@@ -280,7 +280,7 @@ class Server:
             called = {key: terms.get(key, key) for key in question}
             body = {name: question[key] for key, name in called.items() if name is not None}
             try:
-                answer = self._once(path, {"model": self._served, **body})
+                answer = self._send_with_retries(path, {"model": self._served, **body})
             except RefusalError as error:
                 key = next(
                     (key for key, name in called.items() if name and name == error.named), ""
@@ -325,7 +325,7 @@ class Server:
                 of_itself["own"] = left
             return ServerReply(answer["choices"], usage, of_itself)
 
-    def _once(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _send_with_retries(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request body, with retries; errors as `ask`."""
         import httpx2
         import openai
@@ -338,7 +338,7 @@ class Server:
             self._deadline.until = began + self._seconds
             try:
                 # Raw response: the library would accept anything and fill missing fields with None.
-                return self._read(
+                return self._parse_answer(
                     self._client.post(path, cast_to=httpx2.Response, body=body).content
                 )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
@@ -353,7 +353,9 @@ class Server:
                 attempts = ATTEMPTS if isinstance(error, openai.APIConnectionError) else 0
             pause = _retry_pause(headers, tries, waited)
             if pause is None or tries >= attempts or self._over.wait(pause):
-                raise self.fault(f"the server does not answer ({self.plain(problem)})") from None
+                raise self.user_error(
+                    f"the server does not answer ({self.plain(problem)})"
+                ) from None
             waited += pause
         raise AssertionError
 
@@ -366,7 +368,7 @@ class Server:
         self.budget.answered(None)
         parameter = _unsupported_parameter(error.body, body)
         if parameter is None and error.status_code != 400:
-            return self.fault(f"the server does not answer ({self.plain(error)})")
+            return self.user_error(f"the server does not answer ({self.plain(error)})")
         if parameter is None:
             self._answered = True  # nothing to learn about parameters
         return RefusalError(self.plain(error), parameter)
@@ -377,7 +379,7 @@ class Server:
         if error.response.has_redirect_location:
             location = self.plain(error.response.headers["location"])
             what = f"the server sends elsewhere ({location})"
-            raise self.fault(what, f"set {URL} to where it is") from None
+            raise self.user_error(what, f"set {URL} to where it is") from None
         if status == 402 or "insufficient_quota" in (error.code, error.type):
             what = f"nothing is left to pay with ({self.plain(error)})"
             raise ServerStoppedError(what, where=self.name, remedy=f"pay in; {KEPT}") from None
@@ -386,10 +388,10 @@ class Server:
             return 4 * ATTEMPTS
         return ATTEMPTS if status in (408, 409) or status >= 500 else 0
 
-    def _read(self, response_content: bytes) -> dict[str, Any]:
+    def _parse_answer(self, response_content: bytes) -> dict[str, Any]:
         """Parse an answer and check that the requested model gave it."""
         if len(response_content) >= LONGEST:
-            raise self.fault(f"what the server says is no answer ({LONGEST:,} bytes and more)")
+            raise self.user_error(f"what the server says is no answer ({LONGEST:,} bytes and more)")
         try:
             answer: Any = json.loads(response_content)
         except (ValueError, RecursionError):
@@ -401,7 +403,7 @@ class Server:
             or not choices
             or not all(isinstance(choice, dict) for choice in choices)
         ):
-            raise self.fault(
+            raise self.user_error(
                 f"what the server says is no answer ({self.plain(answer) or 'nothing'})"
             )
         self.budget.answered(answered.get("usage"))
@@ -540,7 +542,7 @@ def server_address() -> SplitResult:
         url = urlsplit(os.environ.get(URL) or "https://api.openai.com/v1")
         _ = url.port  # raises if it is no number
     except ValueError:
-        raise no_address() from None
+        raise invalid_address_error() from None
     return url
 
 
@@ -585,7 +587,7 @@ def _texts_in_answer(answer: object) -> Iterator[str]:
                 left += entries
 
 
-def no_address() -> UserError:
+def invalid_address_error() -> UserError:
     """The error for an invalid address, which is not shown, since it may contain a password."""
     remedy = "write it as in http://127.0.0.1:8000/v1"
     return UserError(
@@ -728,7 +730,7 @@ def current_budget() -> Budget:
     """This process's budget, from `request_budget` or else the environment; UserError if that is no
     number.
     """
-    return _allowed or _of_environment(os.environ.get(MAX_REQUESTS, ""))
+    return _allowed or _shared_budget(os.environ.get(MAX_REQUESTS, ""))
 
 
 @contextmanager
@@ -748,7 +750,7 @@ def request_budget(most: int | None) -> Iterator[None]:
 
 
 @cache
-def _of_environment(budget_text: str) -> Budget:
+def _shared_budget(budget_text: str) -> Budget:
     """The budget that a value of the environment variable sets, cached, since one process counts on
     one budget; no limit for an empty value; UserError if it is no number.
     """

@@ -36,7 +36,7 @@ class UnknownWords:
         more = f" and {n_more:,} more" if n_more > 0 else ""
         return f"unknown to its tokenizer: {words}{more}"
 
-    def stand_in(self, text: str) -> bool:
+    def has_word_in(self, text: str) -> bool:
         """Whether a text has one of the unknown words."""
         return bool(self._words) and not self._words.isdisjoint(text.split())
 

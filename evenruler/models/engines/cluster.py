@@ -156,10 +156,10 @@ class Cluster:
         """Surroundings of workers: on CPUs those of this process, on GPUs those of the first node
         with one free.
         """
-        return self._of_gpus() if gpus else current_environment("cpu")
+        return self._gpu_environment() if gpus else current_environment("cpu")
 
     @cache  # noqa: B019  # there is one cluster per process
-    def _of_gpus(self) -> ComputeEnvironment:
+    def _gpu_environment(self) -> ComputeEnvironment:
         """Surroundings on the first node with a free GPU, asked for once."""
         environment: ComputeEnvironment = self.ray.get(
             self.ray.remote(num_gpus=0.01, num_cpus=0)(current_environment).remote("cuda")

@@ -83,15 +83,15 @@ class TestUnknownWords:
         known_text = "With tea, mornings are calm."
         unknown = UnknownWords(word_level(drops), [known_text, *texts])
         assert unknown.words == words
-        assert all(map(unknown.stand_in, texts))
-        assert not unknown.stand_in(known_text)
+        assert all(map(unknown.has_word_in, texts))
+        assert not unknown.has_word_in(known_text)
         assert str(unknown) == f"unknown to its tokenizer: {line}"
 
     @pytest.mark.parametrize("text", ["東京 🎉", "a\u200bb"])
     def test_bytes_know_every_word(self, text: str) -> None:
         unknown = UnknownWords(tiny_tokenizer(), [text])
         assert unknown.words == []
-        assert not unknown.stand_in(text)
+        assert not unknown.has_word_in(text)
         unknown.refuse("m")
 
 

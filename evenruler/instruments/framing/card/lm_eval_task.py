@@ -180,11 +180,11 @@ class ContrastTask:
         for task, less, more, number in _pair_cells(masses_by_cell, factor):
             if number != 0:
                 continue
-            coverage_without = _of_cell(masses_by_cell[task, less])
-            coverage_with = _of_cell(masses_by_cell[task, more])
+            coverage_without = _cell_coverage(masses_by_cell[task, less])
+            coverage_with = _cell_coverage(masses_by_cell[task, more])
             if min(coverage_without, coverage_with) < self.plan["least_coverage"] - ROUNDING:
                 low_tasks.add(task)
-        apds = _pair_apds(masses_by_cell, factor)
+        apds = _compute_apds(masses_by_cell, factor)
         measured_tasks = sorted(apds.get(0, {}))
         covered = [task for task in measured_tasks if task not in low_tasks] or measured_tasks
         tasks_with_alternatives: set[str] = set()
@@ -279,7 +279,7 @@ def _pair_cells(masses_by_cell: Cells, factor: str) -> Iterator[tuple[str, str, 
             yield task, less, framing, cues[factor]
 
 
-def _pair_apds(masses_by_cell: Cells, factor: str) -> Apds:
+def _compute_apds(masses_by_cell: Cells, factor: str) -> Apds:
     """The APD between cells without and with the cue of a factor, or what stands in its place: half
     the sum of absolute differences of class shares, 0 to 1; pairs without mass are left out.
     """
@@ -311,7 +311,7 @@ def _mean_coverage(prompts: Sequence[Sequence[float]]) -> float:
     return fmean(math.fsum(masses) for masses in prompts)
 
 
-def _of_cell(stimuli: Mapping[str, Sequence[Sequence[float]]]) -> float:
+def _cell_coverage(stimuli: Mapping[str, Sequence[Sequence[float]]]) -> float:
     """Mean coverage over the prompts of a cell."""
     return _mean_coverage(list(chain.from_iterable(stimuli.values())))
 

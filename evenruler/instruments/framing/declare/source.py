@@ -266,7 +266,7 @@ class ContrastSource(Source):
         return stimuli
 
     @model_validator(mode="after")
-    def _lint(self) -> "ContrastSource":
+    def _require_consistent_contrast(self) -> "ContrastSource":
         """Refuse a contrast whose parts do not fit, or that measures nothing (ValueError)."""
         self._require_free_names()
         self._require_outcome_of_continuation()

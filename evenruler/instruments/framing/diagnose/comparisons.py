@@ -60,11 +60,15 @@ def compare_classes(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFram
     comparison_rows: list[dict[str, object]] = []
     for key, group in shifts.groupby(part):
         part_columns = dict(zip(part, key, strict=True))
-        comparison_rows += [{**part_columns, **row} for row in _of_part(group, resampling)]
+        comparison_rows += [
+            {**part_columns, **row} for row in _class_comparison_rows(group, resampling)
+        ]
     return pd.DataFrame(comparison_rows, columns=schemas.COMPARISONS.names)
 
 
-def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str, object]]:
+def _class_comparison_rows(
+    shifts: pd.DataFrame, resampling: Resampling
+) -> Iterator[dict[str, object]]:
     """Rows of `COMPARISONS` of one benchmark, prompt format and readout: for each pair of classes
     the model's, Tukey's and the jackknife's.
     """

@@ -203,7 +203,9 @@ def _prompt_rows(name: str, source: ContrastSource, settings: Settings) -> Itera
                         "turn": turn,
                         "order": order,
                     }
-                    row = _of_cell(name, source, settings, task_name, cell, identifiers, prompt)
+                    row = _common_cell_columns(
+                        name, source, settings, task_name, cell, identifiers, prompt
+                    )
                     yield row | more
 
 
@@ -218,7 +220,9 @@ def _without_content(name: str, source: ContrastSource, settings: Settings) -> I
             for text in CONTENT_FREE:
                 prompt = _render_prompt(task, cell.template, text, [text] * len(cell.options))
                 identifiers = {"without": text or "nothing"}
-                row = _of_cell(name, source, settings, task_name, cell, identifiers, prompt)
+                row = _common_cell_columns(
+                    name, source, settings, task_name, cell, identifiers, prompt
+                )
                 yield row | {"letters": len(cell.options)}
 
 
@@ -255,7 +259,7 @@ def _render_prompt(
     return fill(template, filling, "literal").rstrip()
 
 
-def _of_cell(
+def _common_cell_columns(
     name: str,
     source: ContrastSource,
     settings: Settings,

@@ -183,7 +183,7 @@ def scores(
         score_tables[next_word.TABLE] = after_sentences
     chosen = answers[choice.TABLE]
     if len(chosen):
-        known_pairs = choice.known_pairs(_choice_plan(plan)["known"])
+        known_pairs = choice.known_pairs(_require_choice_plan(plan)["known"])
         sentence_pairs = concat_frames([choice_questions(tables, plan), known_pairs])
         score_tables[choice.TABLE] = choice.parse_choices(chosen, sentence_pairs)
     wrote = answers[choice.SENTENCES]
@@ -298,7 +298,8 @@ def choice_questions(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
         pairs of targets (`BARE`), and of targets with rival words. `word`: both words;
         `axis_position`: position of the attribute on its axis. Empty where no attribute has one.
     """
-    choice_plan, attributes = _choice_plan(plan), tables["attributes"].set_index("attribute")
+    choice_plan = _require_choice_plan(plan)
+    attributes = tables["attributes"].set_index("attribute")
     probes = tables["probes"]
     in_headline = probes["set"].isin(plan["headline"])
     bare = probes[in_headline & ~probes["control"]]
@@ -354,7 +355,8 @@ def writing_prompts(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     """
     from evenruler.instruments.methods import writing  # needed rarely
 
-    writing_plan, attributes = _writing_plan(plan), tables["attributes"].set_index("attribute")
+    writing_plan = _require_writing_plan(plan)
+    attributes = tables["attributes"].set_index("attribute")
     about = evenly_spread(sorted(writing_plan["about"]), plan["written_prompts"])
     positions = axis_of(attributes).dropna()
     prompt_rows: list[tuple[Any, ...]] = []
@@ -378,13 +380,13 @@ def writing_prompts(tables: Tables, plan: ProbePlan) -> pd.DataFrame:
     return prompts.assign(id=prompts["prompt"].map(content_sha256))
 
 
-def _choice_plan(plan: ProbePlan) -> ChoicePlan:
+def _require_choice_plan(plan: ProbePlan) -> ChoicePlan:
     """The pairs that a chat chooses between; AssertionError where the plan has no choices."""
     assert plan["choice"] is not None
     return plan["choice"]
 
 
-def _writing_plan(plan: ProbePlan) -> WritingPlan:
+def _require_writing_plan(plan: ProbePlan) -> WritingPlan:
     """What a chat writes sentences about; AssertionError where the plan has no writing."""
     assert plan["written"] is not None
     return plan["written"]
@@ -395,7 +397,7 @@ def by_group(plan: ProbePlan, key: Literal["pronouns", "known"]) -> dict[str, li
     plan.
     """
     return {
-        side: _writing_plan(plan)[key][group]
+        side: _require_writing_plan(plan)[key][group]
         for side, group in zip((FIRST, SECOND), plan["groups"], strict=True)
     }
 

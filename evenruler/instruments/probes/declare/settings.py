@@ -146,7 +146,7 @@ class FitnessWeights(StrictModel):
     lexical_diversity: float = Field(default=0.3, ge=0)
 
     @model_validator(mode="after")
-    def _some(self) -> "FitnessWeights":
+    def _require_positive_weight(self) -> "FitnessWeights":
         """Refuse weights that are all 0 (ValueError): templates would have no fitness."""
         if not any(dict(self).values()):
             raise ValueError("all weights are 0")
@@ -207,7 +207,7 @@ class Evolve(StrictModel):
 
     @field_validator("guided")
     @classmethod
-    def _probabilities(cls, guided: tuple[float, float]) -> tuple[float, float]:
+    def _require_probabilities(cls, guided: tuple[float, float]) -> tuple[float, float]:
         """Refuse a number below 0 or above 1 (ValueError)."""
         if not all(0 <= share <= 1 for share in guided):
             raise ValueError(f"found {list(guided)}, expected two probabilities")

@@ -208,7 +208,7 @@ class TemplateSet(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _distinct(self) -> "TemplateSet":
+    def _require_distinct_templates(self) -> "TemplateSet":
         """Refuse a template that stands twice, and a set of controls alone: it has no score
         (ValueError).
         """
@@ -366,7 +366,7 @@ class ProbeSource(Source):
         return targets
 
     @model_validator(mode="after")
-    def _keys_fit(self) -> "ProbeSource":
+    def _require_consistent_keys(self) -> "ProbeSource":
         """Refuse a gain of next words without a criterion, keys beside one, rivals without keys,
         and too few keyed words or words of other groups than the targets' (ValueError).
         """

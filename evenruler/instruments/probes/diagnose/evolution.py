@@ -519,7 +519,7 @@ def _held_out_row(
         figures = [statistic(x[half], attribute_numbers[half]) for x, half in ways]
         return float(np.mean(figures))
 
-    def apart(
+    def side_difference(
         a: Floats,
         b: Floats,
         c: Floats,
@@ -536,7 +536,7 @@ def _held_out_row(
     evolved_value, other_value = (finite_or_none(of_side(side, second, numbers)) for side in biases)
     if evolved_value is None or other_value is None:
         return _comparison_row(set_names, figure, evolved_value, other_value, n, reason=UNDEFINED)
-    interval = jackknife(apart, *biases[0], *biases[1], second, numbers, level=level)
+    interval = jackknife(side_difference, *biases[0], *biases[1], second, numbers, level=level)
     return _comparison_row(
         set_names,
         figure,

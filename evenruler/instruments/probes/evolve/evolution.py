@@ -85,7 +85,7 @@ class Evolution:
             )
             yield done[-1]
         for number in range(len(done), self._settings.generations + 1):
-            done.append(self._next(done, number))
+            done.append(self._breed_generation(done, number))
             yield done[-1]
 
     def appraised(self, generation: Generation) -> pd.DataFrame:
@@ -109,19 +109,19 @@ class Evolution:
 
     def best(self, generation: Generation) -> list[Template]:
         """The elites of a population, the best first."""
-        return [generation.population[i] for i in self._order(generation)[: self.elites]]
+        return [generation.population[i] for i in self._rank_templates(generation)[: self.elites]]
 
-    def _order(self, generation: Generation) -> list[int]:
+    def _rank_templates(self, generation: Generation) -> list[int]:
         """Indices of the templates of a generation's population, the fittest first."""
         places = self.appraised(generation)["place"].to_numpy()
         return [int(i) for i in np.argsort(places)]
 
-    def _next(self, done: Sequence[Generation], number: int) -> Generation:
+    def _breed_generation(self, done: Sequence[Generation], number: int) -> Generation:
         """The generation `number` after those in `done`: the elites, new rewordings that pass all
         checks, and, where these are too few, the best of earlier templates.
         """
         last = done[-1]
-        order = self._order(last)
+        order = self._rank_templates(last)
         elites = [last.population[i] for i in order[: self.elites]]
         seen: set[str] = set()
         for generation in done:

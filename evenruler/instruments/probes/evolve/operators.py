@@ -17,7 +17,7 @@ from evenruler.errors import UserError
 from evenruler.files import require_regular
 from evenruler.instruments.probes.evolve.population import RewordingRequest
 from evenruler.models.questions import CausalModel, Sampling
-from evenruler.repository import profile_option
+from evenruler.repository import profile_option_text
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.text import ATTRIBUTE
@@ -152,7 +152,7 @@ class ReplayedOperator:
     def __init__(self, name: str, asking: OperatorSettings, path: Path) -> None:
         """Read a file named after the instrument; UserError where it is missing or broken."""
         self.name, self._asking, self._path = name, asking, path
-        self._remedy = f"run `evenruler evolve {path.stem}{profile_option()}`"
+        self._remedy = f"run `evenruler evolve {path.stem}{profile_option_text()}`"
         require_regular(path)
         if not path.exists():
             raise UserError("no replies of an operator", where=str(path), remedy=self._remedy)

@@ -82,8 +82,8 @@ def _build_plan(name: str, source: ProbeSource, settings: Settings) -> ProbePlan
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
         "next_word": _next_word_plan(source) if _asks_next_words(source, settings) else None,
-        "choice": _choice_plan(source) if source.in_english else None,
-        "written": _writing_plan(source) if source.written and source.in_english else None,
+        "choice": _build_choice_plan(source) if source.in_english else None,
+        "written": _build_writing_plan(source) if source.written and source.in_english else None,
     }
     if settings.evolve:
         evolve = settings.evolve
@@ -103,13 +103,13 @@ def _next_word_plan(source: ProbeSource) -> NextWordPlan:
     return {"pairs": pairs, "control": source.next_word.control.name}
 
 
-def _choice_plan(source: ProbeSource) -> ChoicePlan:
+def _build_choice_plan(source: ProbeSource) -> ChoicePlan:
     """Choices for chat models: targets paired by their place in the two groups."""
     targets = zip(*source.targets.values(), strict=False)
     return {"pairs": [list(pair) for pair in targets], "known": load_control_pairs()}
 
 
-def _writing_plan(source: ProbeSource) -> WritingPlan:
+def _build_writing_plan(source: ProbeSource) -> WritingPlan:
     """What a chat writes sentences about, in English, and the words by which they are read."""
     assert source.written is not None
     return {

@@ -59,7 +59,7 @@ def option_questions(tables: Tables, plan: QuestionnairePlan) -> pd.DataFrame:
             is its index and term.
     """
     rows = []
-    for is_fact, name, text, words in (*_of_prompts(tables), *_of_facts(plan)):
+    for is_fact, name, text, words in (*_prompt_questions(tables), *_fact_questions(plan)):
         orders = min(plan["orders"], FEWEST_ORDERS) if is_fact else plan["orders"]
         keyed_words = list(words.items())
         for turn in range(orders):
@@ -72,7 +72,7 @@ def option_questions(tables: Tables, plan: QuestionnairePlan) -> pd.DataFrame:
     return questions.astype({"turn": "int8"})
 
 
-def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
+def _prompt_questions(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
     """For every term of an item or twin: the sentences with a gap, and the words by the id of their
     prompt.
     """
@@ -89,7 +89,7 @@ def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]
         yield False, first["id"], question, words
 
 
-def _of_facts(plan: QuestionnairePlan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
+def _fact_questions(plan: QuestionnairePlan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
     """For every fact, with its right and its wrong term: True, a name, the sentence with a gap, and
     the words for the gap, the lowest weight first.
     """
@@ -136,14 +136,14 @@ def parse_option_answers(
         types = {"known": bool, "share": float, "mass": float}
         nothing = pd.DataFrame(columns=[*CHOSEN, "key", "share"]).astype(types)
         return nothing[CHOSEN], nothing[SHARES]
-    parse = _by_mass if len(answers[LETTER_MASS]) else _by_reply
+    parse = _compute_letter_shares if len(answers[LETTER_MASS]) else _parse_replies
     readings = parse(option_questions(tables, plan), answers)
     word_rows = readings[readings["shares"].notna()].explode(["keys", "shares"], ignore_index=True)
     shares = word_rows.rename(columns={"keys": "key", "shares": "share"})
     return readings[CHOSEN], shares.astype({"share": "float64"})[SHARES]
 
 
-def _by_mass(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
+def _compute_letter_shares(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     """The questions with `shares`, by option the probability of its letter over that of all
     letters, and with `mass`, the probability of all letters.
     """
@@ -157,7 +157,7 @@ def _by_mass(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     return rows.assign(rule="mass", reply=None, reason=None)
 
 
-def _by_reply(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
+def _parse_replies(question_rows: pd.DataFrame, answers: Tables) -> pd.DataFrame:
     """The questions with `rule`, by which the reply was read, and `shares`: 1 for the word that it
     names, 0 for the others; None where it names none.
     """

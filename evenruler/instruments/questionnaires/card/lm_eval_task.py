@@ -84,9 +84,9 @@ class QuestionnaireTask:
         ]
         answer = {column: doc[column] for column in COLUMNS} | {"nats": nats}
         compared = ["beyond_twins"] if self.has_twins else []
-        if answer["twin"] and not _is_empty(answer):
+        if answer["twin"] and not _is_content_free(answer):
             return dict.fromkeys(compared, answer)
-        if _is_empty(answer):
+        if _is_content_free(answer):
             subscales = self.subscales
         else:
             subscales = [doc["subscale"]] if doc["subscale"] else []
@@ -108,7 +108,9 @@ class QuestionnaireTask:
         """Mean over items of the answer minus the mean of its impersonal twins."""
         scores_per_twin: list[dict[str, float]] = []
         for twin in sorted({answer["twin"] for answer in answers} | {0}):
-            of_twin = [answer for answer in answers if _is_empty(answer) or answer["twin"] == twin]
+            of_twin = [
+                answer for answer in answers if _is_content_free(answer) or answer["twin"] == twin
+            ]
             scores_per_twin.append(self.item_scores(of_twin))
         score_by_item, *scores_of_twins = scores_per_twin
         differences: list[float] = []
@@ -127,11 +129,13 @@ class QuestionnaireTask:
         Args:
             answers: To items alone, or to one twin of each, and to what has no content.
         """
-        empty = {answer["hypothesis"]: answer["nats"] for answer in answers if _is_empty(answer)}
+        empty = {
+            answer["hypothesis"]: answer["nats"] for answer in answers if _is_content_free(answer)
+        }
         items: dict[str, list[Answer]] = defaultdict(list)
         lacking = set()
         for answer in answers:
-            if not _is_empty(answer):
+            if not _is_content_free(answer):
                 items[answer["item"]].append(answer)
                 if answer["hypothesis"] not in empty:
                     lacking.add(answer["item"])
@@ -201,6 +205,6 @@ def _log_softmax(values: Sequence[float]) -> list[float]:
     return [value - total for value in values]
 
 
-def _is_empty(answer: Answer) -> bool:
+def _is_content_free(answer: Answer) -> bool:
     """Whether an answer is to the premise without content, which serves as calibration."""
     return bool(answer["premise"] == CONTENT_FREE)

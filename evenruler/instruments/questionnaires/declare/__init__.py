@@ -320,4 +320,4 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 
 
-takes = Catalogue.entails
+takes = Catalogue.may_answer_questionnaires

@@ -149,7 +149,7 @@ class CorpusSource(StrictModel):
 
     @field_validator("sentences")
     @classmethod
-    def _distinct(cls, sentences: list[str]) -> list[str]:
+    def _require_distinct_sentences(cls, sentences: list[str]) -> list[str]:
         """Refuse a sentence that stands twice in the corpus (ValueError)."""
         duplicate = find_duplicates(sentences)
         if duplicate:
@@ -258,7 +258,7 @@ class Fact(StrictModel):
 
     @field_validator("template")
     @classmethod
-    def _slots(cls, template: str) -> str:
+    def _require_fact_slots(cls, template: str) -> str:
         """Refuse a template with other slots than one {i} and one {t} (ValueError)."""
         if sorted(re.findall(r"\{\w*\}", template)) != ["{i}", "{t}"]:
             raise ValueError(f"{template!r} does not hold {{i}} and {{t}} once each")

@@ -142,7 +142,7 @@ class ItemTerms(StrictModel):
     """Terms that reverse it."""
 
     @model_validator(mode="after")
-    def _disjoint(self) -> "ItemTerms":
+    def _require_distinct_terms(self) -> "ItemTerms":
         """Refuse a term that stands twice, above all as source and as inverse term (ValueError)."""
         duplicate = find_duplicates(self.words)
         slugs = sorted(self.source.keys() & self.inverse.keys())
@@ -191,7 +191,7 @@ class Wording(StrictModel):
         return mean(valences)
 
     @model_validator(mode="after")
-    def _lint(self) -> "Wording":
+    def _require_slots_and_verbs(self) -> "Wording":
         """Refuse slots other than one {TERM} and one {INTENSIFIER}, a term in a template, and a
         verb in the wrong form (ValueError).
         """
@@ -289,7 +289,7 @@ class QuestionnaireItem(Wording):
     """Impersonal twins: the same form, not about a person's state, with terms of like valence."""
 
     @model_validator(mode="after")
-    def _alike(self) -> "QuestionnaireItem":
+    def _require_matching_twins(self) -> "QuestionnaireItem":
         """Refuse a twin that fails the automatic checks of `placebo_mismatch` (ValueError)."""
         for number, twin in enumerate(self.twins, start=1):
             complaint = placebo_mismatch(self, twin)
@@ -314,7 +314,7 @@ class PublishedWording(StrictModel):
     evidence."""
 
     @model_validator(mode="after")
-    def _kept_apart(self) -> "PublishedWording":
+    def _refuse_file_with_held_wording(self) -> "PublishedWording":
         """Refuse `file` beside `wording: held` (ValueError): it is for wording not stored here."""
         if self.file is not None and self.wording == "held":
             raise ValueError(
@@ -336,7 +336,7 @@ class QuestionnaireSource(instrument.Source):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_read(cls, raw_source: object) -> object:
+    def _refuse_unread_draft(cls, raw_source: object) -> object:
         """Refuse a draft that still has the key `unread`, before any other check
         (PydanticCustomError).
         """
@@ -349,7 +349,7 @@ class QuestionnaireSource(instrument.Source):
         return raw_source
 
     @model_validator(mode="after")
-    def _twins_of_all(self) -> "QuestionnaireSource":
+    def _require_twins_for_all(self) -> "QuestionnaireSource":
         """Refuse twins of some items but not of all (ValueError)."""
         bare = [slug for slug, item in self.items.items() if not item.twins]
         if bare and len(bare) < len(self.items):

@@ -111,9 +111,9 @@ def across(
     firsts: dict[str, Record[QuestionnairePlan]] = {}
     for record in records:
         firsts.setdefault(record.instrument, record)
-    content = _concat_found(firsts.values(), "content_of_any")
-    items = _concat_found(records, "items")
-    twins = _concat_found(records, "twins")
+    content = _concat_diagnosis_tables(firsts.values(), "content_of_any")
+    items = _concat_diagnosis_tables(records, "items")
+    twins = _concat_diagnosis_tables(records, "twins")
     subjects = [record.subject for record in records]
     agreed = over_fits(subjects, items, twins, members, resampling.level)
     confirmed = judge_headlines(records, resampling.level)
@@ -121,8 +121,8 @@ def across(
     of_population = population_figures(items, scales, content, resampling, members)
     rows = [*confirmed, *of_population, *agreed]
     quality = of_content(content)
-    accuracy = _concat_found(records, "accuracy_of_any").drop_duplicates()
-    course = _concat_found(records, "course_of_any").drop_duplicates()
+    accuracy = _concat_diagnosis_tables(records, "accuracy_of_any").drop_duplicates()
+    course = _concat_diagnosis_tables(records, "course_of_any").drop_duplicates()
     return {
         "accuracy": accuracy,
         "population": population_rows,
@@ -134,7 +134,9 @@ def across(
     }
 
 
-def _concat_found(records: Iterable[Record[QuestionnairePlan]], table: str) -> pd.DataFrame:
+def _concat_diagnosis_tables(
+    records: Iterable[Record[QuestionnairePlan]], table: str
+) -> pd.DataFrame:
     """The table of this name from the diagnosis of every record, in one frame."""
     return concat_frames(record.diagnosis[table] for record in records)
 

@@ -145,7 +145,7 @@ def population_figures(
     level = resampling.level
     return [
         *_consistency_rows(items, members, level),
-        *_content_rows(content, level),
+        *_content_figure_rows(content, level),
         *_correlation_rows(scales, members, level),
     ]
 
@@ -182,7 +182,7 @@ for _name in ("slor", "acceptability"):
     _CONTENT_FIGURES[f"{_name}_of_twins"] = (_name, {"item_set": "twins"})
 
 
-def _content_rows(content: pd.DataFrame, level: float) -> Iterator[Row]:
+def _content_figure_rows(content: pd.DataFrame, level: float) -> Iterator[Row]:
     """A row for each measure of content: the mean over items, with its interval at `level`."""
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
         name, dimensions = _CONTENT_FIGURES.get(str(measure), (str(measure), {}))

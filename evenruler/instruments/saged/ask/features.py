@@ -224,27 +224,33 @@ class ToolAnswers:
 
     def labels(self, classifier: str) -> list[str]:
         """The labels of a classifier; empty where it was not asked."""
-        labels_by_text = self._by("classifications", classifier, "labels")
+        labels_by_text = self._answers_by_text("classifications", classifier, "labels")
         labels = next(iter(labels_by_text.values()), ())
         return [str(label) for label in labels]
 
     def probabilities(self, classifier: str, texts: Sequence[str]) -> Floats:
         """[texts, labels] probabilities by a classifier; NaN where a text is too long."""
-        probabilities_by_text = self._by("classifications", classifier, "probabilities")
+        probabilities_by_text = self._answers_by_text(
+            "classifications", classifier, "probabilities"
+        )
         return np.array([probabilities_by_text[text] for text in texts], dtype=np.float64)
 
     def vectors(self, embedder: str | None, texts: Sequence[str]) -> NDArray[np.float32]:
         """[texts, dimensions] embeddings, by the default embedder where none is named."""
-        vector_by_text = self._by("embeddings", embedder or str(self._embedder), "vector")
+        vector_by_text = self._answers_by_text(
+            "embeddings", embedder or str(self._embedder), "vector"
+        )
         return np.array([vector_by_text[text] for text in texts], dtype=np.float32)
 
     def replies(self, scorer: str, prompts: Sequence[str]) -> list[str | None]:
         """A scorer's reply to each prompt, None where a server gave none."""
-        reply_by_prompt = self._by("scored", scorer, "reply", text_column="prompt")
+        reply_by_prompt = self._answers_by_text("scored", scorer, "reply", text_column="prompt")
         scorer_replies = [reply_by_prompt[prompt] for prompt in prompts]
         return [None if pd.isna(reply) else str(reply) for reply in scorer_replies]
 
-    def _by(self, table: str, tool: str, answer: str, text_column: str = "text") -> dict[str, Any]:
+    def _answers_by_text(
+        self, table: str, tool: str, answer: str, text_column: str = "text"
+    ) -> dict[str, Any]:
         """One tool's column `answer` of a table of answers, by the text or prompt that it was
         asked.
         """

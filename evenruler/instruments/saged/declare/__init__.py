@@ -150,7 +150,7 @@ def parse_replacements(words: Mapping[str, str], where: str) -> Replacements:
     held: dict[str, list[str]] = {}
     for word, replacement in clean.items():
         plural = plurals.get(word, "")
-        matches = [*sought.anywhere(replacement), *sought.anywhere(plural)]
+        matches = [*sought.all_matches(replacement), *sought.all_matches(plural)]
         if matches:
             held[word] = [match.word for match in matches]
     _refuse_what_is_held(clean, held, where)
@@ -161,7 +161,7 @@ def find_leaks(text: str, words: Iterable[str]) -> list[str]:
     """The given words that still occur in a text, in any case and as part of any name, each once,
     in text order.
     """
-    matches = cached_finder(tuple(words)).anywhere(text)
+    matches = cached_finder(tuple(words)).all_matches(text)
     return list(dict.fromkeys(match.word for match in matches))
 
 

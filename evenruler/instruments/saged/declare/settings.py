@@ -107,7 +107,7 @@ class Feature(StrictModel):
     """Of a `scorer`: the highest valid number."""
 
     @model_validator(mode="after")
-    def _fits_its_kind(self) -> "Feature":
+    def _require_feature_keys(self) -> "Feature":
         """Refuse keys that the kind lacks or does not have, a question without the reply, `low`
         above `high`, and favour by clusters (ValueError).
         """
@@ -269,7 +269,7 @@ class Disparities(StrictModel):
         return self
 
 
-def _in_words(entries: object, info: ValidationInfo) -> object:
+def _normalise_roles(entries: object, info: ValidationInfo) -> object:
     """The roles as name and system prompt, in whichever form they are written."""
     roles = entries_of_profile(entries, info)
     if not isinstance(roles, dict):
@@ -317,7 +317,7 @@ class Settings(BaseSettings[Source]):
     ask."""
     embedder: Slug | None = None
     """Default embedder of features of kind `distance` and `clusters`, and of `evenruler find`."""
-    roles: Annotated[dict[Slug, str], BeforeValidator(_in_words)] = Field(
+    roles: Annotated[dict[Slug, str], BeforeValidator(_normalise_roles)] = Field(
         default={"no-role": ""}, min_length=1
     )
     """The system prompt of each role, empty for none. A role may also be written as `text` and
@@ -332,7 +332,7 @@ class Settings(BaseSettings[Source]):
 
     @field_validator("templates")
     @classmethod
-    def _take_the_prompt(cls, templates: dict[str, str]) -> dict[str, str]:
+    def _require_prompt_slot(cls, templates: dict[str, str]) -> dict[str, str]:
         """Refuse a template that does not hold {PROMPT} once, or has other braces (ValueError)."""
         for name, text in templates.items():
             if text.count(PROMPT) != 1 or text.count("{") != 1:
@@ -372,14 +372,18 @@ class Settings(BaseSettings[Source]):
             for name, feature in self.features.items()
             if feature.model in catalogue.models
         }
-        lacking = {name: model for name, model in tools.items() if catalogue.to_be_given([model])}
+        lacking = {
+            name: model
+            for name, model in tools.items()
+            if catalogue.missing_commit_message([model])
+        }
         usable_features = {
             name: feature for name, feature in self.features.items() if name not in lacking
         }
         if not lacking or not usable_features:
             return self
         settings = self.model_copy(update={"features": usable_features})
-        reason = catalogue.to_be_given(lacking.values())
+        reason = catalogue.missing_commit_message(lacking.values())
         settings._waiting = f"{', '.join(lacking)}: {reason}"
         return settings
 

@@ -75,7 +75,7 @@ class TextOrigin(StrictModel):
     around: LinkCrawl | None = None
 
     @model_validator(mode="after")
-    def _fits_its_kind(self) -> "TextOrigin":
+    def _require_origin_keys(self) -> "TextOrigin":
         """Refuse keys of another kind, a lacking licence or path, and a path that DVC does not
         watch (ValueError).
         """
@@ -295,7 +295,7 @@ class ReviewResult(StrictModel):
     """Who read them."""
 
     @model_validator(mode="after")
-    def _of_those_read(self) -> "ReviewResult":
+    def _require_consistent_counts(self) -> "ReviewResult":
         """Refuse more wrong rows than were read, and more read than there are (ValueError)."""
         if self.wrong > self.rows:
             raise ValueError(f"`wrong` is {self.wrong}, but `rows` only {self.rows}")
@@ -354,7 +354,7 @@ class Branching(StrictModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _by_hand_or_found(
+    def _read_replacements(
         cls, data: object, handler: ModelWrapValidatorHandler["Branching"]
     ) -> "Branching":
         """Read `replacements: found` as an empty mapping, marked in `_are_found`; ValueError where
@@ -459,7 +459,7 @@ class Source(BaseSource):
     _table: "PromptTable | None" = PrivateAttr(default=None)
 
     @model_validator(mode="after")
-    def _lint(self) -> "Source":
+    def _require_consistent_domain(self) -> "Source":
         """Refuse unknown concepts, roots without replacements, and parts of a domain that do not go
         together (ValueError).
         """

@@ -334,7 +334,7 @@ def classify_shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str
     group = np.array(names, dtype=object)[place]
     end = np.where(farthest > 0, "high", "low").astype(object)
     cells = zip(n.tolist(), farthest.tolist(), p.tolist(), strict=True)
-    reasons = [_no_shape(*cell) for cell in cells]
+    reasons = [_no_shape_reason(*cell) for cell in cells]
     shape[[reason is not None for reason in reasons]] = None
     few = np.isnan(farthest) | (n < FEWEST)
     group[few], end[few], farthest[few] = None, None, np.nan
@@ -342,7 +342,7 @@ def classify_shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str
     return {**columns, "reason": np.array(reasons, dtype=object)}
 
 
-def _no_shape(groups: int, farthest: float, p: float) -> str | None:
+def _no_shape_reason(groups: int, farthest: float, p: float) -> str | None:
     """Why a cell has no shape, in words; None where it has. `farthest`: z of the group farthest
     out; `p`: of the test that groups differ at all.
     """

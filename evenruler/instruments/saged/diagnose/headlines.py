@@ -163,7 +163,9 @@ def judge_favour(
         figures += _nonresponse_rows(
             silent[_present_names(silent.columns, plan["concepts"])], layout
         )
-        favour += _nonresponse_concepts(silent[_present_names(silent.columns, plan["concepts"])])
+        favour += _nonresponse_concept_rows(
+            silent[_present_names(silent.columns, plan["concepts"])]
+        )
         measured = set(layout.series["feature"])
         for feature_name in plan["headline_features"]:
             if feature_name not in measured:
@@ -294,11 +296,11 @@ def headline_test(scored: ConceptScores, findings: ConceptFindings, seed: int) -
     n = scored.n_roots
     facets = {ROOTS: n, "concepts": len(scored.concepts)}
     if deviations is None or n < FEWEST_ROOTS:
-        lacking = f"{_count_text(n, 'root item')} answered; {FEWEST_ROOTS} needed"
+        lacking = f"{_count_with_plural_s(n, 'root item')} answered; {FEWEST_ROOTS} needed"
         if len(scored.concepts) < 2:
             lacking = (
-                f"{_count_text(len(scored.concepts), 'concept')} with at least half of the replies "
-                "usable; 2 needed"
+                f"{_count_with_plural_s(len(scored.concepts), 'concept')} with at least half of "
+                "the replies usable; 2 needed"
             )
         return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
     place = deviations.ranked[0]
@@ -345,7 +347,7 @@ def _declared_test(scored: ConceptScores) -> HeadlineTest:
         return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
     effect, n = _difference_from_known(scored.scores, concept, reference)
     if n < FEWEST_ROOTS:
-        lacking = f"{_count_text(n, 'root item')} answered; {FEWEST_ROOTS} needed"
+        lacking = f"{_count_with_plural_s(n, 'root item')} answered; {FEWEST_ROOTS} needed"
         return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
     rank = _rank_among_known(scored.scores, concept, reference)
     no_verdict = rank.lacking
@@ -444,7 +446,7 @@ def _spread_figure(scored: ConceptScores) -> Figure:
     )
 
 
-def _control_name(concept: str) -> str:
+def _describe_persona(concept: str) -> str:
     """The name of the positive control in reports: the persona that dislikes a concept."""
     return f"a persona that dislikes {concept}"
 
@@ -474,7 +476,7 @@ def _persona_control(scored: ConceptScores, seed: int) -> PositiveControl | None
     test = max_deviation_test(scores[scored.concepts].to_numpy(), seed)
     place = scored.concepts.index(concept)
     effect = _as_dislike(scored, test.interval_of(place))
-    return PositiveControl(_control_name(concept), effect, float(test.p_of_concepts[place]))
+    return PositiveControl(_describe_persona(concept), effect, float(test.p_of_concepts[place]))
 
 
 def _persona_rank(scored: ConceptScores) -> PositiveControl | None:
@@ -488,7 +490,7 @@ def _persona_rank(scored: ConceptScores) -> PositiveControl | None:
     rank = _rank_among_known(scores, concept, names)
     if rank.p is None:
         return None
-    return PositiveControl(_control_name(concept), _as_dislike(scored, effect), rank.p)
+    return PositiveControl(_describe_persona(concept), _as_dislike(scored, effect), rank.p)
 
 
 def _as_dislike(scored: ConceptScores, deviation: Interval) -> Interval:
@@ -596,7 +598,7 @@ def _nonresponse_rows(silent: pd.DataFrame, layout: ScoreArrays) -> Iterator[Row
     return as_rows([figure], layout.domain, str(model))
 
 
-def _nonresponse_concepts(silent: pd.DataFrame) -> Iterator[Row]:
+def _nonresponse_concept_rows(silent: pd.DataFrame) -> Iterator[Row]:
     """A row for each concept: its share of replies without an answer less that of all; `silent`:
     [root items, concepts] shares.
     """
@@ -628,7 +630,7 @@ def _unfit_reason(members: ScoreArrays, feature_name: str) -> str | None:
     return reason
 
 
-def _count_text(n: int, what: str) -> str:
+def _count_with_plural_s(n: int, what: str) -> str:
     """A number with its noun, plural by -s: "1 concept", "3 concepts"."""
     return f"{n} {what}{'' if n == 1 else 's'}"
 

@@ -25,7 +25,7 @@ from evenruler.measurement import Figure
 from evenruler.measurement.figures import Row, as_rows
 from evenruler.measurement.nonresponse import ReplyCounts, nonresponse_reason
 from evenruler.measurement.shifts import UNASKED, prefix_shifts, shift_figures
-from evenruler.models.questions import cut_of
+from evenruler.models.questions import cut_reasons
 from evenruler.tables.schemas import BARE
 
 
@@ -63,7 +63,7 @@ def unmeasured_reason(generations: pd.DataFrame) -> str | None:
         int(foreign.sum()),
     )
     withheld = len(generations) - len(given_replies)
-    cut = cut_of(generations["reason"])
+    cut = cut_reasons(generations["reason"])
     return nonresponse_reason(
         ReplyCounts(*counts, withheld=withheld, cut=cut, distinct=given_replies.nunique())
     )

@@ -324,13 +324,13 @@ _OPTIONS: Mapping[str, Mapping[str, _OptionRule]] = {
 """By statistic and option: the default, and the allowed words or range."""
 
 
-def _read_defaults(rules: Mapping[str, _OptionRule]) -> dict[str, float | str | None]:
+def _option_defaults(rules: Mapping[str, _OptionRule]) -> dict[str, float | str | None]:
     """The default of each option of a statistic, from its rules."""
     return {name: default for name, (default, _) in rules.items()}
 
 
 OPTIONS: Mapping[str, Mapping[str, float | str | None]] = {
-    kind: _read_defaults(rules) for kind, rules in _OPTIONS.items()
+    kind: _option_defaults(rules) for kind, rules in _OPTIONS.items()
 }
 """By statistic, its options with their defaults; one that is not here has none.
 

@@ -47,7 +47,7 @@ def unbranchable_reasons(
     `keyword`: the one that it was found by; `maps`: replacements by branch; `concept_words`,
     `other_words`: all words of its concept, and of the others.
     """
-    reason = _of_sentence(sentence, concept_words, other_words) if sentence else NOTHING
+    reason = _sentence_fault(sentence, concept_words, other_words) if sentence else NOTHING
     if reason:
         return dict.fromkeys(maps, reason)
     doc = parse_docs([sentence], [keyword])[0]
@@ -65,13 +65,13 @@ def unbranchable_reasons(
     return {branch: fault for branch, fault in fault_by_branch.items() if fault}
 
 
-def _of_sentence(
+def _sentence_fault(
     sentence: str, concept_words: Collection[str], other_words: Collection[str]
 ) -> str:
     """Why a sentence cannot be branched at all; empty where it can."""
     foreign = set(other_words) - set(concept_words)
     sought = cached_finder(tuple(sorted({*concept_words, *foreign})))
-    matches = sought.anywhere(sentence)
+    matches = sought.all_matches(sentence)
     faults = [(OTHER, match.begin, match.end) for match in matches if match.word in foreign]
     faults += [(DOUBTFUL, match.begin, match.end) for match in sought.doubtful(sentence)]
     stems = [
@@ -376,7 +376,7 @@ def parse_docs(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]"
             is_in_plural = token.dep_ == "compound" and token.nbor().tag_ == "NNS"
             if is_in_plural or not _has_main_clause(doc):
                 doubtful[index] = token.i
-    rewritten = [_without_prefix_words(docs[index], place) for index, place in doubtful.items()]
+    rewritten = [_substitute_pronoun(docs[index], place) for index, place in doubtful.items()]
     again = nlp.pipe(rewritten, batch_size=BATCH)
     for (index, place), read in zip(doubtful.items(), again, strict=True):
         verb = read[place].head
@@ -400,7 +400,7 @@ def _is_main_verb(token: "Token") -> bool:
     return token.head == token and token.tag_.startswith("VB")
 
 
-def _without_prefix_words(doc: "Doc", place: int) -> "Doc":
+def _substitute_pronoun(doc: "Doc", place: int) -> "Doc":
     """The sentence, unparsed, with "it" in place of the word at index `place`."""
     from spacy.tokens import Doc
 

@@ -233,9 +233,9 @@ class Wiki(AbstractContextManager["Wiki"]):
         revision = (self._source.material.revisions or {}).get(title)
         try:
             if revision is None:
-                page = _answer_of(self.where, lambda: self._latest(title))
+                page = _answer_of(self.where, lambda: self._fetch_latest_revision(title))
             else:
-                page = _answer_of(self.where, lambda: self._old(title, revision))
+                page = _answer_of(self.where, lambda: self._fetch_revision(title, revision))
         except WikiUnavailableError as error:
             return MissingPage(title, f"the wiki does not answer ({error})", unanswered=True)
         except WikiRefusedError as error:
@@ -245,7 +245,7 @@ class Wiki(AbstractContextManager["Wiki"]):
             return MissingPage(title, f"revision {revision}: {error.what}")
         return page or MissingPage(title, "no page of this wiki")
 
-    def _latest(self, title: str) -> Page | MissingPage:
+    def _fetch_latest_revision(self, title: str) -> Page | MissingPage:
         """The latest revision of a page, or why there is none: no such page, a disambiguation page,
         or no text. UserError where the wiki gives no plain text.
         """
@@ -261,7 +261,7 @@ class Wiki(AbstractContextManager["Wiki"]):
         sections = sections_of(wiki_page.extract)
         return self._page(title, identity, sections, wiki_page.fullurl, wiki_page.pagelanguage)
 
-    def _old(self, title: str, revision: int) -> Page | MissingPage:
+    def _fetch_revision(self, title: str, revision: int) -> Page | MissingPage:
         """A revision of a page, or why there is none: a disambiguation page, or no text."""
         parsed = self._listing.parse_revision(revision)
         templates = [template["title"] for template in parsed["templates"]]
