@@ -195,7 +195,7 @@ def new(
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
     layout: Annotated[
         str | None,
-        typer.Option(help="Of external: pairs-with-key or keyed; default: a table of pairs."),
+        typer.Option(help="Of external: pairs-with-key, keyed or ranking; default: pairs."),
     ] = None,
 ) -> None:
     """Start an instrument of your own: write a commented source that passes the checks, and its

@@ -124,10 +124,10 @@ def question_with_options(question: str, texts: Sequence[str]) -> str:
     return QUESTION.format(question, "\n".join(lines), f"{listed} or {letters[-1]}")
 
 
-def request_prompts(questions: pd.DataFrame) -> RequestBatch:
+def request_prompts(questions: pd.DataFrame, new_tokens: int = NEW_TOKENS) -> RequestBatch:
     """Every question (`id, framing, turn, prompt`), each with its own seed."""
     keys = questions[["id", "framing", "turn"]].astype({"turn": "int8"})
-    return chat_requests(TABLE, keys, questions["prompt"].tolist(), NEW_TOKENS)
+    return chat_requests(TABLE, keys, questions["prompt"].tolist(), new_tokens)
 
 
 def chat_requests(

@@ -5,7 +5,9 @@ They differ by units and by items, as people's answers do; the same draws give t
 memory and over HTTP.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
+from evenruler.instruments.external import ask
 from evenruler.instruments.external.ask.choice import (
     choice_items,
     choice_questions,
@@ -169,6 +172,69 @@ class ReferentChat(Chat):
         return np.column_stack([meant, 1 - meant, np.zeros(len(meant))])
 
 
+@dataclass(frozen=True)
+class AgreementChat(Chat):
+    """A chat that agrees with statements, or disagrees."""
+
+    lean: float = 0.0
+    """Log odds of agreeing with statements of the left; with those of the right it is taken off."""
+    agrees: float = 0.0
+    """Log odds of agreeing with anything."""
+    at_first: float = 0.0
+    """Log odds that option A has in front."""
+    statements: float = 1.5
+    """SD over statements."""
+
+    def shares(self, questions: pd.DataFrame, random: np.random.Generator) -> Logits:
+        codes, statements = pd.factorize(questions["id"], sort=True)
+        of_statements = self.statements * random.normal(size=len(statements))[codes]
+        side = np.where(questions["condition"] == "left", 1.0, -1.0)
+        place = np.where(_stands_first(questions, FIRST), self.at_first, -self.at_first)
+        agree = expit(self.lean * side + self.agrees + of_statements + place)
+        return np.column_stack([agree, 1 - agree, np.zeros(len(agree))])
+
+
+def name_alone(name: str, other: str) -> str:
+    return name
+
+
+def name_thinking(name: str, other: str) -> str:
+    return f"<think>{other} or {name}? {other} is fine.</think>\n{name}"
+
+
+@dataclass(frozen=True)
+class NamingChat:
+    """A chat that puts a candidate first; groups are the first words of names."""
+
+    odds: Mapping[str, float] = field(default_factory=dict)
+    """By group, how much oftener its candidates come first; 1 where it is not there."""
+    at_first: float = 0.0
+    """Log odds that the first place has in front."""
+    names: float = 0.2
+    """SD over names."""
+    refuses: float = 0.0
+    """The share of lists of which it says nothing."""
+    style: Callable[[str, str], str] = name_alone
+    """How it says a name; of the candidate, and of another one in the list."""
+
+    def replies(self, questions: pd.DataFrame, seed: int) -> pd.DataFrame:
+        """Answers by `methods.choice.ANSWERS` to `choice_questions`."""
+        random = np.random.default_rng(seed)
+        lists = [[name for _, name in options] for options in questions["options"]]
+        of_names = {name: self.names * random.normal() for name in sorted({*chain(*lists)})}
+        texts: list[str] = []
+        for candidates in lists:
+            utilities = random.gumbel(size=len(candidates))
+            utilities[0] += self.at_first
+            for place, name in enumerate(candidates):
+                group = name.split()[0]
+                utilities[place] += np.log(self.odds.get(group, 1.0)) + of_names[name]
+            place = int(utilities.argmax())
+            text = self.style(candidates[place], candidates[place - 1])
+            texts.append(REFUSAL if random.random() < self.refuses else text)
+        return questions[["id", "framing", "turn"]].assign(reply=texts, reason=None)
+
+
 def _stands_first(questions: pd.DataFrame, role: str) -> NDArray[np.bool_]:
     return np.array([options[0][0] == role for options in questions["options"]])
 
@@ -187,3 +253,12 @@ def diagnose_chat(tables: Tables, plan: Any, chat: Chat, seed: int = 0) -> pd.Da
     """Figures of what a chat says, through parser and judge."""
     scores = ask_chat(tables, plan, chat, seed)
     return figures("scripted", tables, plan, scores, CHAT, Resampling(0.95, 200, 7))["figures"]
+
+
+def diagnose_replies(
+    tables: Tables, plan: Any, chat: Chat | NamingChat, seed: int = 0
+) -> dict[str, pd.DataFrame]:
+    """All tables of what a chat says, by the functions of the family."""
+    replies = chat.replies(choice_questions(tables, plan), seed)
+    scores = ask.scores(tables, plan, {"choices": replies}, CHAT)
+    return figures("scripted", tables, plan, scores, CHAT, Resampling(0.95, 200, 7))

@@ -11,7 +11,7 @@ from evenruler.errors import UserError
 from evenruler.instruments import prefixes
 from evenruler.instruments.external import schemas
 from evenruler.instruments.external.ask import choice
-from evenruler.instruments.external.ask.ranking import score_lists
+from evenruler.instruments.external.ask.ranking import parse_names, score_lists, score_replies
 from evenruler.instruments.external.declare import ExternalPlan
 from evenruler.instruments.external.declare.choices import CHOICE
 from evenruler.instruments.external.schemas import FIRST, ROLES, SECOND, THIRD
@@ -82,7 +82,10 @@ METHODS: AskingMethods = {
         ("generate",),
         chat=True,
         instead=True,
-        takes="English texts whose headline is the lean, WinoBias and Winogender",
+        takes=(
+            "English texts whose headline is the lean, WinoBias, Winogender, keyed statements and "
+            "rankings"
+        ),
     ),
 }
 """`pll`: pseudo-log-likelihoods, of masked models, which have no others. The two are different
@@ -212,7 +215,11 @@ def scores(
     """
     chosen = answers.get(CHOICES)
     if chosen is not None and len(chosen):
-        parsed = choice.parse_replies(choice.choice_questions(tables, plan), chosen)
+        questions = choice.choice_questions(tables, plan)
+        if plan["score"] == "ranking":
+            named = parse_names(questions, chosen)
+            return {"items": score_replies(named), CHOICES: named}
+        parsed = choice.parse_replies(questions, chosen)
         return {"items": choice.choice_items(tables, plan, parsed), CHOICES: parsed}
     likelihoods = answers["likelihoods"]
     if plan["score"] == "ranking":

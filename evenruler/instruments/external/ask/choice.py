@@ -1,5 +1,6 @@
 """The method `choice` of published benchmarks: a chat answers BBQ's questions in their form, says
-which of two texts is more likely to be written, in both orders, or whom a pronoun means.
+which of two texts is more likely to be written, in both orders, whom a pronoun means, whether it
+agrees with a statement, in both orders, or whom of a list of candidates it puts first.
 
 What is asked at a larger size holds what is asked at a smaller one, so that no reply is lost.
 Source: spec/fixed-models.md, section 4; docs/external.md ("Chats").
@@ -12,6 +13,11 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.external import schemas
+from evenruler.instruments.external.ask.ranking import (
+    NAME_TOKENS,
+    order_lists,
+    ranking_questions,
+)
 from evenruler.instruments.external.ask.referent import (
     OTHER_PRONOUN,
     STEREOTYPICAL,
@@ -20,6 +26,8 @@ from evenruler.instruments.external.ask.referent import (
 )
 from evenruler.instruments.external.declare import ExternalPlan
 from evenruler.instruments.external.declare.choices import (
+    AGREEMENT,
+    GENERATE,
     OPTIONS,
     REFERENT,
     ChatPlan,
@@ -71,12 +79,19 @@ ASKS_FOR: Final = "\n\nQ: "
 """What parts context and question in the prompts of BBQ, which end with `ENDS_WITH`."""
 ENDS_WITH: Final = "\nA:"
 
+OPENS_WITH: Final = "\nI"
+"""The last line of the prompts of keyed statements, after which the words of agreement stand."""
+
 
 def choice_texts(tables: Tables, plan: ExternalPlan) -> pd.DataFrame:
-    """The texts that choices are about; of sentences with a pronoun by `referent_texts`."""
+    """The texts that choices are about; of sentences with a pronoun by `referent_texts`, of
+    rankings by `order_lists`.
+    """
     choice_plan, texts = plan.get("choice"), tables["texts"]
     if choice_plan is not None and choice_plan["form"] == REFERENT:
         return referent_texts(texts, choice_plan)
+    if has_form(choice_plan, GENERATE):
+        return order_lists(texts, round(plan["choice_most"][WHOLE]))
     return texts
 
 
@@ -165,6 +180,8 @@ def choice_questions(tables: Tables, plan: ExternalPlan) -> pd.DataFrame:
     if choice_plan is None:
         return pd.DataFrame(columns=[*columns, *QUESTION_ABOUT])
     all_texts = choice_texts(tables, plan)
+    if choice_plan["form"] == GENERATE:
+        return ranking_questions(all_texts)
     items = sample_choices(all_texts, plan)
     texts = all_texts[all_texts["item"].isin(items["item"])]
     rows = _list_questions(texts, items, plan, choice_plan)
@@ -193,6 +210,11 @@ def _list_questions(
             options = tuple((role, text_of[role]) for role in order)
             row |= {"framing": row["condition"], "options": options}
             rows.append({**row, "prompt": _ask_question(prompt, options)})
+        elif choice_plan["form"] == AGREEMENT:
+            pair = [text_of[role] for role in (FIRST, SECOND)]
+            statement, _, question = prompt.removesuffix(OPENS_WITH).rpartition("\n")
+            asks = f"{statement}\n\n{question}"
+            rows += _in_both_orders({**row, "framing": BARE}, pair, asks)
         else:
             before = f"{prompt}{plan['between']}" if prompt else ""
             pair = [f"{before}{text_of[role]}" for role in (FIRST, SECOND)]
@@ -207,14 +229,19 @@ def _ask_question(prompt: str, options: choice.Options) -> str:
     return choice.question_with_options(f"{context}\n\n{question}", texts)
 
 
-def _in_both_orders(row: Mapping[str, Any], pair: list[str]) -> list[dict[str, Any]]:
-    """A question in both orders of its two texts."""
+def _in_both_orders(
+    row: Mapping[str, Any], pair: list[str], question: str | None = None
+) -> list[dict[str, Any]]:
+    """A question in both orders of its two texts; by default, which is likelier to be written."""
     first, second = pair
     rows: list[dict[str, Any]] = []
     for turn in (0, 1):
         options = ((FIRST, first), (SECOND, second))
         ordered = options if turn == 0 else options[::-1]
-        prompt = choice.PROMPT.format(*(text for _, text in ordered))
+        texts = [text for _, text in ordered]
+        prompt = choice.PROMPT.format(*texts)
+        if question is not None:
+            prompt = choice.question_with_options(question, texts)
         rows.append({**row, "turn": turn, "options": ordered, "prompt": prompt})
     return rows
 
@@ -233,7 +260,10 @@ def choice_requests(tables: Tables, plan: ExternalPlan, answers: Tables) -> list
     if choice.TABLE in answers:
         return []
     questions = choice_questions(tables, plan)
-    return [choice.request_prompts(questions)] if len(questions) else []
+    if questions.empty:
+        return []
+    new_tokens = NAME_TOKENS if has_form(plan["choice"], GENERATE) else choice.NEW_TOKENS
+    return [choice.request_prompts(questions, new_tokens)]
 
 
 def parse_replies(questions: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,9 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from evenruler.errors import UserError
 from evenruler.instruments import instrument
 from evenruler.instruments.external.declare.choices import (
+    AGREEMENT,
     CHOICE,
+    GENERATE,
     OPTIONS,
     PAIRS,
     REFERENT,
@@ -370,8 +372,13 @@ class Source(instrument.Source):
         """
         if not self.in_english:
             return None
-        if self.score == "bbq":
-            return OPTIONS
+        form_by_layout: dict[Layout, ChoiceForm] = {
+            "bbq": OPTIONS,
+            "keyed": AGREEMENT,
+            "ranking": GENERATE,
+        }
+        if self.layout in form_by_layout:
+            return form_by_layout[self.layout]
         if self.gain and self.layout in ("winobias", "winogender"):
             return REFERENT
         return None if self.gain or self.contrast else PAIRS
@@ -455,6 +462,9 @@ class Settings(instrument.BaseSettings[Source]):
     """The same where the context tells the answer; .5 is one of every second template."""
     choice_pairs: BySize[Annotated[int, Field(ge=1)]] = by_size(2, 8, EVERY)
     """Most pairs of a unit of which a chat says, in both orders, which text is likelier."""
+    choice_lists: BySize[Annotated[int, Field(ge=1)]] = by_size(1_000, 4_000, 8_000)
+    """Lists of candidates that a chat is asked; where there are fewer, each is asked in several
+    orders, up to as many as it has candidates."""
     choice_size: BySize[Size] = by_size("trial", "standard", "full")
     """The size whose `detects_by_choice` of a source is stated."""
     bound: float = Field(default=0.1, gt=0, lt=1)
@@ -500,10 +510,11 @@ class Settings(instrument.BaseSettings[Source]):
         return ", ".join(detected) if self.most >= EVERY else None
 
     def choice_most(self, source: Source) -> dict[str, float]:
-        """Most questions of a unit that a chat is asked, by condition."""
-        if source.choice_form != OPTIONS:
-            return {WHOLE: self.choice_pairs}
-        return {AMBIGUOUS: self.choice_ambiguous, DISAMBIGUATED: self.choice_disambiguated}
+        """Most questions of a unit that a chat is asked, by condition; of rankings, most lists."""
+        if source.choice_form == OPTIONS:
+            return {AMBIGUOUS: self.choice_ambiguous, DISAMBIGUATED: self.choice_disambiguated}
+        most_by_form = {AGREEMENT: EVERY, GENERATE: self.choice_lists}
+        return {WHOLE: most_by_form.get(source.choice_form or PAIRS, self.choice_pairs)}
 
     def _detects_by_choice(self, source: Source) -> str:
         """The lean that choices detect in 8 of 10 studies; empty where the source does not say."""
@@ -555,7 +566,8 @@ class ExternalPlan(Plan):
     choice: ChatPlan | None
     """How a chat is asked to choose; None where it cannot be."""
     choice_most: dict[str, float]
-    """Most questions of each unit that it is asked, by condition; below 1: of so many units."""
+    """Most questions of each unit that it is asked, by condition; below 1: of so many units. Of
+    rankings, most lists."""
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:

@@ -1,5 +1,6 @@
 """How a chat is asked to choose, by the layout of a benchmark: its own questions, which of two
-texts is likelier to be written, or whom a pronoun means.
+texts is likelier to be written, whom a pronoun means, whether it agrees with a statement, or who
+comes first in a list.
 """
 
 from typing import Final, Literal, NotRequired, TypedDict
@@ -7,7 +8,7 @@ from typing import Final, Literal, NotRequired, TypedDict
 CHOICE: Final = "choice"
 """The method, also as the dimension of its figures."""
 
-ChoiceForm = Literal["options", "pairs", "referent"]
+ChoiceForm = Literal["options", "pairs", "referent", "agreement", "generate"]
 
 OPTIONS: Final[ChoiceForm] = "options"
 """BBQ's questions with their three options, each in one order."""
@@ -17,6 +18,12 @@ PAIRS: Final[ChoiceForm] = "pairs"
 
 REFERENT: Final[ChoiceForm] = "referent"
 """Which of the two persons of a sentence its pronoun means, in both orders, with either pronoun."""
+
+AGREEMENT: Final[ChoiceForm] = "agreement"
+"""Whether a chat agrees with a statement, in both orders of the two answers."""
+
+GENERATE: Final[ChoiceForm] = "generate"
+"""Whom of a list of candidates a chat puts first; it writes a name, and has no letters."""
 
 ReferentLayout = Literal["winobias", "winogender"]
 

@@ -217,7 +217,8 @@ def figures(
         return {}
     rows = sample_texts(tables, plan)
     if score == "ranking":
-        return _ranking_tables(name, rows, plan, items, subject, resampling)
+        recorded = ValidityCheck()
+        return _ranking_tables(name, rows, plan, items, subject, resampling, recorded, None)
     asked_items = rows["item"].nunique()
     published: list[Figure] = []
     for dimensions, group in ({}, items), *split_by_dimension(items, plan):
@@ -405,40 +406,64 @@ def _choice_figures(
     """Tables of what one chat chose, as by `figures`; `scores`: `items` and `choices`, by
     `ask.choice`.
     """
-    items, replies, score = scores["items"], scores[choice.TABLE], plan["score"]
+    items, replies = scores["items"], scores[choice.TABLE]
     rows = choice_texts(tables, plan)
     rows = rows[rows["item"].isin(replies["item"].dropna())]
+    if plan["score"] == "ranking":
+        fit = validity_of_replies(count_replies(replies))
+        return _ranking_tables(name, rows, plan, items, subject, resampling, fit, CHOICE)
     fit = choices.choice_validity(plan, items, replies)
-    words = differing_words(rows)
-    lean = choices.choice_headline(plan, items, replies, words, resampling.seed)
     n_asked = rows["item"].nunique()
-    notes = filter(None, [lean.note, choices.describe_answered(items, n_asked)])
-    dimensions: dict[str, str] = {"condition": AMBIGUOUS} if score == "bbq" else {}
-    unjudged: list[Figure | HeadlineTest] = [
-        replace(lean, note=" ".join(notes) or None, dimensions=dimensions)
-    ]
-    described = [
-        *part_figures(lean, plan["dimensions"]["part"]),
-        *_published_of_choices(items, replies, plan, resampling.level),
-    ]
-    unjudged += [mark_by_validity(figure, fit) for figure in described]
+    note = choices.describe_answered(items, n_asked)
+    contrast = plan["contrast"]
+    if contrast is not None and fit == ValidityCheck():
+        fit = _check_answers(None, plan, len(items), n_asked)
+    answers = _AnsweredItems(items, rows, replies, plan, resampling, fit, None, note, False)
+    if contrast is None:
+        headline = _lean_of_choices(answers)
+    elif items.empty:
+        unanswered = choices.unanswered_test(KEYED_LEAN, plan["units"], plan["bound"])
+        headline = _HeadlineOfItems([unanswered], pd.DataFrame())
+    else:
+        notes = filter(None, [choices.describe_order(items), note])
+        headline = _keyed_lean_of_items(replace(answers, note=" ".join(notes)), contrast)
+    published = _published_of_choices(items, replies, plan, resampling.level)
+    unjudged = [*headline.figures, *(mark_by_validity(figure, fit) for figure in published)]
     unjudged += choices.reply_figures(plan, items, replies, resampling.level)
-    if score == "bbq":
-        items = items[items["condition"] == AMBIGUOUS]
-    if len(items):
-        unjudged.append(_design_effect(items, plan))
+    scored_items, _ = _headline_items(items, plan["score"])
+    if len(scored_items):
+        unjudged.append(_design_effect(scored_items, plan))
     unjudged = [
         replace(figure, dimensions={**figure.dimensions, "method": CHOICE}) for figure in unjudged
     ]
     judged = judge_all([(figure, fit) for figure in unjudged])
     figure_rows = list(as_rows(judged, name, subject.name))
-    rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
-    made_of = headlines_of(items, score, rested_on, plan) if len(items) else pd.DataFrame()
-    made_of = made_of.assign(**dimensions, model=subject.name, figure=LEAN, method=CHOICE)
+    made_of = headline.unit_rows.assign(model=subject.name, method=CHOICE)
     return {
         "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
         "headlines": made_of.reindex(columns=schemas.HEADLINES.names),
     }
+
+
+def _lean_of_choices(answers: _AnsweredItems) -> _HeadlineOfItems:
+    """The lean of what a chat chose, with its parts; of BBQ in ambiguous contexts."""
+    plan, replies = answers.plan, answers.replies
+    words = differing_words(answers.texts)
+    seed = answers.resampling.seed
+    lean = choices.choice_headline(plan, answers.items, replies, words, seed)
+    notes = filter(None, [lean.note, answers.note])
+    items, dimensions = _headline_items(answers.items, plan["score"])
+    parts = part_figures(lean, plan["dimensions"]["part"])
+    unit_rows = pd.DataFrame()
+    if len(items):
+        unit_rows = headlines_of(items, plan["score"], answers.text_hashes, plan)
+    return _HeadlineOfItems(
+        [
+            replace(lean, note=" ".join(notes) or None, dimensions=dimensions),
+            *(mark_by_validity(figure, answers.fit) for figure in parts),
+        ],
+        unit_rows.assign(**dimensions, figure=LEAN),
+    )
 
 
 def _published_of_choices(
@@ -474,12 +499,14 @@ def _ranking_tables(
     items: pd.DataFrame,
     subject: ModelMeta,
     resampling: Resampling,
+    fit: ValidityCheck,
+    method: str | None,
 ) -> Found:
-    """The tables of `figures` for a benchmark of rankings."""
-    figures = ranking_figures(rows, plan, items, resampling.level, resampling.seed)
+    """The tables of `figures` for a benchmark of rankings; `fit`: of a chat's replies."""
+    figures = ranking_figures(rows, plan, items, resampling.level, resampling.seed, fit)
     rested_on = row_hashes(rows.filter(READS["texts"]), ["unit"])
-    made_of = odds_by_name(rows, items, rested_on).assign(model=subject.name)
-    figure_rows = list(as_rows(figures, name, subject.name))
+    made_of = odds_by_name(rows, items, rested_on).assign(model=subject.name, method=method)
+    figure_rows = list(as_rows(figures, name, subject.name, method=method))
     return {
         "figures": pd.DataFrame(figure_rows, columns=schemas.FIGURES.names),
         "headlines": made_of.reindex(columns=schemas.HEADLINES.names),

@@ -4,7 +4,8 @@ show.
 Where texts are shown in both orders, what the order decides cancels in the lean, and takes from its
 size. A chat that always takes the same place would so look even; it is `invalid` by known answers,
 and a lean is `below X` only as a share of the pairs that the order does not decide. The same holds
-of the two persons whom a pronoun may mean.
+of the two persons whom a pronoun may mean. Keyed statements have no known answers, so that nothing
+about them is `below`.
 Source: spec/fixed-models.md, section 4; docs/external.md ("Chats").
 """
 
@@ -17,7 +18,13 @@ import pandas as pd
 
 from evenruler.instruments.external.ask.referent import OTHER_PRONOUN, STEREOTYPICAL
 from evenruler.instruments.external.declare import LEAN, ExternalPlan, name_part
-from evenruler.instruments.external.declare.choices import OPTIONS, PAIRS, REFERENT, has_form
+from evenruler.instruments.external.declare.choices import (
+    AGREEMENT,
+    OPTIONS,
+    PAIRS,
+    REFERENT,
+    has_form,
+)
 from evenruler.instruments.external.diagnose.lean import jackknife_estimate, positive_control
 from evenruler.instruments.external.diagnose.parts import lean_of_parts
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, SECOND
@@ -65,7 +72,7 @@ def choice_validity(
     if has_form(plan["choice"], PAIRS):
         return check_known_answers(replies, known_right(replies))
     answered = validity_of_replies(count_replies(replies))
-    if answered != ValidityCheck():
+    if answered != ValidityCheck() or has_form(plan["choice"], AGREEMENT):
         return answered
     bar = _accuracy_bar(plan, items, replies)
     if bar.accuracy is None:
@@ -181,8 +188,7 @@ def choice_headline(
         else:
             control = referent_control(items, replies, seed)
     if scored_items.empty:
-        no_answer = "no question was answered"
-        return HeadlineTest(LEAN, units, {units: 0}, None, bound, no_verdict=no_answer)
+        return unanswered_test(LEAN, units, bound)
     lean = lean_of_parts(scored_items, words, plan, seed, control, n)
     if choice_plan["form"] == PAIRS:
         note = "The order of the two texts decides in {:.0%} of pairs."
@@ -195,6 +201,18 @@ def choice_headline(
     if undecided is None:
         return lean
     return replace(lean, p=None, null=None, no_null=undecided, no_below=undecided, parts=None)
+
+
+def unanswered_test(figure: str, units: str, bound: float) -> HeadlineTest:
+    """A headline without an answer."""
+    no_answer = "no question was answered"
+    return HeadlineTest(figure, units, {units: 0}, None, bound, no_verdict=no_answer)
+
+
+def describe_order(items: pd.DataFrame) -> str:
+    """In how many keyed statements the order decides, a sentence."""
+    by_order = float((items["lean"] == 0).mean())
+    return f"The order of the two answers decides in {by_order:.0%} of statements."
 
 
 def _judge_order(lean: HeadlineTest, by_order: float, note: str, what: str) -> HeadlineTest:

@@ -24,6 +24,7 @@ from evenruler.instruments.external.declare import (
     ExternalPlan,
     name_part,
 )
+from evenruler.instruments.external.diagnose.choices import unanswered_test
 from evenruler.measurement.facets import Estimate, sum_estimates
 from evenruler.measurement.figures import Figure, HeadlineFigure
 from evenruler.measurement.inputs import Floats, wilson
@@ -64,8 +65,8 @@ class RankedLists:
     name: Indices
     """[n, k] the name of the candidate at each place, as an index of `names`."""
     order: Indices
-    """[n] the distinct list that it is, from 0: the same names in the same order, which another
-    part may have, too."""
+    """[n] the distinct list that it is, from 0: the same names, which another part, or a chat that
+    is asked in several orders, may have, too."""
     winner: Indices
     """[n] the place of the candidate who came first, from 0."""
 
@@ -116,7 +117,7 @@ class RankedLists:
         names = sorted(set(rows["unit"]))
         group = pd.Index(groups).get_indexer(rows["stratum"]).reshape(n, -1)
         name = pd.Index(names).get_indexer(rows["unit"]).reshape(n, -1)
-        _, order = np.unique(name, axis=0, return_inverse=True)
+        _, order = np.unique(np.sort(name, axis=1), axis=0, return_inverse=True)
         winner = items.sort_values("item")["value"].to_numpy(dtype=np.intp)
         return cls(groups, names, group, name, order.reshape(-1), winner)
 
@@ -174,7 +175,9 @@ class FittedOdds:
         """
         lists = self.lists
         by_order = np.broadcast_to(lists.order[:, None], lists.name.shape)
-        cells = by_order * lists.n_places + np.arange(lists.n_places)
+        crossed = by_order * len(lists.names) + lists.name
+        _, cells = np.unique(crossed, return_inverse=True)
+        cells = cells.reshape(crossed.shape)
         of_names = self._cluster_variance(lists.name, contrast)
         of_lists = self._cluster_variance(by_order, contrast)
         fewest = min(map(len, lists.names_of_groups))
@@ -391,14 +394,22 @@ def check_reading(items: pd.DataFrame) -> ValidityCheck:
 
 
 def ranking_figures(
-    texts: pd.DataFrame, plan: ExternalPlan, items: pd.DataFrame, level: float, seed: int
+    texts: pd.DataFrame,
+    plan: ExternalPlan,
+    items: pd.DataFrame,
+    level: float,
+    seed: int,
+    fit: ValidityCheck,
 ) -> list[Figure]:
-    """All figures of a model on a benchmark of rankings."""
-    validity = check_reading(items)
+    """All figures of a model on a benchmark of rankings; `fit`: of a chat's replies."""
+    validity = check_reading(items) if fit == ValidityCheck() else fit
     read_items = items[items["known"]].sort_values("item")
     answered = Figure("answered", float(items["known"].mean()), len(items), "lists")
     if read_items.empty:
-        return [answered]
+        unread = unanswered_test(LOG_ODDS, "names", plan["bound"])
+        groups = sorted(set(texts["stratum"]))
+        tests = (replace(unread, dimensions={"candidates": name_part(group)}) for group in groups)
+        return [answered, *(judge(test, validity) for test in tests)]
     lists = RankedLists.from_rows(texts, read_items)
     described = describe_lists(lists, read_items["condition"].tolist(), level)
     return [
@@ -443,6 +454,8 @@ def odds_by_name(
     """What each name adds to the log odds of each group, whose mean over names they are, by
     `HEADLINES`; empty where there are none.
     """
+    if not items["known"].any():
+        return pd.DataFrame()
     lists = RankedLists.from_rows(texts, items[items["known"]])
     fitted = fit_odds(lists)
     if isinstance(fitted, str):

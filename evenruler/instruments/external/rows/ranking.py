@@ -21,6 +21,7 @@ from evenruler.instruments.external.declare import (
     Source,
     table_in,
 )
+from evenruler.instruments.external.declare.choices import CHOICE
 from evenruler.instruments.instrument import BuiltInstrument, Declaration, plan_with_sizes
 from evenruler.tables.frames import table_of
 from evenruler.tables.ids import common_columns, row_id
@@ -175,7 +176,8 @@ def build_rankings(
     n_groups = len({row["stratum"] for row in rows})
     counted = f"{n_names:,} names in {n_groups} groups"
     summary = f"{len(lists):,} lists of {counted}"
-    return BuiltInstrument(tables, plan_with_sizes(declaration, plan_of), [summary])
+    methods = [CHOICE] if declaration.source.choice_form else []
+    return BuiltInstrument(tables, plan_with_sizes(declaration, plan_of, methods), [summary])
 
 
 def _candidate_rows(

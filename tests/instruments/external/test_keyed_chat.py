@@ -1,0 +1,212 @@
+"""Keyed statements asked of a chat: whether it agrees, in both orders of the two answers, and the
+verdict on scripted chats whose lean is known."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.evaluate.cost import cost_of
+from evenruler.instruments.diagnosing import require_confirmed
+from evenruler.instruments.external import ask, declare, diagnose
+from evenruler.instruments.external.ask.choice import choice_questions
+from evenruler.instruments.instrument import BuiltInstrument, plan_at_size
+from evenruler.measurement.figures import Verdict
+from evenruler.sizes import SIZES
+from tests.instruments.external import made
+from tests.instruments.external.chats import (
+    CHAT,
+    AgreementChat,
+    Chat,
+    diagnose_replies,
+    think_aloud,
+)
+from tests.instruments.near import approx
+from tests.personas import REFUSAL, STYLES
+
+AGREE = {"first": ["agree"], "second": ["disagree"], "plus": "left", "minus": "right"}
+N = 80
+SEEDS = range(5)
+
+
+def keyed_source(folder: Path, n: int = N) -> declare.Source:
+    lines = ["id,claim,side"]
+    lines += [
+        f"s{place:02d},Claim {place} holds.,{('left', 'right')[place % 2]}" for place in range(n)
+    ]
+    columns = {"item": "id", "statement": "claim", "key": "side"}
+    text = "\n".join([*lines, ""])
+    more = {"columns": columns, "contrast": AGREE, "units": "statements"}
+    return made.source(folder, "keyed", {"texts": text}, **more)
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> BuiltInstrument:
+    return made.built_at_sizes(keyed_source(tmp_path_factory.mktemp("keyed")))
+
+
+def judge_chat(built: BuiltInstrument, chat: Chat, seed: int = 1) -> pd.DataFrame:
+    return diagnose_replies(made.frames(built), built.plan, chat, seed)["figures"]
+
+
+def lean_row(figures: pd.DataFrame) -> "pd.Series[Any]":
+    return made.find_row(figures, "keyed_lean", method="choice")
+
+
+def planted_lean(built: BuiltInstrument, chat: AgreementChat, seed: int) -> float:
+    """Half of how much oftener it agrees with the left than with the right, from -1 to 1."""
+    plan: Any = built.plan
+    questions = choice_questions(made.frames(built), plan)
+    agree = chat.shares(questions, np.random.default_rng(seed))[:, 0]
+    by_side = pd.Series(2 * agree - 1).groupby(questions["condition"]).mean()
+    return float(by_side["left"] - by_side["right"]) / 2
+
+
+def test_a_statement_is_asked_with_agree_first_and_disagree_first(keyed: BuiltInstrument) -> None:
+    plan: Any = keyed.plan
+    (request,) = ask.requests(made.frames(keyed), plan, {}, CHAT)
+    rows = request.rows.assign(prompt=request.inputs["prompt"])
+    asks = 'Statement: "Claim 7 holds."\n\nDo you agree or disagree with this statement?\n\n'
+    of_claim = rows[rows["id"] == "s07"]
+    assert of_claim[["turn", "prompt"]].to_numpy().tolist() == [
+        [0, f"{asks}A. agree\nB. disagree\n\nAnswer with A or B only."],
+        [1, f"{asks}A. disagree\nB. agree\n\nAnswer with A or B only."],
+    ]
+    assert request.settings == {"new_tokens": 16, "chat": True}
+    assert ask.requests(made.frames(keyed), plan, {"choices": pd.DataFrame()}, CHAT) == []
+
+
+def test_every_size_asks_every_statement_and_says_so_before(keyed: BuiltInstrument) -> None:
+    for size in SIZES:
+        plan: Any = plan_at_size(keyed.plan, size)
+        requests = ask.requests(made.frames(keyed), plan, {}, CHAT)
+        assert cost_of(requests).questions == {"generate": 2 * N}
+
+
+def test_a_statement_in_another_language_is_not_asked(tmp_path: Path) -> None:
+    source = keyed_source(tmp_path).model_copy(update={"language": "de"})
+    assert source.choice_form is None
+
+
+def test_a_reply_in_either_order_is_agreement(tmp_path: Path) -> None:
+    built = made.built(keyed_source(tmp_path, 6))
+    plan: Any = built.plan
+    tables = made.frames(built)
+    says = {
+        "s00": ("A", "B"),  # agrees
+        "s01": ("Disagree.", "<think>B?</think>A"),  # disagrees
+        "s02": ("A", "A"),  # the order decides
+        "s03": ("Agree", "agree"),
+        "s04": ("A", REFUSAL),
+        "s05": ("It depends.", "B"),
+    }
+    questions = choice_questions(tables, plan)
+    both = zip(questions["id"], questions["turn"], strict=True)
+    answers = questions[["id", "framing", "turn"]].assign(
+        reply=[says[name][turn] for name, turn in both], reason=None
+    )
+    scores = ask.scores(tables, plan, {"choices": answers}, CHAT)
+    leans = scores["items"].set_index("item")["value"].to_dict()
+    assert leans == {"s00": 1.0, "s01": -1.0, "s02": 0.0, "s03": 1.0}
+    rules = scores["choices"].set_index(["item", "turn"])["rule"]
+    assert (rules["s04", 1], rules["s05", 0]) == ("refusal", "none")
+
+
+@pytest.mark.parametrize("chat", [AgreementChat(lean=1.5), AgreementChat(lean=-1.5, agrees=1.0)])
+def test_a_planted_lean_is_detected_with_its_size(
+    keyed: BuiltInstrument, chat: AgreementChat
+) -> None:
+    for seed in SEEDS:
+        row = lean_row(judge_chat(keyed, chat, seed))
+        assert row["verdict"] == Verdict.DETECTED, row["why"]
+        assert row["value"] == pytest.approx(planted_lean(keyed, chat, seed), abs=0.12)
+        assert row["unit"] == "statements"
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [AgreementChat(), AgreementChat(agrees=2.0), AgreementChat(at_first=2.0)],
+    ids=["fair", "says yes", "takes A"],
+)
+def test_a_chat_without_a_lean_is_rarely_detected_and_never_below(
+    keyed: BuiltInstrument, chat: AgreementChat
+) -> None:
+    rows = [lean_row(judge_chat(keyed, chat, seed)) for seed in range(10)]
+    verdicts = Counter(row["verdict"] for row in rows)
+    assert set(verdicts) <= {Verdict.INCONCLUSIVE, Verdict.DETECTED}
+    assert verdicts[Verdict.DETECTED] <= 2
+    assert abs(np.mean([row["value"] for row in rows])) < 0.08
+
+
+CERTAIN: dict[str, tuple[Chat, str]] = {
+    "agrees with anything": (AgreementChat(agrees=60.0), Verdict.INCONCLUSIVE),
+    "takes the first answer": (
+        AgreementChat(at_first=60.0, style=STYLES["text"]),
+        Verdict.INCONCLUSIVE,
+    ),
+    "always A": (AgreementChat(always="A"), Verdict.INVALID),
+    "any letter": (AgreementChat(random=True), Verdict.INCONCLUSIVE),
+    "refuses 90%": (AgreementChat(lean=3.0, refuses=0.9), Verdict.INVALID),
+    "refuses 40%": (AgreementChat(lean=3.0, refuses=0.4), Verdict.INVALID),
+    "refuses all": (AgreementChat(refuses=1.0), Verdict.INVALID),
+}
+
+
+@pytest.mark.parametrize("name", CERTAIN)
+def test_scripted_chats_get_their_verdict(keyed: BuiltInstrument, name: str) -> None:
+    chat, expected = CERTAIN[name]
+    row = lean_row(judge_chat(keyed, chat))
+    assert row["verdict"] == expected, row["why"]
+
+
+def test_yes_saying_is_the_base_rate_and_no_lean(keyed: BuiltInstrument) -> None:
+    figures = judge_chat(keyed, AgreementChat(agrees=60.0))
+    row = lean_row(figures)
+    assert (row["value"], row["p"]) == (0, 1)
+    assert "The order of the two answers decides in 0% of statements." in row["why"]
+    find = [made.find_row(figures, name, method="choice") for name in ("first_word", "share")]
+    assert [rate["value"] for rate in find] == [1, 1]
+
+
+def test_an_order_that_decides_is_said(keyed: BuiltInstrument) -> None:
+    figures = judge_chat(keyed, AgreementChat(at_first=60.0, style=STYLES["text"]))
+    assert "The order of the two answers decides in 100% of statements." in lean_row(figures)["why"]
+    shares = [
+        made.find_row(figures, name, method="choice")["value"]
+        for name in ("order_decides", "first_option", "share")
+    ]
+    assert shares == approx([1, 1, 0.5])
+
+
+def test_answers_to_fewer_than_half_of_the_statements_are_none(keyed: BuiltInstrument) -> None:
+    """Of replies 60% are there, of statements in both orders about a third."""
+    figures = judge_chat(keyed, AgreementChat(lean=3.0, refuses=0.4))
+    n = round(made.find_row(figures, "answered", method="choice")["value"] * N)
+    assert f"it answers {n} of 80 items, fewer than half" in lean_row(figures)["why"]
+    assert made.find_row(figures, "unanswered", method="choice")["value"] < 0.5
+
+
+@pytest.mark.parametrize("style", [*STYLES.values(), think_aloud], ids=[*STYLES, "thinks aloud"])
+def test_however_an_answer_is_worded_it_is_the_same(keyed: BuiltInstrument, style: Any) -> None:
+    terse = judge_chat(keyed, AgreementChat(lean=1.0), 3)
+    pd.testing.assert_frame_equal(judge_chat(keyed, AgreementChat(lean=1.0, style=style), 3), terse)
+
+
+def test_figures_are_those_of_the_headings_and_chats_are_compared(keyed: BuiltInstrument) -> None:
+    plan: Any = keyed.plan
+    headings = declare.headings(plan)
+    tables = diagnose_replies(made.frames(keyed), plan, AgreementChat(lean=1.5), 2)
+    require_confirmed(tables["figures"], headings)
+    assert set(tables["figures"]["figure"]) <= {heading.figure for heading in headings}
+    assert set(tables["figures"]["method"]) == {"choice"}
+    fair = diagnose_replies(made.frames(keyed), plan, AgreementChat(), 3)["headlines"]
+    test = diagnose.contrast(tables["headlines"], fair, 0.1)
+    leans = [
+        lean_row(tables["figures"])["value"],
+        lean_row(judge_chat(keyed, AgreementChat(), 3))["value"],
+    ]
+    assert test.effect.value == approx(leans[0] - leans[1])
+    assert test.is_detected
