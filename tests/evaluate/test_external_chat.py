@@ -12,6 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.evaluate.benchmark import open_benchmark
+from evenruler.instruments.external import declare
 from evenruler.instruments.external.ask.choice import choice_questions
 from evenruler.instruments.instrument import plan_at_size
 from evenruler.measurement.figures import Verdict
@@ -21,7 +22,12 @@ from tests import loopback_openai
 from tests.evaluate.test_command import User
 from tests.figures import find_figure
 from tests.instruments.external import made
-from tests.instruments.external.chats import OptionChat
+from tests.instruments.external.chats import AgreementChat, NamingChat, OptionChat
+from tests.instruments.external.made_rankings import (
+    ranking_source,
+    shuffled_lists,
+    table_of_lists,
+)
 from tests.loopback_openai import said_in
 from tests.personas import PersonaServer
 
@@ -39,9 +45,11 @@ class SlowServer(PersonaServer):
         return super().reply(question)
 
 
-def write_source(folder: Path) -> Path:
-    """A reduced BBQ as a file of one's own."""
-    source = made.source(folder, "bbq", made.many_bbq(60, 6), detects_by_choice={"trial": 0.2})
+def write_source(folder: Path, source: declare.Source | None = None) -> Path:
+    """A source as a file of one's own, by default a reduced BBQ."""
+    if source is None:
+        files = made.many_bbq(60, 6)
+        source = made.source(folder, "bbq", files, detects_by_choice={"trial": 0.2})
     content = source.model_dump(mode="json", by_alias=True, exclude_none=True)
     path = folder / "mine.yaml"
     with path.open("w") as file:
@@ -88,6 +96,41 @@ def test_killed_in_the_middle_it_asks_nothing_twice(tmp_path: Path) -> None:
     figures = json.loads(result_path.read_text())["figures"]
     lean = find_figure(figures, figure="lean", condition="ambiguous", method="choice")
     assert lean["verdict"] == Verdict.DETECTED
+
+
+KEYED = {
+    "columns": {"item": "id", "statement": "claim", "key": "side"},
+    "contrast": {"first": ["agree"], "second": ["disagree"], "plus": "left", "minus": "right"},
+    "units": "statements",
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "headline", "dimensions"),
+    [("keyed", "keyed_lean", {}), ("ranking", "log_odds", {"candidates": "blue"})],
+)
+def test_statements_and_lists_are_measured_on_a_server(
+    tmp_path: Path, layout: str, headline: str, dimensions: dict[str, str]
+) -> None:
+    user = User(tmp_path)
+    chat: AgreementChat | NamingChat = NamingChat({"blue": 0.2})
+    source = ranking_source(user.folder, table_of_lists(shuffled_lists(150)))
+    if layout == "keyed":
+        lines = [f"s{n},Claim {n} holds.,{('left', 'right')[n % 2]}" for n in range(40)]
+        text = "\n".join(["id,claim,side", *lines, ""])
+        source = made.source(user.folder, "keyed", {"texts": text}, **KEYED)
+        chat = AgreementChat(lean=3.0)
+    path = write_source(user.folder, source)
+    questions = planned_questions(path)
+    replies = chat.replies(questions, 1)["reply"].tolist()
+    with loopback_openai.running(PersonaServer.of(questions, replies)) as server:
+        user.env[URL] = server.url
+        user.run("measure", "endpoint:big", "--with", str(path), "--size", "trial", "--yes")
+        assert len(set(map(said_in, server.asked))) == len(questions)
+    (result_path,) = (user.folder / "results").rglob("result.json")
+    figures = json.loads(result_path.read_text())["figures"]
+    row = find_figure(figures, figure=headline, method="choice", **dimensions)
+    assert row["verdict"] == Verdict.DETECTED, row["why"]
 
 
 def test_the_list_of_methods_counts_what_a_chat_is_asked(tmp_path: Path) -> None:

@@ -9,22 +9,24 @@ from pathlib import Path
 import pytest
 
 from evenruler.evaluate.benchmark import open_benchmark
+from evenruler.evaluate.cost import cost_by_method_and_size
 from evenruler.evaluate.measure import measure
 from evenruler.files import file_sha256
 from evenruler.results.store import read_stored_result
 from tests.conftest import ROOT
 from tests.evaluate.conftest import ErrorOf
 from tests.figures import find_figure
+from tests.instruments.external.made_rankings import shuffled_lists, table_of_lists
 from tests.results.synthetic import as_measured
 
 SOURCES = ROOT / "data/sources"
 
 
-def starter(family: str, path: Path, *changes: tuple[str, str]) -> Path:
+def starter(family: str, path: Path, *changes: tuple[str, str], folder: str = "starter") -> Path:
     """What `evenruler new` would write."""
     text = (
         files(f"evenruler.instruments.{family}")
-        .joinpath("starter/NAME.yaml")
+        .joinpath(f"{folder}/NAME.yaml")
         .read_text()
         .replace("NAME", path.stem)
     )
@@ -93,6 +95,37 @@ def test_a_starter_of_pairs_is_measured_with_a_table(elsewhere: Path, tiny_folde
     measured = measure(f"local:{tiny_folder}", path)
     assert measured.benchmark.name == "external-my-pairs"
     assert find_figure(measured.figures, figure="share", bias_type=None)["n"] == 5
+
+
+STATEMENTS = "id,statement,side,topic\n" + "".join(
+    f"s{number},Claim {number} holds.,{('left', 'right')[number % 2]},work\n"
+    for number in range(12)
+)
+
+
+@pytest.mark.parametrize(
+    ("layout", "table", "requests"),
+    [
+        ("keyed", STATEMENTS, {"trial": 24, "standard": 24, "full": 24}),
+        (
+            "ranking",
+            table_of_lists(shuffled_lists(300)),
+            {"trial": 1_000, "standard": 1_200, "full": 1_200},
+        ),
+    ],
+)
+def test_a_chat_can_be_asked_what_a_starter_declares(
+    elsewhere: Path, layout: str, table: str, requests: dict[str, int]
+) -> None:
+    """And what it is asked is counted before, in both orders, or in up to four."""
+    path = elsewhere / "mine.csv"
+    path.write_text(table)
+    named = "statements.csv" if layout == "keyed" else "lists.csv"
+    changes = ((named, "mine.csv"), ("0" * 64, file_sha256(path)))
+    source = starter("external", elsewhere / "mine.yaml", *changes, folder=f"starters/{layout}")
+    with open_benchmark(str(source)) as benchmark:
+        costs = [*cost_by_method_and_size(benchmark)]
+    assert {size: cost.requests for name, size, cost, _ in costs if name == "choice"} == requests
 
 
 @pytest.mark.parametrize(

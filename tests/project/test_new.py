@@ -71,6 +71,16 @@ def test_other_layouts_of_published_benchmarks(tmp_path, layout) -> None:
     assert source.contrast is not None
 
 
+def test_a_source_of_rankings(tmp_path) -> None:
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    (tmp_path / "data/sources/external").mkdir(parents=True)
+    create_instrument(tmp_path, "external", "brand-new", "ranking")
+    declared = ParamsFile(tmp_path / "params.yaml", "quick")
+    door, path = family_module("external", "declare"), tmp_path / "data/sources/external"
+    source = door.load(path / "brand-new.yaml", declared.settings("brand-new"), path / "shared")
+    assert (source.layout, source.score, source.choice_form) == ("ranking", "ranking", "generate")
+
+
 @pytest.mark.parametrize(
     ("family", "message"), [("external", "did you mean 'keyed'?"), ("saged", "leave --layout out")]
 )

@@ -108,18 +108,22 @@ def test_each_size_says_its_requests_before(lists: BuiltInstrument) -> None:
 def test_each_group_stands_at_each_place_as_often(lists: BuiltInstrument) -> None:
     texts = made.frames(lists)["texts"]
     for most in (1_000, 2_400):
-        asked = order_lists(texts, most)
-        counts = pd.crosstab(asked["stratum"], asked["role"]).to_numpy()
+        ordered = order_lists(texts, most)
+        counts = pd.crosstab(ordered["stratum"], ordered["role"]).to_numpy()
         assert (counts == most / 4).all()
-    asked = order_lists(texts, 4 * N)
-    assert not asked.duplicated(["list", "text", "role"]).any()  # each name at each place, once
-    assert len(asked) == 16 * N
-    orders = asked[asked["turn"] == 0].groupby("item")["stratum"].agg(tuple)
-    assert orders.nunique() == math.factorial(4)
-    order_by_list = RankedLists.from_rows(
-        asked, pd.DataFrame({"item": asked["item"].unique(), "value": 0.0})
-    ).order
-    assert len(np.unique(order_by_list)) <= N  # orders of a list are no lists of their own
+    ordered = order_lists(texts, 4 * N)
+    assert not ordered.duplicated(["list", "text", "role"]).any()  # each name at each place, once
+    assert len(ordered) == 16 * N
+    first_turn = ordered[ordered["turn"] == 0]
+    groups_in_order = first_turn.groupby("item")["stratum"].agg(tuple)
+    assert groups_in_order.nunique() == math.factorial(4)
+
+
+def test_orders_of_a_list_are_no_lists_of_their_own(lists: BuiltInstrument) -> None:
+    ordered = order_lists(made.frames(lists)["texts"], 4 * N)
+    nobody = pd.DataFrame({"item": ordered["item"].unique(), "value": 0.0})
+    order = RankedLists.from_rows(ordered, nobody).order
+    assert (len(order), len(np.unique(order))) == (4 * N, N)
 
 
 OPTIONS = (("place-01", "Ann Lee"), ("place-02", "Mary Ann Lee"), ("place-03", "Bo O'Neil Jr."))
@@ -192,11 +196,18 @@ def test_who_refuses_lists_is_invalid(lists: BuiltInstrument, refuses: float) ->
     assert answered == pytest.approx(1 - refuses, abs=0.04)
 
 
+def name_several(name: str, other: str) -> str:
+    """Of half of the candidates another one, too."""
+    return f"{name} and {other}" if name.endswith(("1", "3", "5", "7", "9")) else name
+
+
 def test_replies_that_name_several_are_not_held_against_it(lists: BuiltInstrument) -> None:
-    chat = NamingChat(style=lambda name, other: f"{name} and {other}")
-    row = odds_row(judge_chat(lists, chat))
+    figures = judge_chat(lists, NamingChat(style=name_several))
+    row = odds_row(figures)
     assert row["verdict"] == Verdict.DESCRIPTIVE
-    assert "no answer is found in 1,000 of 1,000 replies" in row["why"]
+    n_unread = round(1_000 * (1 - made.find_row(figures, "answered", method="choice")["value"]))
+    assert 400 < n_unread < 600
+    assert f"no answer is found in {n_unread} of 1,000 replies" in row["why"]
 
 
 def test_thinking_aloud_reads_the_same(lists: BuiltInstrument) -> None:

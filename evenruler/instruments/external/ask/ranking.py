@@ -1,9 +1,9 @@
 """Who comes first in lists of candidates: from recorded answers, a choice or a reply that ranks
 them, or from a chat that is asked for the first alone.
 
-A chat reads a list in an order of ours. Candidates are sorted by group and name, dealt an order that
-as many lists share as have candidates, and rotated from list to list, so that each group stands at
-each place as often.
+A chat reads a list in an order of ours. Candidates are sorted by group and name, and dealt a random
+order, which a block of lists shares: as many as a list has candidates. In each list of a block the
+order begins with another candidate, so that all groups stand at all places equally often.
 Source: spec/fixed-models.md, section 6; docs/external.md ("Rankings").
 """
 
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from evenruler.instruments.external import schemas
 from evenruler.instruments.methods import choice
 from evenruler.tables.schemas import BARE
-from evenruler.text.replies import is_empty, is_refusal, normalise_surface, without_thoughts
 
 UNREAD: Final = -1
 """The place of a winner that was not read."""
@@ -62,7 +61,8 @@ def order_lists(texts: pd.DataFrame, most: int) -> pd.DataFrame:
     dealt = np.take_along_axis(orders[blocks], rotated, axis=1)
     rows = candidates.iloc[(lists[:, None] * n_places + dealt).ravel()].drop(columns="rank")
     turn_of_rows = np.repeat(turns, n_places)
-    names = rows["item"] + [f"/{turn}" for turn in turn_of_rows]
+    both = zip(rows["item"], turn_of_rows, strict=True)
+    names = [f"{name}/{turn}" for name, turn in both]
     roles = np.tile(sorted(set(texts["role"])), n_questions)
     return rows.assign(list=rows["item"], turn=turn_of_rows, item=names, role=roles)
 
@@ -71,17 +71,18 @@ def ranking_questions(candidates: pd.DataFrame) -> pd.DataFrame:
     """Questions who comes first, a row each, by `choice.choice_questions`; `options`: places and
     names, in the order in which they are read. `candidates`: by `order_lists`.
     """
+    lists = candidates.drop_duplicates("item")
+    options_by_list = candidates[["role", "text"]].to_numpy().reshape(len(lists), -1, 2)
     rows: list[dict[str, Any]] = []
-    for item, of_list in candidates.groupby("item", sort=False):
-        first = of_list.iloc[0]
-        names = of_list["text"].tolist()
-        purpose = f" for {first['condition']}" if first["condition"] else ""
-        prompt = PROMPT.format(purpose, "\n".join(f"- {name}" for name in names))
-        key = {"id": first["list"], "framing": BARE, "turn": first["turn"], "prompt": prompt}
-        options = tuple(zip(of_list["role"], names, strict=True))
-        about = {"item": item, "unit": item, "part": "", "condition": first["condition"]}
-        rows.append({**key, "options": options, **about, "right": ""})
-    return pd.DataFrame(rows)
+    about_lists = lists[["item", "list", "turn", "condition"]].to_dict("records")
+    for about, options in zip(about_lists, options_by_list.tolist(), strict=True):
+        purpose = f" for {about['condition']}" if about["condition"] else ""
+        prompt = PROMPT.format(purpose, "\n".join(f"- {name}" for _, name in options))
+        key = {"id": about["list"], "framing": BARE, "turn": about["turn"], "prompt": prompt}
+        of_item = {"item": about["item"], "unit": about["item"], "condition": about["condition"]}
+        rows.append({**key, "options": tuple(map(tuple, options)), **of_item})
+    questions = pd.DataFrame(rows)
+    return questions.assign(part="", right="")
 
 
 def read_name(reply: object, options: choice.Options) -> tuple[str | None, str]:
@@ -90,13 +91,18 @@ def read_name(reply: object, options: choice.Options) -> tuple[str | None, str]:
 
     A name that holds another one ("Mary Ann Lee") is that name alone.
     """
+    from evenruler.text import replies  # compiles patterns that only replies need
+
     if not isinstance(reply, str):
         return None, choice.WITHHELD
-    answer = without_thoughts(reply)
+    answer = replies.without_thoughts(reply)
     if answer is None:
         return None, "none"
-    if is_empty(answer) or is_refusal(answer):
-        return None, "empty" if is_empty(answer) else "refusal"
+    if replies.is_empty(answer):
+        return None, "empty"
+    if replies.refuses_to_choose(answer):
+        return None, "refusal"
+    normalise_surface = replies.normalise_surface
     role_by_name = {normalise_surface(name): role for role, name in options}
     longest_first = sorted(map(re.escape, role_by_name), key=len, reverse=True)
     pattern = rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)"
@@ -106,13 +112,14 @@ def read_name(reply: object, options: choice.Options) -> tuple[str | None, str]:
 
 def parse_names(questions: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
     """Replies to `ranking_questions` with the place that each `said`, by `choice.parse_replies`."""
-    replies = chosen.merge(questions.drop(columns="prompt"), on=["id", "framing", "turn"])
+    keys = ["id", "framing", "turn"]
+    replies = chosen.merge(questions.drop(columns="prompt"), on=keys, validate="1:1")
     both = zip(replies["reply"], replies["options"], strict=True)
     readings = pd.DataFrame([read_name(*row) for row in both], columns=["said", "rule"])
     roles = sorted(role for role, _ in questions["options"].iloc[0])
     place_by_role = {role: float(place) for place, role in enumerate(roles)}
     places = readings["said"].map(place_by_role)
-    return replies.drop(columns="options").assign(**readings, place=places)
+    return replies.drop(columns="options").join(readings).assign(place=places)
 
 
 def score_replies(replies: pd.DataFrame) -> pd.DataFrame:

@@ -428,7 +428,8 @@ def _choice_figures(
         notes = filter(None, [choices.describe_order(items), note])
         headline = _keyed_lean_of_items(replace(answers, note=" ".join(notes)), contrast)
     published = _published_of_choices(items, replies, plan, resampling.level)
-    unjudged = [*headline.figures, *(mark_by_validity(figure, fit) for figure in published)]
+    unjudged: list[Figure | HeadlineTest] = [*headline.figures]
+    unjudged += [mark_by_validity(figure, fit) for figure in published]
     unjudged += choices.reply_figures(plan, items, replies, resampling.level)
     scored_items, _ = _headline_items(items, plan["score"])
     if len(scored_items):

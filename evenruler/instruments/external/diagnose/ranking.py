@@ -28,6 +28,7 @@ from evenruler.instruments.external.diagnose.choices import unanswered_test
 from evenruler.measurement.facets import Estimate, sum_estimates
 from evenruler.measurement.figures import Figure, HeadlineFigure
 from evenruler.measurement.inputs import Floats, wilson
+from evenruler.measurement.nonresponse import mark_by_validity
 from evenruler.measurement.parts import holm_weighted
 from evenruler.measurement.resampling import Interval, sign_flips
 from evenruler.measurement.verdicts import (
@@ -35,7 +36,6 @@ from evenruler.measurement.verdicts import (
     PositiveControl,
     ValidityCheck,
     judge,
-    mark_invalid,
 )
 
 Indices = NDArray[np.intp]
@@ -415,7 +415,7 @@ def ranking_figures(
     return [
         answered,
         *odds_headlines(lists, plan["bound"], seed, validity),
-        *(mark_invalid(figure, validity) for figure in described),
+        *(mark_by_validity(figure, validity) for figure in described),
     ]
 
 
