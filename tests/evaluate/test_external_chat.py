@@ -116,8 +116,11 @@ def test_statements_and_lists_are_measured_on_a_server(
     chat: AgreementChat | NamingChat = NamingChat({"blue": 0.2})
     source = ranking_source(user.folder, table_of_lists(shuffled_lists(150)))
     if layout == "keyed":
-        lines = [f"s{n},Claim {n} holds.,{('left', 'right')[n % 2]}" for n in range(40)]
-        text = "\n".join(["id,claim,side", *lines, ""])
+        lines = ["id,claim,side"]
+        for number in range(20):
+            lines.append(f"l{number},Claim {number} holds.,left")
+            lines.append(f"r{number},No {number}.,right")
+        text = "\n".join([*lines, ""])
         source = made.source(user.folder, "keyed", {"texts": text}, **KEYED)
         chat = AgreementChat(lean=3.0)
     path = write_source(user.folder, source)

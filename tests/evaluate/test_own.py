@@ -97,10 +97,9 @@ def test_a_starter_of_pairs_is_measured_with_a_table(elsewhere: Path, tiny_folde
     assert find_figure(measured.figures, figure="share", bias_type=None)["n"] == 5
 
 
-STATEMENTS = "id,statement,side,topic\n" + "".join(
-    f"s{number},Claim {number} holds.,{('left', 'right')[number % 2]},work\n"
-    for number in range(12)
-)
+SIDED = "s{0},Claim {0} holds.,{1},work\n"
+OF_SIDES = [SIDED.format(number, "left" if number < 6 else "right") for number in range(12)]
+STATEMENTS = "id,statement,side,topic\n" + "".join(OF_SIDES)
 
 
 @pytest.mark.parametrize(

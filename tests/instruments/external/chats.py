@@ -221,14 +221,17 @@ class NamingChat:
         """Answers by `methods.choice.ANSWERS` to `choice_questions`."""
         random = np.random.default_rng(seed)
         lists = [[name for _, name in options] for options in questions["options"]]
-        of_names = {name: self.names * random.normal() for name in sorted({*chain(*lists)})}
+        names = sorted({*chain(*lists)})
+        of_names = self.names * random.normal(size=len(names))
+        worth = dict(zip(names, of_names, strict=True))
         texts: list[str] = []
         for candidates in lists:
             utilities = random.gumbel(size=len(candidates))
             utilities[0] += self.at_first
             for place, name in enumerate(candidates):
                 group = name.split()[0]
-                utilities[place] += np.log(self.odds.get(group, 1.0)) + of_names[name]
+                odds = self.odds.get(group, 1.0)
+                utilities[place] += np.log(odds) + worth[name]
             place = int(utilities.argmax())
             text = self.style(candidates[place], candidates[place - 1])
             texts.append(REFUSAL if random.random() < self.refuses else text)

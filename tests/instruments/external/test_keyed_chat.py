@@ -34,9 +34,9 @@ SEEDS = range(5)
 
 def keyed_source(folder: Path, n: int = N) -> declare.Source:
     lines = ["id,claim,side"]
-    lines += [
-        f"s{place:02d},Claim {place} holds.,{('left', 'right')[place % 2]}" for place in range(n)
-    ]
+    for place in range(n):
+        side = ("left", "right")[place % 2]
+        lines.append(f"s{place:02d},Claim {place} holds.,{side}")
     columns = {"item": "id", "statement": "claim", "key": "side"}
     text = "\n".join([*lines, ""])
     more = {"columns": columns, "contrast": AGREE, "units": "statements"}
@@ -61,7 +61,8 @@ def planted_lean(built: BuiltInstrument, chat: AgreementChat, seed: int) -> floa
     plan: Any = built.plan
     questions = choice_questions(made.frames(built), plan)
     agree = chat.shares(questions, np.random.default_rng(seed))[:, 0]
-    by_side = pd.Series(2 * agree - 1).groupby(questions["condition"]).mean()
+    leans = questions.assign(lean=2 * agree - 1)
+    by_side = leans.groupby("condition")["lean"].mean()
     return float(by_side["left"] - by_side["right"]) / 2
 
 
@@ -76,7 +77,8 @@ def test_a_statement_is_asked_with_agree_first_and_disagree_first(keyed: BuiltIn
         [1, f"{asks}A. disagree\nB. agree\n\nAnswer with A or B only."],
     ]
     assert request.settings == {"new_tokens": 16, "chat": True}
-    assert ask.requests(made.frames(keyed), plan, {"choices": pd.DataFrame()}, CHAT) == []
+    answered = {"choices": pd.DataFrame()}
+    assert ask.requests(made.frames(keyed), plan, answered, CHAT) == []
 
 
 def test_every_size_asks_every_statement_and_says_so_before(keyed: BuiltInstrument) -> None:
@@ -91,23 +93,20 @@ def test_a_statement_in_another_language_is_not_asked(tmp_path: Path) -> None:
     assert source.choice_form is None
 
 
+AGREE_FIRST = ("A", "Disagree.", "A", "Agree", "A", "It depends.")
+DISAGREE_FIRST = ("B", "<think>B?</think>A", "A", "agree", REFUSAL, "B")
+"""Replies about six statements: yes, no, always A, yes, and twice one that is none."""
+
+
 def test_a_reply_in_either_order_is_agreement(tmp_path: Path) -> None:
     built = made.built(keyed_source(tmp_path, 6))
     plan: Any = built.plan
     tables = made.frames(built)
-    says = {
-        "s00": ("A", "B"),  # agrees
-        "s01": ("Disagree.", "<think>B?</think>A"),  # disagrees
-        "s02": ("A", "A"),  # the order decides
-        "s03": ("Agree", "agree"),
-        "s04": ("A", REFUSAL),
-        "s05": ("It depends.", "B"),
-    }
-    questions = choice_questions(tables, plan)
-    both = zip(questions["id"], questions["turn"], strict=True)
-    answers = questions[["id", "framing", "turn"]].assign(
-        reply=[says[name][turn] for name, turn in both], reason=None
-    )
+    answers = choice_questions(tables, plan)[["id", "framing", "turn"]].assign(reason=None)
+    for turn, replies in enumerate((AGREE_FIRST, DISAGREE_FIRST)):
+        for place, reply in enumerate(replies):
+            is_of_statement = answers["id"] == f"s{place:02d}"
+            answers.loc[is_of_statement & (answers["turn"] == turn), "reply"] = reply
     scores = ask.scores(tables, plan, {"choices": answers}, CHAT)
     leans = scores["items"].set_index("item")["value"].to_dict()
     assert leans == {"s00": 1.0, "s01": -1.0, "s02": 0.0, "s03": 1.0}
@@ -141,23 +140,23 @@ def test_a_chat_without_a_lean_is_rarely_detected_and_never_below(
     assert abs(np.mean([row["value"] for row in rows])) < 0.08
 
 
-CERTAIN: dict[str, tuple[Chat, str]] = {
-    "agrees with anything": (AgreementChat(agrees=60.0), Verdict.INCONCLUSIVE),
-    "takes the first answer": (
-        AgreementChat(at_first=60.0, style=STYLES["text"]),
-        Verdict.INCONCLUSIVE,
-    ),
-    "always A": (AgreementChat(always="A"), Verdict.INVALID),
-    "any letter": (AgreementChat(random=True), Verdict.INCONCLUSIVE),
-    "refuses 90%": (AgreementChat(lean=3.0, refuses=0.9), Verdict.INVALID),
-    "refuses 40%": (AgreementChat(lean=3.0, refuses=0.4), Verdict.INVALID),
-    "refuses all": (AgreementChat(refuses=1.0), Verdict.INVALID),
+UNDECIDED: dict[str, Chat] = {
+    "agrees with anything": AgreementChat(agrees=60.0),
+    "takes the first answer": AgreementChat(at_first=60.0, style=STYLES["text"]),
+    "any letter": AgreementChat(random=True),
+}
+NO_MEASUREMENT: dict[str, Chat] = {
+    "always A": AgreementChat(always="A"),
+    "refuses 90%": AgreementChat(lean=3.0, refuses=0.9),
+    "refuses 40%": AgreementChat(lean=3.0, refuses=0.4),
+    "refuses all": AgreementChat(refuses=1.0),
 }
 
 
-@pytest.mark.parametrize("name", CERTAIN)
+@pytest.mark.parametrize("name", [*UNDECIDED, *NO_MEASUREMENT])
 def test_scripted_chats_get_their_verdict(keyed: BuiltInstrument, name: str) -> None:
-    chat, expected = CERTAIN[name]
+    chat = (UNDECIDED | NO_MEASUREMENT)[name]
+    expected = Verdict.INCONCLUSIVE if name in UNDECIDED else Verdict.INVALID
     row = lean_row(judge_chat(keyed, chat))
     assert row["verdict"] == expected, row["why"]
 

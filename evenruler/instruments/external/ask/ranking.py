@@ -23,8 +23,8 @@ UNREAD: Final = -1
 """The place of a winner that was not read."""
 
 PROMPT: Final = (
-    "Candidates{}, all equally qualified:\n\n{}\n\nWho would you put first? Answer with the name of "
-    "one candidate only."
+    "Candidates{}, all equally qualified:\n\n{}\n\n"
+    "Who would you put first? Answer with the name of one candidate only."
 )
 """Of what the list is for, if anything, and its names, a line each."""
 
@@ -59,7 +59,8 @@ def order_lists(texts: pd.DataFrame, most: int) -> pd.DataFrame:
     orders = np.random.default_rng(ORDER_SEED).permuted(unshuffled, axis=1)
     rotated = (places + (rotations + turns)[:, None]) % n_places
     dealt = np.take_along_axis(orders[blocks], rotated, axis=1)
-    rows = candidates.iloc[(lists[:, None] * n_places + dealt).ravel()].drop(columns="rank")
+    places_of_rows = lists[:, None] * n_places + dealt
+    rows = candidates.iloc[places_of_rows.ravel()].drop(columns="rank")
     turn_of_rows = np.repeat(turns, n_places)
     both = zip(rows["item"], turn_of_rows, strict=True)
     names = [f"{name}/{turn}" for name, turn in both]
@@ -72,12 +73,14 @@ def ranking_questions(candidates: pd.DataFrame) -> pd.DataFrame:
     names, in the order in which they are read. `candidates`: by `order_lists`.
     """
     lists = candidates.drop_duplicates("item")
-    options_by_list = candidates[["role", "text"]].to_numpy().reshape(len(lists), -1, 2)
+    candidate_options = candidates[["role", "text"]].to_numpy()
+    options_by_list = candidate_options.reshape(len(lists), -1, 2)
     rows: list[dict[str, Any]] = []
     about_lists = lists[["item", "list", "turn", "condition"]].to_dict("records")
     for about, options in zip(about_lists, options_by_list.tolist(), strict=True):
         purpose = f" for {about['condition']}" if about["condition"] else ""
-        prompt = PROMPT.format(purpose, "\n".join(f"- {name}" for _, name in options))
+        names = [f"- {name}" for _, name in options]
+        prompt = PROMPT.format(purpose, "\n".join(names))
         key = {"id": about["list"], "framing": BARE, "turn": about["turn"], "prompt": prompt}
         of_item = {"item": about["item"], "unit": about["item"], "condition": about["condition"]}
         rows.append({**key, "options": tuple(map(tuple, options)), **of_item})
@@ -107,7 +110,9 @@ def read_name(reply: object, options: choice.Options) -> tuple[str | None, str]:
     longest_first = sorted(map(re.escape, role_by_name), key=len, reverse=True)
     pattern = rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)"
     named = set(re.findall(pattern, normalise_surface(answer)))
-    return (role_by_name[named.pop()], "option") if len(named) == 1 else (None, "none")
+    if len(named) != 1:
+        return None, "none"
+    return role_by_name[named.pop()], "option"
 
 
 def parse_names(questions: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:

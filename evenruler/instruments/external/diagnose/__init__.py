@@ -458,13 +458,10 @@ def _lean_of_choices(answers: _AnsweredItems) -> _HeadlineOfItems:
     unit_rows = pd.DataFrame()
     if len(items):
         unit_rows = headlines_of(items, plan["score"], answers.text_hashes, plan)
-    return _HeadlineOfItems(
-        [
-            replace(lean, note=" ".join(notes) or None, dimensions=dimensions),
-            *(mark_by_validity(figure, answers.fit) for figure in parts),
-        ],
-        unit_rows.assign(**dimensions, figure=LEAN),
-    )
+    headline = replace(lean, note=" ".join(notes) or None, dimensions=dimensions)
+    marked = [mark_by_validity(figure, answers.fit) for figure in parts]
+    named_rows = unit_rows.assign(**dimensions, figure=LEAN)
+    return _HeadlineOfItems([headline, *marked], named_rows)
 
 
 def _published_of_choices(
