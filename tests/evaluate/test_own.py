@@ -98,8 +98,9 @@ def test_a_starter_of_pairs_is_measured_with_a_table(elsewhere: Path, tiny_folde
 
 
 SIDED = "s{0},Claim {0} holds.,{1},work\n"
-OF_SIDES = [SIDED.format(number, "left" if number < 6 else "right") for number in range(12)]
-STATEMENTS = "id,statement,side,topic\n" + "".join(OF_SIDES)
+OF_LEFT = [SIDED.format(number, "left") for number in range(6)]
+OF_RIGHT = [SIDED.format(number, "right") for number in range(6, 12)]
+STATEMENTS = "id,statement,side,topic\n" + "".join([*OF_LEFT, *OF_RIGHT])
 
 
 @pytest.mark.parametrize(

@@ -121,11 +121,13 @@ def test_each_group_stands_at_each_place_as_often(lists: BuiltInstrument) -> Non
 
 
 def test_orders_of_a_list_are_no_lists_of_their_own(lists: BuiltInstrument) -> None:
-    ordered = order_lists(made.frames(lists)["texts"], 4 * N)
+    texts = made.frames(lists)["texts"]
+    ordered = order_lists(texts, 4 * N)
     nobody = pd.DataFrame({"item": ordered["item"].unique(), "value": 0.0})
     order = RankedLists.from_rows(ordered, nobody).order
     assert len(order) == 4 * N
-    assert len(np.unique(order)) == N
+    names_by_list = texts.groupby("item")["text"].agg(frozenset)
+    assert len(np.unique(order)) == names_by_list.nunique() >= N - 2
 
 
 OPTIONS = (("place-01", "Ann Lee"), ("place-02", "Mary Ann Lee"), ("place-03", "Bo O'Neil Jr."))
