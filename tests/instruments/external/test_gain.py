@@ -10,7 +10,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.external.declare import PlannedGain
-from evenruler.instruments.external.diagnose import contrast
+from evenruler.instruments.external.diagnose import contrast, gain
 from evenruler.instruments.external.diagnose.gain import (
     GainDesign,
     gain_estimates,
@@ -95,6 +95,13 @@ def factor_model(
     return table, pd.DataFrame(nouns, index=table["unit"]), axis
 
 
+@pytest.fixture
+def without_power(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a study would detect takes most of the time of a draw, and no draw here needs it."""
+    monkeypatch.setattr(gain, "detectable_slope", lambda *_, **__: 0.0)
+
+
+@pytest.mark.usefixtures("without_power")
 def test_units_that_are_alike_are_rarely_detected() -> None:
     """A guard of 200 draws: jackknives alone would leave out 0 in more than a fifth."""
     hits, by_interval = [], []
@@ -108,6 +115,7 @@ def test_units_that_are_alike_are_rarely_detected() -> None:
     assert np.mean(by_interval) > 0.2
 
 
+@pytest.mark.usefixtures("without_power")
 def test_a_planted_gain_is_detected() -> None:
     hits = []
     for draw in range(20):

@@ -23,6 +23,7 @@ from evenruler.measurement.figures import Figure, HeadlineFigure
 from evenruler.measurement.slopes import logit_positions
 from evenruler.measurement.verdicts import judge
 from evenruler.tables import table_of
+from studies.planted.probes import quick_gains
 from tests.instruments.near import approx
 
 Floats = NDArray[np.float64]
@@ -297,7 +298,7 @@ def test_nothing_is_seldom_detected() -> None:
         words = list_words(nouns_table(), PAIRS)
         scores = NextWordScores.from_answers(answers, stems[is_attribute], words)
         pairs = [(first, second) for first, second in PAIRS]
-        detected += gain_headline(
-            Scores.from_rows(headline_rows(tables(), scores, pairs))
-        ).is_detected
+        with quick_gains():
+            headline = gain_headline(Scores.from_rows(headline_rows(tables(), scores, pairs)))
+        detected += headline.is_detected
     assert detected <= 9
