@@ -283,8 +283,12 @@ def _resolve_ollama(spec: ModelSpec, store: RowStore) -> ResolvedModel:
 def _resolve_recorded(spec: ModelSpec, store: RowStore) -> ResolvedModel:
     """Recorded answers: an export, which names its model, or a log."""
     from evenruler.models.answer_logs.exported import said_of
+    from evenruler.models.answer_logs.reading import is_pll_table
 
-    log_fields = said_of(at_home(spec.source_name)) or {"kind": "recorded"}
+    path = at_home(spec.source_name)
+    log_fields = said_of(path) or {"kind": "recorded"}
+    if is_pll_table(path):
+        log_fields["pll"] = True
     slug = log_fields.pop("name", None)
     if spec.name or slug is None:
         slug = spec.make_slug(spec.source_name)

@@ -40,7 +40,7 @@ from evenruler.instruments.instrument import (
     State,
     Tables,
 )
-from evenruler.models.declarations import OPERATIONS, SHA256, Catalogue, operations_of
+from evenruler.models.declarations import OPERATIONS, SHA256, Catalogue
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical_json
 
@@ -90,7 +90,7 @@ def model_meta_of(name: str, catalogue: Catalogue) -> ModelMeta:
         name=name,
         kind=kind,
         lineage=lineage,
-        operations=operations_of(kind),
+        operations=catalogue.operations(name),
         chats=entry.chats,
         continues=entry.continues,
         methods=tuple(entry.answering_methods),
@@ -385,11 +385,12 @@ def _likelihood_columns(answers: Columns, inputs: OperationInputs) -> Columns:
 
 
 def _score_pll(model: "Model", inputs: OperationInputs, settings: Mapping[str, Any]) -> Columns:
-    """Columns `nats` and `tokens`: pseudo-log-likelihood of each text after its `before`, of a
-    masked model.
+    """Columns as of likelihoods: pseudo-log-likelihood of each text after its `before`, of a masked
+    model.
     """
-    between = settings.get("between", " ")
-    likelihoods = model.pll(inputs["text"], inputs.get("before"), between=between)
+    likelihoods = model.pll(
+        inputs["text"], inputs.get("before"), **_likelihood_options(inputs, settings)
+    )
     return _likelihood_columns(asdict(likelihoods), inputs)
 
 

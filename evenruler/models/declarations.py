@@ -237,6 +237,8 @@ class ModelEntry(ChatSettings):
     """Of recorded answers that are the results of a batch: the file of its requests."""
     partial: bool = False
     """Whether recorded answers may lack some of the benchmark's items."""
+    pll: bool = False
+    """Whether recorded scores are pseudo-log-likelihoods, as their table says (`method`)."""
     label: Annotated[
         Text, pattern_validator(LABEL_PATTERN, "letters, digits and . _ : / + - @")
     ] | (None) = Field(default=None, max_length=LONGEST_SLUG)
@@ -367,7 +369,7 @@ class ModelEntry(ChatSettings):
 
     def _check_requests(self) -> None:
         """Ensure that settings of logs, of servers and of generated text fit the kind."""
-        for key in ("requests", "partial"):
+        for key in ("requests", "partial", "pll"):
             if getattr(self, key) and self.kind != "recorded":
                 raise ValueError(f"`{key}` belongs to the kind recorded")
         for key in ("timeout", "answers_as"):
@@ -452,7 +454,7 @@ class ModelEntry(ChatSettings):
         """Operations without a fitted head: none for an encoder (`Catalogue.kind` includes the
         head).
         """
-        return operations_of(self.kind)
+        return frozenset(("pll",)) if self.pll else operations_of(self.kind)
 
     @property
     def is_verbalised(self) -> bool:
@@ -535,9 +537,14 @@ class Catalogue(StrictModel):
             return entry.kind
         return "nli" if set(self.labels(name)) == set(LABELS) else "classifier"
 
+    def operations(self, name: str) -> frozenset[Operation]:
+        """What a model can be asked, with its head if it is an encoder; nothing is loaded."""
+        entry = self.models[name]
+        return operations_of(self.kind(name)) if entry.kind == "encoder" else entry.operations
+
     def can(self, name: str, operation: Operation) -> bool:
         """Whether a model supports an operation; nothing is loaded."""
-        return operation in operations_of(self.kind(name))
+        return operation in self.operations(name)
 
     def scores_or_writes(self, name: str) -> bool:
         """Whether a model returns log-likelihoods, or generates text."""

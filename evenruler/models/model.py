@@ -401,12 +401,17 @@ class Model:
         """
         if operation not in OPERATIONS:
             raise ValueError(f"no operation {operation!r}, there are {', '.join(OPERATIONS)}")
-        return operation in operations_of(self.kind)
+        return operation in self.operations
+
+    @property
+    def operations(self) -> frozenset[Operation]:
+        """What it can be asked."""
+        return operations_of(self.kind)
 
     def require(self, operation: Operation) -> None:
         """UserError if the model does not support an operation."""
         if not self.can(operation):
-            operation_names = ", ".join(sorted(operations_of(self.kind)))
+            operation_names = ", ".join(sorted(self.operations))
             what = f"{self.name} (kind {self.kind}) cannot {operation}, only {operation_names}"
             raise UserError(what, where=self.where, remedy=f"name a model that can {operation}")
 
@@ -444,6 +449,7 @@ class Model:
         before: Sequence[str] | None = None,
         *,
         between: str = " ",
+        keys: Sequence[str] | None = None,
     ) -> LogLikelihoods:
         """Pseudo-log-likelihood of each whole text, of a masked model (Salazar and others 2020).
 
@@ -456,6 +462,7 @@ class Model:
             texts: n texts; repeats cost nothing.
             before: n contexts, read, but not scored; none by default and if empty.
             between: Separator between context and text.
+            keys: As for `loglikelihood`.
 
         Returns:
             [n] nats (raw sums over tokens) and token counts. NaN and 0 where the tokenizer does not

@@ -118,6 +118,49 @@ def test_a_table_of_scores_is_the_share_of_its_pairs(
     assert share["value"] == pytest.approx(2 / 3, abs=1e-3)
 
 
+def test_pseudo_likelihoods_of_a_table_are_a_method(run_measure: Command, benchmarks: Path) -> None:
+    """Figures of a table that says `pll` are set beside no likelihood."""
+    scores = scores_of_pairs(benchmarks / "external-made", lambda unit, pair: pair < 4)
+    scores.to_csv("causal.csv", index=False)
+    scores.assign(method="pll").to_csv("masked.csv", index=False)
+    for name in ("causal", "masked"):
+        status, _, err = run_measure("measure", f"recorded:{name}.csv", "--with", "made")
+        assert status == 0, err
+    likely, masked = (result_of(f"{name}-csv")["figures"] for name in ("causal", "masked"))
+    lean = find_figure(likely, figure="lean", bias_type=None)
+    pll_lean = find_figure(masked, figure="lean", bias_type=None)
+    assert lean["value"] == pll_lean["value"]
+    assert lean.get("method") is None
+    assert pll_lean["method"] == "pll"
+    status, out, err = run_measure("compare", "results")
+    assert status == 0, err
+    assert "asked by pll" in out + err
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"method": ["pll", ""]}, "says nothing, pll"),
+        ({"method": ["pll", "likelihood"]}, "says likelihood, pll"),
+        ({"method": "likelihood"}, "says likelihood"),
+        ({"method": "pll", "chosen": "first"}, "says pll"),
+    ],
+)
+def test_a_table_mixes_no_methods(
+    run_measure: Command, benchmarks: Path, columns: dict[str, Any], says: str
+) -> None:
+    table = scores_of_pairs(benchmarks / "external-made", lambda unit, pair: True)
+    methods = columns["method"]
+    if isinstance(methods, list):
+        methods = methods * (len(table) // 2)
+    table = table.assign(**{**columns, "method": methods})
+    if "chosen" in table:
+        table = table.drop(columns=["first", "second"])
+    table.to_csv("mixed.csv", index=False)
+    line = refused(run_measure, "measure", "recorded:mixed.csv", "--with", "made")
+    assert f"mixed.csv: column `method` {says}; write pll in all rows" in line
+
+
 def test_parts_are_judged_only_where_the_user_says_so(
     run_measure: Command, benchmarks: Path
 ) -> None:

@@ -16,6 +16,7 @@ from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.files import file_sha256
 from evenruler.models import sources
 from evenruler.models.answer_logs.exported import answer_as_json
+from evenruler.models.answer_logs.items import LoggedItem, LoggedItems
 from evenruler.models.catalogue import load_model
 from evenruler.models.declarations import Catalogue
 from evenruler.models.model import NEXT_WORDS, Model
@@ -163,6 +164,31 @@ def test_a_folder_holds_several_files(tmp_path: Path) -> None:
         (tmp_path / f"{category}.jsonl").write_text(text)
     model = open_recorded(tmp_path, tmp_path, name="mine")
     assert chosen(model, "Age", 0) == chosen(model, "Religion", 0) == [1]
+
+
+@pytest.mark.parametrize("is_pll", [True, False])
+def test_scores_of_a_table_are_asked_as_what_they_are(
+    tmp_path: Path, error_of, is_pll: bool
+) -> None:
+    method, declared = ("pll", {"pll": True}) if is_pll else ("", {})
+    path = tmp_path / "scores.csv"
+    path.write_text(f"key,first,second,method\n1,-3,-4,{method}\n")
+    terms = {"kind": "recorded", "licence": "mit", "origin": "a test"}
+
+    def load(**fields: Any) -> Model:
+        entry = {**terms, "source": f"recorded:{path}", **fields}
+        catalogue = Catalogue.model_validate({"models": {"authors": entry}})
+        return load_model("authors", catalogue, store=RowStore(tmp_path / "cache"))
+
+    wanted, refused = ("pll", "loglikelihood") if is_pll else ("loglikelihood", "pll")
+    assert f"say `pll: {method == 'pll'}`".lower() in error_of(load, pll=not is_pll)
+    model = load(**declared)
+    item = LoggedItem("1", "w", "", ("a", "b"), ("first", "second"), ("1/a", "1/b"), (None, None))
+    model.join_benchmark(LoggedItems("made 1.0.0", [item]))
+    scored = getattr(model, wanted)(["a", "b"], keys=["1/a", "1/b"])
+    assert scored.nats.tolist() == [-3.0, -4.0]
+    line = error_of(getattr(model, refused), ["a", "b"], keys=["1/a", "1/b"])
+    assert f"(kind recorded) cannot {refused}, only {wanted}" in line
 
 
 def test_logged_samples_go_by_prompt_and_text(recorded: Open, error_of) -> None:

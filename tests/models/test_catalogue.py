@@ -180,7 +180,7 @@ def test_the_slug_of_a_label(label: str, slug: str) -> None:
     assert slug_of(label) == slug
 
 
-@pytest.mark.parametrize("key", ["requests", "partial"])
+@pytest.mark.parametrize("key", ["requests", "partial", "pll"])
 def test_what_is_said_of_a_log_belongs_to_logs(key: str) -> None:
     said_of_log = {key: "requests.jsonl" if key == "requests" else True}
     assert ModelEntry.model_validate({**LOG, **said_of_log})

@@ -89,6 +89,8 @@ class AnswerLog:
     """By the authors' key of a text, the reply that `by_key` stands for."""
     unjoined: "UnjoinedLog | None" = None
     """Answers that stand for texts only once a benchmark says which; the others are empty then."""
+    is_pll: bool = False
+    """Whether scores are pseudo-log-likelihoods."""
     is_of_run: bool = False
     """Whether they are of a harness's run, which asks in the order of a file: what lacks of one
     that did not end is no sample."""

@@ -19,7 +19,7 @@ from evenruler.models.answer_logs.logged import (
     match_replies,
 )
 from evenruler.models.answer_logs.reading import LogOptions, read_log
-from evenruler.models.declarations import ModelEntry
+from evenruler.models.declarations import ModelEntry, Operation
 from evenruler.models.model import Model
 from evenruler.models.questions import LogLikelihoods
 from evenruler.models.sources import declared_at, verified_file
@@ -59,6 +59,11 @@ class LoggedModel(Model):
         requests = entry.requests or ""
         options = LogOptions(column, requests and str(at_home(requests)), entry.partial)
         self._log = read_log(self._path, options)
+        if self._log.is_pll != entry.pll:
+            called = "pseudo-log-likelihoods" if self._log.is_pll else "no pseudo-log-likelihoods"
+            what = f"its scores are {called} by its column `method`"
+            remedy = f"say `pll: {str(self._log.is_pll).lower()}`"
+            raise UserError(what, where=f"{place}: {self._path}", remedy=remedy)
         self._benchmark: LoggedItems | None = None
         self._joined_logs: dict[str, AnswerLog] = {}
         """By the benchmark that a batch or a table was joined with."""
@@ -118,6 +123,25 @@ class LoggedModel(Model):
             raise UserError(what, where=str(self._path), remedy="measure it with that benchmark")
         return self._joined_logs[self._benchmark.benchmark]
 
+    @property
+    def operations(self) -> frozenset[Operation]:
+        """What was asked: `loglikelihood`, or `pll`."""
+        return self.entry.operations
+
+    def pll(
+        self,
+        texts: Sequence[str],
+        before: Sequence[str] | None = None,
+        *,
+        between: str = " ",
+        keys: Sequence[str] | None = None,
+    ) -> LogLikelihoods:
+        """The recorded pseudo-log-likelihood of each text, as `loglikelihood`; UserError where its
+        scores are none.
+        """
+        self.require("pll")
+        return self._find_scores(texts, before, between, keys)
+
     def loglikelihood(
         self,
         texts: Sequence[str],
@@ -135,6 +159,17 @@ class LoggedModel(Model):
         belongs to another benchmark, lacks answers within a part and is not partial, or answers
         other texts. A batch or a table has no such parts.
         """
+        self.require("loglikelihood")
+        return self._find_scores(texts, before, between, keys)
+
+    def _find_scores(
+        self,
+        texts: Sequence[str],
+        before: Sequence[str] | None,
+        between: str,
+        keys: Sequence[str] | None,
+    ) -> LogLikelihoods:
+        """Recorded scores, whichever they are; arguments and errors as for `loglikelihood`."""
         contexts = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys
         log = self._joined_log()

@@ -122,6 +122,11 @@ def _parse_rows(rows: list[Row], column: str) -> AnswerLog | None:
     return parse_likelihoods(rows)
 
 
+def is_pll_table(path: Path) -> bool:
+    """Whether a file is a table whose scores are pseudo-log-likelihoods; UserError as `read_log`."""
+    return path.suffix in TABLES and path.is_file() and read_log(path).is_pll
+
+
 def parse_whole_json(text: str) -> dict[str, Any] | list[Any] | None:
     """The JSON object or list that a text is; None if it is anything else, such as several lines of
     JSON.

@@ -7,6 +7,7 @@
 | `first`, `second`, `third` | scores by role; the higher one is likelier |
 | `chosen` | in place of scores: role, place from 0 on, or text; empty for none |
 | `unit` | optional: the item's unit, which has to be that of the benchmark |
+| `method` | optional, beside scores: `pll` in all rows, of a masked model's |
 | `reply` | optional, beside `chosen`: what the model wrote |
 """
 
@@ -29,6 +30,9 @@ KEY: Final = "key"
 BOTH_TEXTS: Final = ("first_text", "second_text")
 SCORES: Final = ("first", "second", "third")
 CHOSEN: Final = "chosen"
+
+METHOD: Final = "method"
+PLL: Final = "pll"
 
 TIES: Final = 0.05
 """Share of rows with equal scores above which they are no likelihoods, but ranks or classes."""
@@ -78,7 +82,24 @@ def read_answer_table(path: Path) -> AnswerLog:
         seen.add(key)
     if has_scores:
         _refuse_ties(rows, str(path))
-    return AnswerLog("table", unjoined=TableLog(path, key_columns, rows, has_scores))
+    is_pll = _are_pll(rows, has_scores, str(path))
+    log = TableLog(path, key_columns, rows, has_scores)
+    return AnswerLog("table", unjoined=log, is_pll=is_pll)
+
+
+def _are_pll(rows: Sequence[TableRow], has_scores: bool, where: str) -> bool:
+    """Whether the table calls its scores pseudo-log-likelihoods; UserError where some rows alone
+    do, or where it has choices.
+    """
+    methods = {row.cells.get(METHOD, "").strip() for row in rows}
+    if methods <= {""}:
+        return False
+    if methods != {PLL} or not has_scores:
+        named = ", ".join(sorted(method or "nothing" for method in methods))[:100]
+        what = f"column `{METHOD}` says {named}"
+        remedy = f"write {PLL} in all rows of pseudo-log-likelihoods, and leave it out elsewhere"
+        raise UserError(what, where=where, remedy=remedy)
+    return True
 
 
 def _read_rows(path: Path) -> tuple[list[str], list[TableRow]]:
