@@ -2,6 +2,7 @@
 declaration to verdict."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from evenruler.instruments.external.diagnose.keyed import (
 )
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.verdicts import judge
+from evenruler.report.sentences import coverage_text
 from studies import keyed_rates
 from tests.instruments.external import made
 from tests.instruments.near import approx
@@ -306,6 +308,18 @@ def test_a_sentence_says_agrees_and_never_is(tmp_path) -> None:
         "it agrees with these statements of left more than of right",
         "it agrees with these statements of right more than of left",
     ]
+
+
+def test_a_sentence_says_how_many_statements_were_read(tmp_path) -> None:
+    """Of recorded answers, as leans of other layouts do."""
+    instrument = made.built(keyed(tmp_path, statements(16)))
+    items = made.items(instrument, agrees_with_the_left).sort_values(["condition", "item"])
+    recorded = replace(made.SUBJECT, kind="recorded")
+    for n_answered, coverage in ((12, "Over 12 of 16 statements."), (16, "")):
+        answered = pd.concat([items[: n_answered - 8], items[8:]])
+        figures = made.figures(instrument, answered, recorded)
+        headline = made.find_row(figures, "keyed_lean")
+        assert coverage_text(headline.to_dict()) == coverage
 
 
 @pytest.mark.parametrize(("n_answered", "verdict"), [(7, "invalid"), (8, "detected")])

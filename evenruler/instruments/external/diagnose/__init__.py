@@ -321,6 +321,8 @@ def _keyed_lean_of_items(answers: _AnsweredItems, contrast: PlannedContrast) -> 
     plan, resampling = answers.plan, answers.resampling
     table = keyed_items(answers.items, answers.texts, contrast)
     test = keyed_headline(table, plan["units"], plan["bound"], resampling.seed)
+    if answers.is_recorded:  # nothing of it is below a bound, whatever is missing
+        test = state_coverage(test, answers.texts)
     described = _figures_of_keys(table, plan, resampling.level)
     unit_rows = _headline_rows(keyed_rows(table), KEYED_LEAN, answers.text_hashes)
     named_rows = unit_rows.assign(figure=KEYED_LEAN)
