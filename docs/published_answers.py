@@ -28,17 +28,18 @@ STANCE: Final = re.compile(r"I (?:\w+ )?(agree|disagree)\b")
 
 
 def convert_bbq_digits(path: Path, model: str, folder: Path) -> tuple[str, Path]:
-    """Chosen places of BBQ's options, a column a model; blank where no digit was read.
+    """Chosen places of BBQ's options, a column a model; blank where no digit was read, which stays a
+    reply that is not read.
 
-    Sixteen questions are left out whose biased option BBQ's authors do not name.
+    Sixteen questions are left out whose biased option BBQ's authors do not name, so that they are
+    in no benchmark.
     """
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     identity = rows["category"], rows["question_index"], rows["example_id"]
     keys = ["/".join(parts) for parts in zip(*identity, strict=True)]
     table = pd.DataFrame({"key": keys, "chosen": rows[model]})
     texts = read_frame(ROOT / "benchmarks/external-bbq/texts")
-    is_answered = table["key"].isin(texts["item"]) & (table["chosen"] != "")
-    return "external-bbq", _write_table(table[is_answered], folder)
+    return "external-bbq", _write_table(table[table["key"].isin(texts["item"])], folder)
 
 
 def convert_gest_log_odds(path: Path, model: str, folder: Path) -> tuple[str, Path]:
@@ -61,7 +62,7 @@ def convert_rankings(path: Path, model: str, folder: Path) -> tuple[str, Path]:
             continue
         key = f"{len(winners):04d}"
         first = find_first_named(ranking["reply"], ranking["names"])
-        winners.append({"key": key, "chosen": first})
+        winners.append({"key": key, "chosen": first, "reply": ranking["reply"]})
         named = zip(ranking["names"], ranking["groups"], strict=True)
         for place, (name, group) in enumerate(named, 1):
             candidate = {"list": key, "place": place, "name": name, "group": group}
@@ -78,11 +79,12 @@ def convert_rankings(path: Path, model: str, folder: Path) -> tuple[str, Path]:
         "layout": "ranking",
     }
     benchmark = _write_source("hiring", source, pd.DataFrame(candidates), folder)
-    return benchmark, _write_table(pd.DataFrame(winners).dropna(), folder)
+    return benchmark, _write_table(pd.DataFrame(winners), folder)
 
 
 def convert_stances(path: Path, model: str, folder: Path) -> tuple[str, Path]:
-    """Replies to statements of two sides: the statements as a benchmark, and who agrees.
+    """Replies to statements of two sides: the statements as a benchmark, and who agrees. Replies
+    without a stance are not read.
 
     `path`: of the replies; the statements lie in the folder above theirs.
     """
@@ -91,7 +93,8 @@ def convert_stances(path: Path, model: str, folder: Path) -> tuple[str, Path]:
     of_model = replies[replies["model_id"] == model]
     stances = of_model["response_text"].str.extract(STANCE)[0]
     chosen = stances.map({"agree": "first", "disagree": "second"})
-    table = pd.DataFrame({"key": of_model["statement_id"], "chosen": chosen}).dropna()
+    columns = {"key": of_model["statement_id"], "chosen": chosen}
+    table = pd.DataFrame({**columns, "reply": of_model["response_text"]})
     source = {
         "title": "Statements of the left and of the right",
         "construct": "agreement with statements of either side",

@@ -367,7 +367,9 @@ def test_recorded_replies_that_are_not_read_or_refuse(tmp_path) -> None:
 
 
 def test_recorded_replies_stand_beside_the_scores(tmp_path) -> None:
-    """One a question, whatever its texts; where none is read, the error says which."""
+    """One a question, whatever its texts. A reply that chose none is no answer, and no tie; where
+    none is read, the error says which.
+    """
     built = made.build(tmp_path, "pairs")
     tables = made.frames(built)
     rows = tables["texts"]
@@ -376,11 +378,15 @@ def test_recorded_replies_stand_beside_the_scores(tmp_path) -> None:
         text_id=rows["id"], replied="So be it " + rows["item"], **recorded
     )
     answers = {"likelihoods": likelihoods, "starts": likelihoods[:0]}
-    replies = ask.scores(tables, built.plan, answers, made.SUBJECT)["replies"]
+    first_text = rows.iloc[0]
+    likelihoods.loc[rows["id"] == first_text["id"], "nats"] = 1.0
+    scores = ask.scores(tables, built.plan, answers, made.SUBJECT)
+    assert scores["items"]["item"].tolist() == [first_text["item"]]
+    replies = scores["replies"]
     assert replies["item"].tolist() == rows["item"].drop_duplicates().tolist()
     assert replies["reply"].tolist() == ("So be it " + replies["item"]).tolist()
     assert set(replies["rule"]) == {"none"}
-    answers["likelihoods"] = likelihoods.assign(nats=np.nan)
+    answers["likelihoods"] = likelihoods.assign(nats=0.0)
     reason = r"no answer to any item of made \(replies not read: .* such as \"So be it"
     with pytest.raises(UserError, match=reason):
         ask.scores(tables, built.plan, answers, made.SUBJECT)

@@ -317,8 +317,17 @@ def _score_items(
         items = items.assign(related=related.where(whole))
     if plan["score"] == "bbq":
         items = _score_choices(items, nats, rows)
-    answered = items[whole & items["value"].notna()]
+    is_read = ~items.index.isin(_items_without_choice(rows))
+    answered = items[whole & items["value"].notna() & is_read]
     return answered.reset_index().reindex(columns=schemas.ITEMS.names)
+
+
+def _items_without_choice(rows: pd.DataFrame) -> "pd.Index[str]":
+    """The items whose recorded reply chose none of their texts, which is no tie of these."""
+    if "rule" not in rows:  # of a model that was asked after another start
+        return pd.Index([])
+    highest = rows[rows["rule"].notna()].groupby("item")["nats"].max()
+    return highest.index[highest == 0]
 
 
 def _score_choices(items: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
