@@ -129,6 +129,9 @@ class HeadlineTest:
     """Number of levels that the design has, of facets of which some have no answer."""
     fixed: frozenset[str] = frozenset()
     """The facets that are no sample: the verdict is about these levels alone."""
+    also_required: Mapping[str, Interval] = field(default_factory=dict)
+    """Other intervals that have to leave out 0, too, by where they hold, in words: "at equal
+    sharpness"."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
     """As in `Figure`."""
 
@@ -151,8 +154,10 @@ class HeadlineTest:
 
     @property
     def leaves_out_zero(self) -> bool:
-        """Whether the interval lies wholly above or wholly below 0; False without a value."""
-        return self.effect is not None and self.effect.leaves_out_zero
+        """Whether every interval lies wholly above or wholly below 0; False without a value."""
+        if self.effect is None or not self.effect.leaves_out_zero:
+            return False
+        return all(interval.leaves_out_zero for interval in self.also_required.values())
 
     @property
     def whole_is_detected(self) -> bool:
@@ -350,6 +355,9 @@ def _undetected_reason(test: HeadlineTest) -> str:
         return f"Nothing can be detected: {test.no_null}."
     if test.p > ALPHA:
         return f"Not detected: p is {test.p:.2g}."
+    for where, interval in test.also_required.items():
+        if not interval.leaves_out_zero:
+            return f"Not detected: {where} the interval holds 0."
     return "Not detected: the interval holds 0."
 
 

@@ -157,6 +157,17 @@ def test_reasons(test: HeadlineTest, sentence: str) -> None:
     assert sentence in str(judge(test).why)
 
 
+def test_a_second_interval_has_to_leave_out_zero_too() -> None:
+    test = build_test(LOW, ABOVE, None)
+    around, above = (Interval(0.1, *ends) for ends in (AROUND, ABOVE))
+    detected = replace(test, also_required={"at equal sharpness": above})
+    undetected = replace(test, also_required={"at equal sharpness": around})
+    assert judge(detected).verdict == "detected"
+    figure = judge(undetected)
+    assert (figure.verdict, figure.p) == ("inconclusive", LOW)
+    assert "Not detected: at equal sharpness the interval holds 0." in figure.why
+
+
 def test_reasons_of_validity() -> None:
     assert judge(BASE, FAILED).why == "Its validity check fails: all replies are the same."
     assert judge(BASE, DOUBTED).why == (

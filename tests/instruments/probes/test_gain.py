@@ -246,9 +246,11 @@ class TestTwoModels:
         assert figure.effect is not None
         assert figure.effect.low > 0
         assert figure.p is not None
-        assert figure.p > 0.05
+        assert 0.05 < figure.p < 1
         assert judge(figure).verdict == "inconclusive"
-        assert "At equal sharpness it is" in str(figure.note)
+        (at_equal,) = figure.also_required.values()
+        ends = f"[{at_equal.low:.2g}, {at_equal.high:.2g}], p {figure.p:.2g}."
+        assert str(figure.note).endswith(f"At equal sharpness it is {at_equal.value:.2g} {ends}")
 
     def test_one_that_gains_more_is_detected_whichever_stands_first(self) -> None:
         more, less = model_rows(2.0, 5), model_rows(1.0, 7)

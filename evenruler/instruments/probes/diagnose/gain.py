@@ -316,8 +316,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
 
     In nats a more confident model gains more with any words, so `detected` must hold twice: for the
     scores, and for scores that are divided by the model's sharpness (how far attributes lie apart
-    with nouns of the reference set) and multiplied by the mean of both. The p is the larger one.
-    The likeness of attributes is that of both models.
+    with nouns of the reference set) and multiplied by the mean of both. The p is the larger one,
+    and both intervals have to leave out 0. The likeness of attributes is that of both models.
 
     `first` and `second`: rows of one set on two models, by `schemas.HEADLINES`; what one lacks is
     left out. `bound`: X of `below X`, in the unit of the figure.
@@ -343,12 +343,16 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     assert at_equal.effect is not None  # as `headline` has one
     assert at_equal.p is not None
     effect = at_equal.effect
-    holds_zero = effect.low <= 0 <= effect.high
-    p_at_equal = 1.0 if holds_zero else at_equal.p
     ends = f"[{effect.low:.2g}, {effect.high:.2g}]"
     note = f"At equal sharpness it is {effect.value:.2g} {ends}, p {at_equal.p:.2g}."
     null = f"{headline.null}, raw and at equal sharpness"
-    return replace(headline, p=max(headline.p, p_at_equal), null=null, note=note)
+    return replace(
+        headline,
+        also_required={"at equal sharpness": effect},
+        p=max(headline.p, at_equal.p),
+        null=null,
+        note=note,
+    )
 
 
 def _likeness_of_both(first: Scores, second: Scores) -> Floats | None:
