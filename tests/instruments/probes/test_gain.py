@@ -235,6 +235,26 @@ def test_rows_of_letters_frequency_and_likeness() -> None:
     assert set(rows["axis_position"]) == {12.6}
 
 
+def with_covariates(rows: pd.DataFrame, lacking: int) -> pd.DataFrame:
+    """With letters of all attributes, and the log frequency of all but the first few."""
+    units = rows.drop_duplicates("unit").assign(pole=0, at=None, group="covariates")
+    tables = [units.assign(word=word) for word in ("letters", "log_frequency")]
+    random = np.random.default_rng(3)
+    covariates = [table.assign(value=random.normal(size=len(table))) for table in tables]
+    return pd.concat([rows, covariates[0], covariates[1][lacking:]])
+
+
+def test_a_headline_says_which_covariate_attributes_lack() -> None:
+    lacking, whole = (with_covariates(model_rows(1.0), n) for n in (2, 0))
+    figure = gain_headline(Scores.from_rows(lacking))
+    says = "Not at equal log frequency, missing for 2 of 25 attributes."
+    assert figure.note == says
+    assert Scores.from_rows(lacking).covariates.shape == (25, 1)
+    assert gain_headline(Scores.from_rows(whole)).note is None
+    compared = compare_models(lacking, with_covariates(model_rows(2.0, 7), 0))
+    assert str(compared.note).startswith(f"{says} At equal sharpness")
+
+
 def compare_models(first: pd.DataFrame, second: pd.DataFrame) -> HeadlineTest:
     return contrast(first, second, math.log(2))
 

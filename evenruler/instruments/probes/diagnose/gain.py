@@ -12,7 +12,7 @@ likelihoods, with pairs in place of words.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,8 @@ class Scores:
     likeness: Floats | None = None
     """[attributes, numbers] scores with the nouns of a reference set, or what a declared model has
     in their place; None where nothing tells how alike attributes are."""
+    lacking: Mapping[str, int] = field(default_factory=dict)
+    """By covariate that is left out, how many attributes lack it."""
 
     @classmethod
     def from_rows(cls, rows: pd.DataFrame, value: str = "value") -> "Scores":
@@ -132,14 +134,27 @@ class Scores:
         poles = words.get_level_values("pole").to_numpy(np.int8)
         lists = list(words.get_level_values("group"))
         units = list(map(str, wide.index.get_level_values("unit")))
-        likeness = _read_traits(rows, units, (REFERENCE, LIKENESS), value)
-        covariates = _read_traits(rows, units, (COVARIATES,), value)
-        return cls(scores, axis, poles, lists, units, covariates, likeness)
+        likeness = _complete_traits(_trait_table(rows, units, (REFERENCE, LIKENESS), value))
+        covariates = _trait_table(rows, units, (COVARIATES,), value)
+        complete, lacking = _complete_traits(covariates), _count_lacking(covariates)
+        return cls(scores, axis, poles, lists, units, complete, likeness, lacking)
 
     @property
     def keyed(self) -> bool:
         """Whether attributes have keys, and no criterion."""
         return set(np.unique(self.axis)) <= {1.0, -1.0}
+
+    @property
+    def note(self) -> str | None:
+        """Which covariates are left out of a gain along a criterion; None where none is."""
+        if self.keyed or not self.lacking:
+            return None
+        sentences: list[str] = []
+        for name, n_lacking in self.lacking.items():
+            covariate = name.replace("_", " ")
+            missing = f"missing for {n_lacking} of {len(self.axis)} {UNIT}"
+            sentences.append(f"Not at equal {covariate}, {missing}.")
+        return " ".join(sentences)
 
     def weights(self, mask: UnitMask) -> Floats:
         """Weights by which scores of the kept attributes give the gain."""
@@ -192,14 +207,25 @@ class Scores:
         return jackknife_crossed(amount, list(facets.values()))
 
 
-def _read_traits(
+def _trait_table(
     rows: pd.DataFrame, units: Sequence[str], groups: Sequence[str], value: str
-) -> Floats | None:
-    """[units, numbers] the rows of pole 0 of some groups; None where no number is of every unit."""
+) -> pd.DataFrame:
+    """The rows of pole 0 of some groups, a row a unit, a column for each group and word."""
     is_trait = (rows["pole"] == 0) & rows["group"].isin(groups)
     wide = rows[is_trait].pivot(index="unit", columns=["group", "word"], values=value)
-    wide = wide.reindex(list(units)).dropna(axis=1).sort_index(axis=1)
-    return wide.to_numpy(dtype=np.float64) if wide.shape[1] else None
+    return wide.reindex(list(units)).sort_index(axis=1)
+
+
+def _complete_traits(table: pd.DataFrame) -> Floats | None:
+    """[units, numbers] those that every unit has; None where there are none."""
+    complete = table.dropna(axis=1)
+    return complete.to_numpy(dtype=np.float64) if complete.shape[1] else None
+
+
+def _count_lacking(table: pd.DataFrame) -> dict[str, int]:
+    """How many units lack a trait that others have, by its word."""
+    counts = table.isna().sum()
+    return {str(word): int(n) for (_, word), n in counts[counts > 0].items()}
 
 
 NO_NULL_OF_KEYS = (
@@ -234,6 +260,7 @@ def gain_headline(scores: Scores, figure: str = GAIN, bound: float | None = None
         no_null=NO_NULL_OF_KEYS if scores.keyed else NO_LIKENESS,
         no_verdict=_why_no_verdict(scores),
         detects=finite_or_none(effect.detectable()),
+        note=scores.note,
     )
     test = randomise_axis(scores)
     if test is None:
@@ -351,7 +378,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
         also_required={"at equal sharpness": effect},
         p=max(headline.p, at_equal.p),
         null=null,
-        note=note,
+        note=" ".join(filter(None, [headline.note, note])),
     )
 
 
@@ -647,7 +674,8 @@ def _part_gain_headline(figure: str, made_of: pd.DataFrame, left: list[str]) -> 
         return HeadlineTest(figure, UNIT, {UNIT: 0}, None, BOUND[figure], no_verdict=few)
     headline = gain_headline(Scores.from_rows(made_of), figure)
     if left:
-        headline = replace(headline, note=f"Left out, mostly unanswered: {', '.join(left)}.")
+        note = f"Left out, mostly unanswered: {', '.join(left)}."
+        headline = replace(headline, note=" ".join(filter(None, [headline.note, note])))
     return headline
 
 

@@ -117,13 +117,13 @@ def next_word_figures(tables: Tables, plan: NextWordPlan, answers: pd.DataFrame)
     headline = gain.gain_headline(Scores.from_rows(made_of))
     n_sentences, n_pairs = len(scores.sentences), len(pairs)
     facets = {UNIT: len(scores.units), "sentences": n_sentences, "pairs": n_pairs}
-    carriers = name_carriers(design)
+    carriers = f"Most is carried by {', '.join(name_carriers(design))}."
     headline = replace(
         headline,
         facets=facets,
         control=measure_control(tables, plan, answers, words),
         compared=compare_with_themes(design, headline),
-        note=f"Most is carried by {', '.join(carriers)}.",
+        note=" ".join(filter(None, [headline.note, carriers])),
     )
     same = all_equal_reason(design.differences.mean(axis=2), f"attributes in {NEXT_WORD}")
     described = list(describe_gain(design, headline))
