@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from evenruler.declaration.digests import labels_of
 from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.instrument import Evidence
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.figures import model_label
+from evenruler.measurement.figures import model_label, with_labels
 from evenruler.publish.folder import BenchmarkFolder, Config, write_benchmark
 from evenruler.tables import read_table
 from evenruler.versions import load_changelog
@@ -32,7 +33,9 @@ def main(name: str) -> None:
         for name, origin in evidence["models"].items()
     }
     frames = {key: table.to_pandas() for key, table in tables.items()}
-    card = family_module(family, "card").card(declared, frames, plan, evidence["figures"])
+    labels = labels_of(origins, params.catalogue)
+    facts = with_labels(evidence["figures"], labels)
+    card = family_module(family, "card").card(declared, frames, plan, facts)
     configs = [Config(**vars(config), table=tables[config.name]) for config in card.configs]
     stage = "card-third-party" if declared.settings.third_party else "card"
     changelog_path = files.SOURCES / "changelogs" / f"{declared.benchmark}.yaml"
@@ -49,6 +52,7 @@ def main(name: str) -> None:
         plan=plan,
         evidence=evidence["figures"],
         models=label_origins(origins, evidence["figures"]),
+        labels=labels,
         command=f"dvc repro {stage}@{name}",
         changelog=load_changelog(changelog_path),
         third_party=declared.settings.third_party,

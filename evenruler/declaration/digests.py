@@ -7,7 +7,7 @@ stand in code. So the stage `declared` resolves them, and other stages depend on
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,8 @@ def compute_digests(
     `code`: by stage, and by family where a stage is run for one; `settings` and `tools`: by
     instrument in use, its own settings with the files beside its source, and the entries of models
     that it names; `models`: by model
-    that is asked; `versions` of benchmarks, by instrument; `declared`: one digest of settings and
-    versions, for stages that show all instruments.
+    that is asked; `labels` of these, for readers; `versions` of benchmarks, by instrument;
+    `declared`: one digest of settings and versions, for stages that show all instruments.
     """
     in_use = [instrument for instrument in instruments if instrument.name in active.instruments]
     settings = {instrument.name: digest_settings(instrument, root) for instrument in in_use}
@@ -47,9 +47,20 @@ def compute_digests(
         "settings": settings,
         "tools": tools,
         "models": models,
+        "labels": labels_of(active.models, params),
         "versions": versions,
         "declared": _digest_json(settings, versions),
     }
+
+
+def labels_of(models: Iterable[str], catalogue: Catalogue) -> dict[str, str]:
+    """What models are called where their names are no slugs: `GPT-4.1` of `gpt-4-1`."""
+    labels: dict[str, str] = {}
+    for name in models:
+        entry = catalogue.models.get(name)
+        if entry is not None and entry.label is not None:
+            labels[name] = entry.label
+    return labels
 
 
 def digest_settings(instrument: DeclaredInstrument, root: Path = Path()) -> str:

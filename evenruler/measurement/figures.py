@@ -267,6 +267,11 @@ def model_label(row: Mapping[str, Any]) -> str:
     return f"{label} ({dimensions['method']})" if "method" in dimensions else label
 
 
+def with_labels(rows: Iterable[Row], labels: Mapping[str, str]) -> list[Row]:
+    """Figures for readers: labels of models in place of their names."""
+    return [{**row, "model": labels.get(row["model"], row["model"])} for row in rows]
+
+
 def figure_rows(figures: pd.DataFrame) -> list[Row]:
     """Figures as rows for JSON: null dimensions and fields are left out, but a null value and a
     null model are kept. Nothing is rounded.

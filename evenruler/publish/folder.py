@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,12 @@ import pyarrow.parquet as pq
 from evenruler.files import file_sha256, jinja_environment, replace_folder
 from evenruler.instruments.card import CHECKLIST, Card, Published
 from evenruler.instruments.instrument import Evidence
-from evenruler.measurement.figures import figure_in_words, model_label, rows_with_verdict
+from evenruler.measurement.figures import (
+    figure_in_words,
+    model_label,
+    rows_with_verdict,
+    with_labels,
+)
 from evenruler.publish import manifest
 from evenruler.publish.manifest import HERE, NO_TAG, data_file, markdown_cell
 from evenruler.publish.quality import card_verdicts, item_rows, quality_parts
@@ -81,6 +86,8 @@ class BenchmarkFolder(Card):
     """Quality figures, a row each; rounded for display."""
     models: Mapping[str, str]
     """Origins of the models in the evidence."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the card calls models whose names are no slugs: `GPT-4.1` of `gpt-4-1`."""
     command: str
     """The command that rebuilds it."""
     changelog: Changelog
@@ -98,6 +105,14 @@ class BenchmarkFolder(Card):
     def tables(self) -> dict[str, pa.Table]:
         """Tables by config, columns in reading order."""
         return {config.name: config.as_read for config in self.configs}
+
+    def with_labels(self) -> "BenchmarkFolder":
+        """The same for readers: with labels of models in place of their names."""
+        labelled = with_labels(self.evidence, self.labels)
+        row_pairs = zip(self.evidence, labelled, strict=True)
+        renamed = {model_label(row): model_label(shown) for row, shown in row_pairs}
+        models = {renamed.get(name, name): origin for name, origin in self.models.items()}
+        return replace(self, evidence=labelled, models=models)
 
     def distinct(self, column: str) -> list[str]:
         """Distinct values of a column over all tables, sorted."""
@@ -221,6 +236,7 @@ SIZES = {
 
 def render_card(benchmark: BenchmarkFolder) -> str:
     """The card's text."""
+    benchmark = benchmark.with_labels()
     environment = jinja_environment("evenruler.publish")
     environment.filters |= {
         "figure": figure_in_words,

@@ -67,6 +67,7 @@ def write_inputs(root: Path, active: Active) -> None:
         "code": {stage: dict.fromkeys(FAMILIES, "0123456789ab") for stage in by_stage},
         "models": dict.fromkeys(active.models, "0123456789ab"),
         "declared": "0123456789ab",
+        "labels": {},
         **dict.fromkeys(("settings", "tools", "versions"), of_instruments),
     }
     declared["code"] |= {"agree": "0123456789ab", "report": "0123456789ab"}

@@ -249,6 +249,11 @@ class TestModels:
     ) -> None:
         assert changed_by(small, change) == changed
 
+    def test_a_label_of_one_that_is_asked_counts_for_cards(self, small: Path) -> None:
+        label = ("    licence: mit\n", "    licence: mit\n    label: Shared\n")
+        assert digests_of(small)["labels"] == {}
+        assert digests_of(small, label)["labels"] == {"shared": "Shared"}
+
     def test_that_of_one_that_is_not_in_use_changes_nothing(self, small: Path) -> None:
         assert changed_by(small, ("local:weights/head", "local:weights/other")) == set()
 

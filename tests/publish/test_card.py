@@ -257,6 +257,16 @@ class TestQuality:
             ],
         ]
 
+    def test_a_name_with_dots_is_a_label(self, benchmark):
+        """Rows of the evidence keep the name."""
+        body = body_of(replace(benchmark, labels={"tiny": "GPT-4.1"}))
+        before = body_of(benchmark)
+        (line,) = [line for line in before.splitlines() if line.startswith("| tiny | 0.76 ")]
+        assert line.replace("tiny", "GPT-4.1") in body.splitlines()
+        assert "| tiny |" not in body
+        assert body.count("GPT-4.1") == len(re.findall(r"(?<!org/)\btiny\b", before))
+        assert {row["model"] for row in benchmark.evidence} == {"tiny", "small", None}
+
     def test_a_figure_that_a_model_lacks_is_an_empty_cell(self, benchmark):
         body = body_of(replace(benchmark, evidence=EVIDENCE[:4]))
         assert table(body, "| model | r | alpha |")[1] == ["tiny", "", "0.90 [0.85, 0.94], n = 50"]
