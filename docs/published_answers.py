@@ -28,8 +28,7 @@ STANCE: Final = re.compile(r"I (?:\w+ )?(agree|disagree)\b")
 
 
 def convert_bbq_digits(path: Path, model: str, folder: Path) -> tuple[str, Path]:
-    """Chosen places of BBQ's options, a column a model; blank where no digit was read, which stays a
-    reply that is not read.
+    """Chosen places of BBQ's options, a column a model; blank where no digit was read.
 
     Sixteen questions are left out whose biased option BBQ's authors do not name, so that they are
     in no benchmark.

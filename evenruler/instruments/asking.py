@@ -90,7 +90,7 @@ def model_meta_of(name: str, catalogue: Catalogue) -> ModelMeta:
         name=name,
         kind=kind,
         lineage=lineage,
-        operations=catalogue.operations(name),
+        operations=catalogue.list_operations(name),
         chats=entry.chats,
         continues=entry.continues,
         methods=tuple(entry.answering_methods),

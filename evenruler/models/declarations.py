@@ -537,14 +537,14 @@ class Catalogue(StrictModel):
             return entry.kind
         return "nli" if set(self.labels(name)) == set(LABELS) else "classifier"
 
-    def operations(self, name: str) -> frozenset[Operation]:
+    def list_operations(self, name: str) -> frozenset[Operation]:
         """What a model can be asked, with its head if it is an encoder; nothing is loaded."""
         entry = self.models[name]
         return operations_of(self.kind(name)) if entry.kind == "encoder" else entry.operations
 
     def can(self, name: str, operation: Operation) -> bool:
         """Whether a model supports an operation; nothing is loaded."""
-        return operation in self.operations(name)
+        return operation in self.list_operations(name)
 
     def scores_or_writes(self, name: str) -> bool:
         """Whether a model returns log-likelihoods, or generates text."""

@@ -401,17 +401,16 @@ class Model:
         """
         if operation not in OPERATIONS:
             raise ValueError(f"no operation {operation!r}, there are {', '.join(OPERATIONS)}")
-        return operation in self.operations
+        return operation in self.list_operations()
 
-    @property
-    def operations(self) -> frozenset[Operation]:
+    def list_operations(self) -> frozenset[Operation]:
         """What it can be asked."""
         return operations_of(self.kind)
 
     def require(self, operation: Operation) -> None:
         """UserError if the model does not support an operation."""
         if not self.can(operation):
-            operation_names = ", ".join(sorted(self.operations))
+            operation_names = ", ".join(sorted(self.list_operations()))
             what = f"{self.name} (kind {self.kind}) cannot {operation}, only {operation_names}"
             raise UserError(what, where=self.where, remedy=f"name a model that can {operation}")
 

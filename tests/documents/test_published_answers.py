@@ -15,7 +15,8 @@ from tests.documents.pages import ROOT
 
 @pytest.fixture(scope="module")
 def converters() -> dict[str, Any]:
-    by_name: dict[str, Any] = runpy.run_path(str(ROOT / "docs/published_answers.py"))["CONVERTERS"]
+    script = runpy.run_path(str(ROOT / "docs/published_answers.py"))
+    by_name: dict[str, Any] = script["CONVERTERS"]
     return by_name
 
 
@@ -30,7 +31,8 @@ def test_a_statement_without_a_stance_is_a_reply_that_is_not_read(
         stance = "agree" if lean == "left" else "disagree"
         reply = "Claims should be regulated." if place > 13 else f"I strongly {stance} with it."
         name = f"s{place:02d}"
-        statements.append({"id": name, "text": f"Claim {place}.", "lean": lean, "category": "a"})
+        about = {"lean": lean, "category": "a"}
+        statements.append({"id": name, "text": f"Claim {place}.", **about})
         replies.append({"model_id": "m", "statement_id": name, "response_text": reply})
     (tmp_path / "2026-06").mkdir()
     path = tmp_path / "2026-06/raw.json"

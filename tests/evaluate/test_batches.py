@@ -126,7 +126,8 @@ def test_pseudo_likelihoods_of_a_table_are_a_method(run_measure: Command, benchm
     for name in ("causal", "masked"):
         status, _, err = run_measure("measure", f"recorded:{name}.csv", "--with", "made")
         assert status == 0, err
-    likely, masked = (result_of(f"{name}-csv")["figures"] for name in ("causal", "masked"))
+    likely = result_of("causal-csv")["figures"]
+    masked = result_of("masked-csv")["figures"]
     lean = find_figure(likely, figure="lean", bias_type=None)
     pll_lean = find_figure(masked, figure="lean", bias_type=None)
     assert lean["value"] == pll_lean["value"]

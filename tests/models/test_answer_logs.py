@@ -183,7 +183,8 @@ def test_scores_of_a_table_are_asked_as_what_they_are(
     wanted, refused = ("pll", "loglikelihood") if is_pll else ("loglikelihood", "pll")
     assert f"say `pll: {method == 'pll'}`".lower() in error_of(load, pll=not is_pll)
     model = load(**declared)
-    item = LoggedItem("1", "w", "", ("a", "b"), ("first", "second"), ("1/a", "1/b"), (None, None))
+    roles, keys = ("first", "second"), ("1/a", "1/b")
+    item = LoggedItem("1", "w", "", ("a", "b"), roles, keys, (None, None))
     model.join_benchmark(LoggedItems("made 1.0.0", [item]))
     scored = getattr(model, wanted)(["a", "b"], keys=["1/a", "1/b"])
     assert scored.nats.tolist() == [-3.0, -4.0]

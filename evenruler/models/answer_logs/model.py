@@ -101,7 +101,7 @@ class LoggedModel(Model):
             joined_log = self._log.unjoined.join_items(benchmark)
             self._joined_logs[benchmark.benchmark] = joined_log
 
-    def answers(self, benchmark: LoggedItems, texts: "pd.DataFrame", between: str) -> bool:
+    def answers_any(self, benchmark: LoggedItems, texts: "pd.DataFrame", between: str) -> bool:
         """Whether the file has an answer to one of the texts of a benchmark, or to another version
         of one.
         """
@@ -123,8 +123,7 @@ class LoggedModel(Model):
             raise UserError(what, where=str(self._path), remedy="measure it with that benchmark")
         return self._joined_logs[self._benchmark.benchmark]
 
-    @property
-    def operations(self) -> frozenset[Operation]:
+    def list_operations(self) -> frozenset[Operation]:
         """What was asked: `loglikelihood`, or `pll`."""
         return self.entry.operations
 

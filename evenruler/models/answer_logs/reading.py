@@ -123,7 +123,7 @@ def _parse_rows(rows: list[Row], column: str) -> AnswerLog | None:
 
 
 def is_pll_table(path: Path) -> bool:
-    """Whether a file is a table whose scores are pseudo-log-likelihoods; UserError as `read_log`."""
+    """Whether a file is a table of pseudo-log-likelihoods; UserError as in `read_log`."""
     return path.suffix in TABLES and path.is_file() and read_log(path).is_pll
 
 

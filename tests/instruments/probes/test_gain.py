@@ -269,8 +269,10 @@ class TestTwoModels:
         assert 0.05 < figure.p < 1
         assert judge(figure).verdict == "inconclusive"
         (at_equal,) = figure.also_required.values()
-        ends = f"[{at_equal.low:.2g}, {at_equal.high:.2g}], p {figure.p:.2g}."
-        assert str(figure.note).endswith(f"At equal sharpness it is {at_equal.value:.2g} {ends}")
+        assert at_equal.low < 0 < at_equal.high
+        note = str(figure.note)
+        assert note.startswith("At equal sharpness it is")
+        assert note.endswith(f"p {figure.p:.2g}.")
 
     def test_one_that_gains_more_is_detected_whichever_stands_first(self) -> None:
         more, less = model_rows(2.0, 5), model_rows(1.0, 7)

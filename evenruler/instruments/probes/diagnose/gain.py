@@ -144,8 +144,7 @@ class Scores:
         """Whether attributes have keys, and no criterion."""
         return set(np.unique(self.axis)) <= {1.0, -1.0}
 
-    @property
-    def note(self) -> str | None:
+    def describe_lacking(self) -> str | None:
         """Which covariates are left out of a gain along a criterion; None where none is."""
         if self.keyed or not self.lacking:
             return None
@@ -224,8 +223,9 @@ def _complete_traits(table: pd.DataFrame) -> Floats | None:
 
 def _count_lacking(table: pd.DataFrame) -> dict[str, int]:
     """How many units lack a trait that others have, by its word."""
-    counts = table.isna().sum()
-    return {str(word): int(n) for (_, word), n in counts[counts > 0].items()}
+    counts = table.isna().sum().droplevel("group")
+    n_by_word: dict[str, int] = counts[counts > 0].to_dict()
+    return n_by_word
 
 
 NO_NULL_OF_KEYS = (
@@ -251,16 +251,17 @@ def gain_headline(scores: Scores, figure: str = GAIN, bound: float | None = None
     if few:
         return HeadlineTest(figure, UNIT, levels, None, bound, no_verdict=few)
     effect = scores.gain_over(facets)
+    no_null = NO_NULL_OF_KEYS if scores.keyed else NO_LIKENESS
     headline = HeadlineTest(
         figure,
         UNIT,
         levels,
         effect.interval(),
         bound,
-        no_null=NO_NULL_OF_KEYS if scores.keyed else NO_LIKENESS,
+        no_null=no_null,
         no_verdict=_why_no_verdict(scores),
         detects=finite_or_none(effect.detectable()),
-        note=scores.note,
+        note=scores.describe_lacking(),
     )
     test = randomise_axis(scores)
     if test is None:
