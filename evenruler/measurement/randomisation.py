@@ -247,6 +247,7 @@ def detectable_slope(
     basis: ArrayLike,
     covariates: ArrayLike | None = None,
     half: float = 0.0,
+    least_half: float = 0.0,
     seed: int = 0,
 ) -> float:
     """The slope that is told from 0, by the interval and by the test, in 8 of 10 studies like this
@@ -254,7 +255,8 @@ def detectable_slope(
 
     What the criterion leaves of the scores keeps the size of its loading on each component of
     likeness, with random signs; each such study says what slope must be added to it. `half`: half
-    the interval over other facets, by which that of the randomisation is widened. Infinite where
+    the interval over other facets, by which that of the randomisation is widened; `least_half`:
+    half of another interval about the same value, which must leave out 0, too. Infinite where
     units are too few for any.
     """
     response, predictor, nuisance, _ = _adjust_scores_and_criterion(scores, criterion, covariates)
@@ -267,7 +269,8 @@ def detectable_slope(
     studies = study_signs * rest[:, None]
     slopes, lows, _ = _accepted_slopes(studies, loadings, STUDY_RANDOMISATIONS, seed, ALPHA)
     # A slope that is added moves the interval and nothing else.
-    by_interval = np.hypot(slopes - lows, half) - slopes
+    halves = np.hypot(slopes - lows, half)
+    by_interval = np.maximum(halves, least_half) - slopes
     if np.isfinite(by_interval).mean() < POWER:  # so few units that their signs reject no slope
         return math.inf
     usual = float(np.quantile(by_interval, POWER, method="lower"))  # finite

@@ -306,7 +306,7 @@ def quick_gains() -> Iterator[None]:
         patch.object(Scores, "gain_over", estimate_gain_over),
         patch.object(gain, "randomise_axis", randomise_axis),
         patch.object(gain, "RANDOMISATIONS", RANDOMISATIONS),
-        patch.object(gain, "detectable_gain", lambda scores, half: 0.0),
+        patch.object(gain, "detectable_gain", lambda *_: 0.0),
     ):
         yield
 

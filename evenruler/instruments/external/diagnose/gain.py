@@ -198,7 +198,8 @@ def gain_headline(
     inverted = invert_spectral_randomisation(design.means, design.axis, basis, n=n, seed=seed)
     # A jackknife covers too little where units are alike, an inversion where sentences differ.
     effect = widen_to(effect, inverted)
-    detects = max(detects, detectable_slope(design.means, design.axis, basis, seed=seed))
+    half = estimate.interval().high - estimate.value
+    detects = detectable_slope(design.means, design.axis, basis, least_half=half, seed=seed)
     covariates = _read_covariates(table, design.units)
     test = randomise_criterion(design.means, design.axis, basis, covariates, n, seed, units)
     return HeadlineTest(GAIN, units, facets, effect, bound, test.p, test.null, detects=detects)

@@ -268,13 +268,14 @@ def gain_headline(scores: Scores, figure: str = GAIN, bound: float | None = None
         return headline
     over_rest = {name: facet for name, facet in facets.items() if name != UNIT}
     half = scores.gain_over(over_rest).interval().high - effect.value if over_rest else 0.0
+    jackknifed = effect.interval()
     return replace(
         headline,
-        effect=widen_to(add_half_width(interval_of_axis(scores), half), effect.interval()),
+        effect=widen_to(add_half_width(interval_of_axis(scores), half), jackknifed),
         no_null=None,
         p=test.p,
         null=test.null,
-        detects=detectable_gain(scores, half),
+        detects=detectable_gain(scores, half, jackknifed.high - effect.value),
     )
 
 
@@ -306,13 +307,15 @@ def interval_of_axis(scores: Scores) -> Interval:
     )
 
 
-def detectable_gain(scores: Scores, half: float) -> float:
+def detectable_gain(scores: Scores, half: float, half_jackknifed: float) -> float:
     """The gain that is detected in 8 of 10 studies like this one; `half`: half the interval over
-    other facets.
+    other facets; `half_jackknifed`: half the jackknife's over all facets.
     """
     assert scores.likeness is not None
     positions, basis = logit_positions(scores.axis), likeness_basis(scores.likeness)
-    return detectable_slope(scores.differences, positions, basis, scores.covariates, half)
+    return detectable_slope(
+        scores.differences, positions, basis, scores.covariates, half, half_jackknifed
+    )
 
 
 def gain_beyond_rivals(scores: Scores, rival: Scores, level: float) -> Figure:
