@@ -267,7 +267,7 @@ def model_label(row: Mapping[str, Any]) -> str:
     return f"{label} ({dimensions['method']})" if "method" in dimensions else label
 
 
-def with_labels(rows: Iterable[Row], labels: Mapping[str, str]) -> list[Row]:
+def with_labels(rows: Iterable[Mapping[str, Any]], labels: Mapping[str, str]) -> list[Row]:
     """Figures for readers: labels of models in place of their names."""
     return [{**row, "model": labels.get(row["model"], row["model"])} for row in rows]
 

@@ -274,6 +274,8 @@ def detectable_slope(
     if np.isfinite(by_interval).mean() < POWER:  # so few units that their signs reject no slope
         return math.inf
     usual = float(np.quantile(by_interval, POWER, method="lower"))  # finite
+    if usual <= 0:  # nothing scatters
+        return 0.0
     signs = random.choice([-1.0, 1.0], size=(STUDY_RANDOMISATIONS, len(loadings)))
     criteria = np.vstack([loadings, signs * loadings]) @ axes.T
     by_test: list[float] = []

@@ -322,12 +322,12 @@ def _score_items(
     return answered.reset_index().reindex(columns=schemas.ITEMS.names)
 
 
-def _items_without_choice(rows: pd.DataFrame) -> "pd.Index[str]":
+def _items_without_choice(rows: pd.DataFrame) -> set[str]:
     """The items whose recorded reply chose none of their texts, which is no tie of these."""
     if "rule" not in rows:  # of a model that was asked after another start
-        return pd.Index([])
+        return set()
     highest = rows[rows["rule"].notna()].groupby("item")["nats"].max()
-    return highest.index[highest == 0]
+    return set(highest.index[highest == 0])
 
 
 def _score_choices(items: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

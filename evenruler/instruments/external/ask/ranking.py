@@ -65,7 +65,10 @@ def order_lists(texts: pd.DataFrame, most: int) -> pd.DataFrame:
     both = zip(rows["item"], turn_of_rows, strict=True)
     names = [f"{name}/{turn}" for name, turn in both]
     roles = np.tile(sorted(set(texts["role"])), n_questions)
-    return rows.assign(list=rows["item"], turn=turn_of_rows, item=names, role=roles)
+    lists_asked: pd.DataFrame = rows.assign(
+        list=rows["item"], turn=turn_of_rows, item=names, role=roles
+    )
+    return lists_asked
 
 
 def ranking_questions(candidates: pd.DataFrame) -> pd.DataFrame:

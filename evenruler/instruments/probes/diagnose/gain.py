@@ -224,8 +224,7 @@ def _complete_traits(table: pd.DataFrame) -> Floats | None:
 def _count_lacking(table: pd.DataFrame) -> dict[str, int]:
     """How many units lack a trait that others have, by its word."""
     counts = table.isna().sum().droplevel("group")
-    n_by_word: dict[str, int] = counts[counts > 0].to_dict()
-    return n_by_word
+    return {str(word): int(n) for word, n in counts.items() if n}
 
 
 NO_NULL_OF_KEYS = (
