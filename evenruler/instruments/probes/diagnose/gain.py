@@ -268,9 +268,10 @@ def gain_headline(scores: Scores, figure: str = GAIN, bound: float | None = None
     over_rest = {name: facet for name, facet in facets.items() if name != UNIT}
     half = scores.gain_over(over_rest).interval().high - effect.value if over_rest else 0.0
     jackknifed = effect.interval()
+    randomised = add_half_width(interval_of_axis(scores), half)
     return replace(
         headline,
-        effect=widen_to(add_half_width(interval_of_axis(scores), half), jackknifed),
+        effect=widen_to(randomised, jackknifed),
         no_null=None,
         p=test.p,
         null=test.null,
