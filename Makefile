@@ -93,7 +93,7 @@ test: setup ## Run the tests but the slow ones
 test-slow: setup ## Run the slow tests: releases, experiments, a build from nothing
 	python -m pytest -m "slow and not long" --numprocesses 2
 
-test-all: setup ## Run all tests: kills, servers that fail, every page that builds, and 200 draws of error rates, too (an hour and a quarter)
+test-all: setup ## Run all tests: kills, servers that fail, every page that builds, and 200 draws of error rates, too (three quarters of an hour)
 	python -m pytest --numprocesses 2
 	@rm -f .cache/error-rates-200.csv
 	python -m studies.error_rates --draws 200 --out .cache/error-rates-200.csv
