@@ -36,6 +36,9 @@ MONTHS: Final = 18
 
 YEAR: Final = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d{2}))?")
 
+QUOTED_REPLIES: Final = re.compile(r', such as "[^"]*"(, "[^"]*")*')
+"""Examples of replies that are not read, too long for a row of a table."""
+
 TOLERANCE: Final = 1e-6
 
 AMOUNTS: Final = ("n", "value", "low", "high", "p")
@@ -190,9 +193,12 @@ def _find_figure(rows: Iterable[Mapping[str, Any]], named: Mapping[str, str]) ->
 
 
 def _claim_sentence(result: Result, headline: Mapping[str, Any]) -> str:
-    """What a headline says, without its verdict, which stands in a column, and its note."""
+    """What a headline says, without its verdict, which stands in a column, without its note and
+    without the replies that it quotes.
+    """
     text = claim_text(headline, find_heading(headline, result.headings))
-    return " ".join(text.replace(str(headline.get("note")), "").split())
+    text = QUOTED_REPLIES.sub("", text.replace(str(headline.get("note")), ""))
+    return " ".join(text.split())
 
 
 def _count_items(folder: Path) -> int:

@@ -28,10 +28,9 @@ from evenruler.instruments.external.diagnose.keyed import (
     keyed_headline,
 )
 from evenruler.measurement.facets import Estimate
-from evenruler.measurement.inputs import Floats
+from evenruler.measurement.inputs import ALPHA, Floats
 from evenruler.measurement.randomisation import randomise_keys
 from evenruler.measurement.resampling import sign_flips
-from evenruler.measurement.verdicts import ALPHA
 from studies.tables import print_head, print_row
 
 GEST = Path(__file__).parents[1] / "data/sources/external/shared/gest/gest.csv"

@@ -29,7 +29,8 @@ from evenruler.instruments.external.diagnose.lean import (
     positive_control,
 )
 from evenruler.instruments.external.diagnose.parts import PartRegression, lean_of_parts
-from evenruler.measurement.verdicts import ALPHA, PositiveControl, judge
+from evenruler.measurement.inputs import ALPHA
+from evenruler.measurement.verdicts import PositiveControl, judge
 from studies.planted.external import build_benchmark
 from studies.tables import print_head, print_row
 

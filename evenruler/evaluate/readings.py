@@ -21,9 +21,8 @@ from scipy import stats
 from evenruler.measurement.dose_curve import DoseThreshold, find_threshold
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed, sum_estimates
 from evenruler.measurement.figures import WHOLE, Verdict, dimensions_of, figure_key
-from evenruler.measurement.inputs import Floats
+from evenruler.measurement.inputs import ALPHA, Floats
 from evenruler.measurement.resampling import sign_flips
-from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables.schemas import build_schema
 
 WEIGHED: Final = build_schema("base plant: str; dose: float; seed: int")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
-from evenruler.measurement.inputs import Floats, check_level
+from evenruler.measurement.inputs import POWER, Floats, check_level
 from evenruler.measurement.resampling import Interval
 
 UnitMask = NDArray[np.bool_]
@@ -49,7 +49,7 @@ class Estimate:
         """Two-sided p of the null that the true value is 0; 1 for a value of 0 without variance."""
         return min(1.0, 2 * self._above(abs(self.value)))
 
-    def detectable(self, level: float = 0.95, power: float = 0.8) -> float:
+    def detectable(self, level: float = 0.95, power: float = POWER) -> float:
         """The minimum detectable effect: the smallest true value found with this power."""
         critical = stdtrit(self.df, 0.5 + level / 2)
         quantiles = critical + stdtrit(self.df, power)

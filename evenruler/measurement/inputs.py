@@ -11,6 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
+ALPHA, POWER = 0.05, 0.8
+"""The largest p at which something is detected, which ranks among 19 reach and no more; and the
+share of studies that detect what a study is said to detect.
+"""
+
 FEWEST_FOR_SPREAD = 5
 """Fewest placebos for an interval of their spread."""
 

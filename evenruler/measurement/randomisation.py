@@ -11,12 +11,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenruler.measurement.facets import Estimate, Part, sum_estimates
-from evenruler.measurement.inputs import Floats, as_items
+from evenruler.measurement.inputs import ALPHA, POWER, Floats, as_items
 from evenruler.measurement.resampling import Interval
 
 RANDOMISATIONS = 9999
@@ -121,9 +122,7 @@ def randomise_criterion(
     DiCiccio and Romano (2017), Robust permutation tests for correlation and regression
     coefficients; MacKinnon and White (1985) for HC3.
     """
-    response, predictor, nuisance, n_covariates = _adjust_scores_and_criterion(
-        scores, criterion, covariates
-    )
+    response, predictor, nuisance, n_covariates = _adjust_units(scores, criterion, covariates)
     random = np.random.default_rng(seed)
     if basis is None:
         manner = "freely"
@@ -137,7 +136,7 @@ def randomise_criterion(
 
     else:
         manner = "spectrally"
-        axes = _orthogonal_to(nuisance, _require_orthonormal_basis(basis, len(response)))
+        axes = _likeness_axes(nuisance, basis)
         batches = _draw_signs(axes.T @ predictor, n, random)
         batches = (loadings @ axes.T for loadings in batches)
 
@@ -194,12 +193,22 @@ def _divide_or_zero(numerators: Floats, denominators: Floats) -> Floats:
     return np.where(numerators == 0, 0.0, quotients)
 
 
-def _adjust_scores_and_criterion(
+class _AdjustedUnits(NamedTuple):
+    """Scores and criterion of units, less what covariates explain of them."""
+
+    response: Floats
+    """[units]."""
+    predictor: Floats
+    """[units]."""
+    nuisance: Floats
+    """[units, columns] an orthonormal basis of the constant and the covariates."""
+    n_covariates: int
+
+
+def _adjust_units(
     scores: ArrayLike, criterion: ArrayLike, covariates: ArrayLike | None
-) -> tuple[Floats, Floats, Floats, int]:
-    """Residuals of scores and criterion, the basis of constant and covariates, and the number of
-    covariates.
-    """
+) -> _AdjustedUnits:
+    """Scores and criterion less what covariates explain. ValueError: as `randomise_criterion`."""
     response = _require_unit_values(scores, "scores")
     predictor = _require_unit_values(criterion, "the criterion")
     if len(predictor) != len(response):
@@ -209,7 +218,7 @@ def _adjust_scores_and_criterion(
     predictor = _adjust_for_nuisance(predictor, nuisance)
     if not predictor.any():
         raise ValueError("the criterion does not vary beside its covariates")
-    return response, predictor, nuisance, n_covariates
+    return _AdjustedUnits(response, predictor, nuisance, n_covariates)
 
 
 def invert_spectral_randomisation(
@@ -219,7 +228,7 @@ def invert_spectral_randomisation(
     covariates: ArrayLike | None = None,
     n: int = RANDOMISATIONS,
     seed: int = 0,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
 ) -> Interval:
     """The slope of scores on a criterion, with the slopes that `randomise_criterion` does not
     reject.
@@ -230,13 +239,13 @@ def invert_spectral_randomisation(
     as there; the units are the only facet that it allows for.
     Source: Wagner and Dray (2015); intervals of randomisation tests: Garthwaite (1996).
     """
-    response, predictor = _spectral_coordinates(scores, criterion, basis, covariates)
-    slopes, lows, highs = _accepted_slopes(response[:, None], predictor, n, seed, alpha)
+    response, predictor, nuisance, _ = _adjust_units(scores, criterion, covariates)
+    axes = _likeness_axes(nuisance, basis)
+    studies = axes.T @ response[:, None]
+    slopes, lows, highs = _accepted_slopes(studies, axes.T @ predictor, n, seed, alpha)
     low, high = float(lows[0]), float(highs[0])
     return Interval(float(slopes[0]), low, high)
 
-
-POWER, ALPHA = 0.8, 0.05
 
 STUDIES, STUDY_RANDOMISATIONS = 100, 999
 
@@ -259,8 +268,8 @@ def detectable_slope(
     half of another interval about the same value, which must leave out 0, too. Infinite where
     units are too few for any.
     """
-    response, predictor, nuisance, _ = _adjust_scores_and_criterion(scores, criterion, covariates)
-    axes = _orthogonal_to(nuisance, _require_orthonormal_basis(basis, len(response)))
+    response, predictor, nuisance, _ = _adjust_units(scores, criterion, covariates)
+    axes = _likeness_axes(nuisance, basis)
     loadings = axes.T @ predictor
     rest = axes.T @ response
     rest -= float(loadings @ rest / (loadings @ loadings)) * loadings
@@ -311,15 +320,6 @@ def _slope_that_the_test_needs(
     if p_beyond_alpha(least) <= 0:
         return least
     return float(bisect(p_beyond_alpha, least, most, xtol=0.01 * usual))
-
-
-def _spectral_coordinates(
-    scores: ArrayLike, criterion: ArrayLike, basis: ArrayLike, covariates: ArrayLike | None
-) -> tuple[Floats, Floats]:
-    """[components] of scores and criterion, beside covariates."""
-    response, predictor, nuisance, _ = _adjust_scores_and_criterion(scores, criterion, covariates)
-    axes = _orthogonal_to(nuisance, _require_orthonormal_basis(basis, len(response)))
-    return axes.T @ response, axes.T @ predictor
 
 
 def _accepted_slopes(
@@ -586,28 +586,22 @@ def _require_unit_values(x: ArrayLike, what: str) -> Floats:
     return vector
 
 
-def _require_orthonormal_basis(basis: ArrayLike, units: int) -> Floats:
-    """[units, units - 1] as floats; ValueError unless columns are orthonormal and orthogonal to the
-    constant.
-    """
-    axes = np.asarray(basis, dtype=np.float64)
-    if axes.shape != (units, units - 1):
-        raise ValueError(f"expected a basis of {units} x {units - 1}, got {axes.shape}")
-    with_constant = np.column_stack([np.full(units, units**-0.5), axes])
-    if not np.allclose(with_constant.T @ with_constant, np.eye(units), atol=1e-8):
-        raise ValueError("the basis must be orthonormal, and orthogonal to the constant")
-    return axes
-
-
-def _orthogonal_to(nuisance: Floats, basis: Floats) -> Floats:
-    """The components of a basis, in their order, orthogonal to covariates and to each other.
+def _likeness_axes(nuisance: Floats, basis: ArrayLike) -> Floats:
+    """The components of a basis of likeness, in their order, orthogonal to covariates and to each
+    other; ValueError unless its columns are orthonormal and orthogonal to the constant.
 
     Residuals load on the components of the whole likeness in ways that covariates cause; with
     random signs on those, .06 to .075 of tests would be false (`studies.error_rates`).
     """
-    directions, _ = np.linalg.qr(np.column_stack([nuisance, basis]))
-    components: Floats = directions[:, nuisance.shape[1] :]
-    return components
+    components, n_units = np.asarray(basis, dtype=np.float64), len(nuisance)
+    if components.shape != (n_units, n_units - 1):
+        raise ValueError(f"expected a basis of {n_units} x {n_units - 1}, got {components.shape}")
+    with_constant = np.column_stack([np.full(n_units, n_units**-0.5), components])
+    if not np.allclose(with_constant.T @ with_constant, np.eye(n_units), atol=1e-8):
+        raise ValueError("the basis must be orthonormal, and orthogonal to the constant")
+    directions, _ = np.linalg.qr(np.column_stack([nuisance, components]))
+    axes: Floats = directions[:, nuisance.shape[1] :]
+    return axes
 
 
 def _nuisance_columns(covariates: ArrayLike | None, units: int) -> tuple[Floats, int]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from evenruler.measurement.figures import UNKNOWN, Figure, HeadlineFigure, Verdict, finite_or_none
+from evenruler.measurement.inputs import ALPHA
 from evenruler.measurement.parts import (
     HeadlineParts,
     correct_over_parts,
@@ -25,11 +26,6 @@ from evenruler.measurement.parts import (
     words_by_part,
 )
 from evenruler.measurement.resampling import Interval
-
-ALPHA = 0.05
-"""The largest p of a randomisation at which something is detected: ranks among 19 reach it and no
-more.
-"""
 
 
 @dataclass(frozen=True)
@@ -130,8 +126,8 @@ class HeadlineTest:
     fixed: frozenset[str] = frozenset()
     """The facets that are no sample: the verdict is about these levels alone."""
     also_required: Mapping[str, Interval] = field(default_factory=dict)
-    """Other intervals that have to leave out 0, too, by where they hold, in words: "at equal
-    sharpness"."""
+    """Other intervals that have to leave out 0 on the same side, too, by where they hold, in words:
+    "at equal sharpness"."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
     """As in `Figure`."""
 
@@ -154,10 +150,13 @@ class HeadlineTest:
 
     @property
     def leaves_out_zero(self) -> bool:
-        """Whether every interval lies wholly above or wholly below 0; False without a value."""
-        if self.effect is None or not self.effect.leaves_out_zero:
+        """Whether all intervals lie above 0, or all below; False without a value."""
+        if self.effect is None:
             return False
-        return all(interval.leaves_out_zero for interval in self.also_required.values())
+        intervals = [self.effect, *self.also_required.values()]
+        all_above = all(interval.low > 0 for interval in intervals)
+        all_below = all(interval.high < 0 for interval in intervals)
+        return all_above or all_below
 
     @property
     def whole_is_detected(self) -> bool:
@@ -358,6 +357,8 @@ def _undetected_reason(test: HeadlineTest) -> str:
     for where, interval in test.also_required.items():
         if not interval.leaves_out_zero:
             return f"Not detected: {where} the interval holds 0."
+        if test.effect is not None and interval.value * test.effect.value < 0:
+            return f"Not detected: {where} the difference has the other sign."
     return "Not detected: the interval holds 0."
 
 

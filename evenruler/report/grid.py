@@ -17,8 +17,8 @@ from evenruler.measurement.figures import (
     model_label,
 )
 from evenruler.measurement.headings import find_heading, part_of_instrument
+from evenruler.measurement.inputs import ALPHA
 from evenruler.measurement.nonresponse import unmeasured_models
-from evenruler.measurement.verdicts import ALPHA
 from evenruler.report.formats import format_number, join_names, round_significant, with_interval
 from evenruler.report.sentences import (
     carriers_text,

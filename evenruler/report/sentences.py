@@ -21,7 +21,7 @@ from evenruler.measurement.figures import (
     model_label,
 )
 from evenruler.measurement.headings import find_heading, part_of_instrument
-from evenruler.measurement.verdicts import ALPHA
+from evenruler.measurement.inputs import ALPHA
 from evenruler.report.planted import count_text, dose_text, sort_counts
 from evenruler.text.spelling import with_capital
 

@@ -175,9 +175,9 @@ def declared_studies() -> Mapping[str, Names]:
 
 def list_cases() -> Iterator[Case]:
     """All cases."""
-    for roots, share in ((6, 1.0), (20, 0.5)):
+    for roots in (6, 20):
         for planted, study in studies_of(roots).items():
-            yield Case("saged", f"{roots} root items, {planted}", study.draw, share=share)
+            yield Case("saged", f"{roots} root items, {planted}", study.draw)
     for planted, study in declared_studies().items():
         yield Case("saged", f"declared, {planted}", study.draw)
     many = Names(60, off=BOUND * 20 / 19, persona=2.0)

@@ -168,6 +168,14 @@ def test_a_second_interval_has_to_leave_out_zero_too() -> None:
     assert "Not detected: at equal sharpness the interval holds 0." in figure.why
 
 
+def test_a_second_interval_on_the_other_side_of_zero_detects_nothing() -> None:
+    test = build_test(LOW, ABOVE, None)
+    turned = Interval(-0.1, -ABOVE[1], -ABOVE[0])
+    figure = judge(replace(test, also_required={"at equal sharpness": turned}))
+    assert figure.verdict == "inconclusive"
+    assert "at equal sharpness the difference has the other sign." in figure.why
+
+
 def test_reasons_of_validity() -> None:
     assert judge(BASE, FAILED).why == "Its validity check fails: all replies are the same."
     assert judge(BASE, DOUBTED).why == (

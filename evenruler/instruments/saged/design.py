@@ -21,8 +21,9 @@ from evenruler.instruments.saged.ask import with_items
 from evenruler.instruments.saged.declare import FAMILY, is_branched, read_prompts
 from evenruler.instruments.saged.declare.settings import FEWEST_ROOTS, Settings
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
-from evenruler.instruments.saged.diagnose.deviation_tests import POWER, detectable_deviation
+from evenruler.instruments.saged.diagnose.deviation_tests import detectable_deviation
 from evenruler.instruments.saged.rows.prompts import own_rows
+from evenruler.measurement.inputs import POWER
 from evenruler.tables import read_frame
 
 if TYPE_CHECKING:

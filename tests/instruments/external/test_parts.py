@@ -16,13 +16,8 @@ from evenruler.instruments.external.diagnose.parts import (
     part_figures,
 )
 from evenruler.measurement.figures import Verdict
-from evenruler.measurement.verdicts import (
-    ALPHA,
-    HeadlineTest,
-    PositiveControl,
-    ValidityCheck,
-    judge,
-)
+from evenruler.measurement.inputs import ALPHA
+from evenruler.measurement.verdicts import HeadlineTest, PositiveControl, ValidityCheck, judge
 from tests.instruments.external import made
 from tests.instruments.external.test_lean import NO_WORDS, planted
 from tests.instruments.near import approx, near

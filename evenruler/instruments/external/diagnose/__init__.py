@@ -39,6 +39,7 @@ from evenruler.instruments.external.diagnose.gain import (
     gain_headline,
     gain_items,
     likeness_table,
+    read_covariates,
 )
 from evenruler.instruments.external.diagnose.keyed import (
     keyed_contrast,
@@ -874,8 +875,9 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, bound: float) -> Headlin
     apart = (both["value_first"] - both["value_second"]).to_numpy(dtype=np.float64)
     positions = both["axis_position_first"].to_numpy(dtype=np.float64)
     if figure == GAIN:
-        scores = apart[:, None, None]
-        estimate = GainDesign(list(both["unit"]), positions, scores, False).estimate()
+        units, scores = list(both["unit"]), apart[:, None, None]
+        # The frequency of names is not among these rows.
+        estimate = GainDesign(units, positions, scores, read_covariates(both, units)).estimate()
     else:
         estimate = _mean_of_contributions(apart, positions / positions.sum())
     no_null = "how alike units are is not known in a comparison of two models"

@@ -24,7 +24,13 @@ from evenruler.measurement.randomisation import (
     randomise_criterion,
 )
 from evenruler.measurement.resampling import FEWEST_UNITS
-from evenruler.measurement.slopes import logit_positions, widen_to
+from evenruler.measurement.slopes import (
+    add_half_width,
+    half_over_facets,
+    logit_positions,
+    slope_weights,
+    widen_to,
+)
 from evenruler.measurement.verdicts import HeadlineTest
 
 BOUND = math.log(2)
@@ -81,8 +87,14 @@ class GainDesign:
     """[units]."""
     scores: Floats
     """[units, sentences, pairs] nats; one sentence and one pair where they are nested in units."""
-    is_crossed: bool
-    """Whether sentences and pairs are crossed with units."""
+    covariates: Floats
+    """[units, covariates] the length of names in letters, and their log frequency if it is
+    known."""
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether sentences and pairs are crossed with units."""
+        return min(self.scores.shape[1:]) > 1
 
     @classmethod
     def from_table(cls, table: pd.DataFrame) -> "GainDesign":
@@ -95,14 +107,14 @@ class GainDesign:
         n_sentences, n_pairs = table["sentence"].nunique(), table["pair"].nunique()
         lacks_cells = cells.isna().to_numpy().any()
         is_full = cells.shape[1] == n_sentences * n_pairs and not lacks_cells
-        is_crossed = is_full and min(n_sentences, n_pairs) > 1
-        if is_crossed:
+        if is_full and min(n_sentences, n_pairs) > 1:
             shape = (len(units), n_sentences, n_pairs)
             scores = cells.to_numpy(dtype=np.float64).reshape(shape)
         else:
             means = table.groupby("unit")["value"].mean().to_numpy(dtype=np.float64)
             scores = means[:, None, None]
-        return cls(units, axis.to_numpy(dtype=np.float64), scores, is_crossed)
+        covariates = read_covariates(table, units)
+        return cls(units, axis.to_numpy(dtype=np.float64), scores, covariates)
 
     @cached_property
     def means(self) -> Floats:
@@ -111,12 +123,21 @@ class GainDesign:
         return means
 
     def slope_of_kept(self, *masks: UnitMask) -> float:
-        """The gain of kept units, sentences and pairs: the slope of the scores along the axis."""
+        """The gain of kept units, sentences and pairs: the slope of the scores along the axis, at
+        equal covariates. ValueError: the axis does not vary beside these.
+        """
         of_units = masks[0]
         of_rest = masks[1:] or [np.ones(1, dtype=np.bool_)] * 2
         scores = self.scores[np.ix_(of_units, *of_rest)].mean(axis=(1, 2))
-        deviations = self.axis[of_units] - self.axis[of_units].mean()
-        return float(deviations @ scores / (deviations @ deviations))
+        weights = slope_weights(self.axis[of_units], self.covariates[of_units])
+        return float(weights @ scores)
+
+    def half_over_rest(self) -> float:
+        """Half the 95% interval of the gain over sentences and pairs, which are nested in units
+        unless they are crossed with them.
+        """
+        weights = slope_weights(self.axis, self.covariates)
+        return half_over_facets(np.tensordot(weights, self.scores, axes=1))
 
     def estimate(self) -> Estimate:
         """The gain with its variance over units, and over sentences and pairs if these are crossed
@@ -163,10 +184,10 @@ def gain_headline(
         n: Number of randomisations.
 
     Returns:
-        The headline. Its interval is a crossed jackknife over units, and over sentences and pairs
-        of words if the design crosses them with units; with likeness, the wider of that and of the
-        inverted randomisation. Covariates of the randomisation are the
-        length of a unit's name in letters, and its log frequency.
+        The headline, at equal length of a unit's name in letters, and at equal log frequency of
+        it. Its interval is a crossed jackknife over units, and over sentences and pairs of words if
+        the design crosses them with units; with likeness, the wider of that and of the inverted
+        randomisation with the error over sentences and pairs.
 
     Raises:
         UserError: A unit has no likeness.
@@ -181,7 +202,11 @@ def gain_headline(
     if not np.ptp(design.axis):
         alike = f"all {units} have the same criterion"
         return HeadlineTest(GAIN, units, facets, None, bound, no_verdict=alike)
-    estimate = design.estimate()
+    try:
+        estimate = design.estimate()
+    except ValueError:
+        of_names = f"the criterion hardly varies between {units} with names of one length"
+        return HeadlineTest(GAIN, units, facets, None, bound, no_verdict=of_names)
     effect, detects = estimate.interval(), estimate.detectable()
     if likeness is None:
         unknown = NO_LIKENESS.format(units=units)
@@ -195,19 +220,20 @@ def gain_headline(
             remedy="score the reference set's nouns after sentences about all of them",
         )
     basis = likeness_basis(likeness.loc[design.units].to_numpy(dtype=np.float64))
-    inverted = invert_spectral_randomisation(design.means, design.axis, basis, n=n, seed=seed)
-    # A jackknife covers too little where units are alike, an inversion where sentences differ.
-    effect = widen_to(effect, inverted)
-    half = estimate.interval().high - estimate.value
-    detects = detectable_slope(design.means, design.axis, basis, least_half=half, seed=seed)
-    covariates = _read_covariates(table, design.units)
-    test = randomise_criterion(design.means, design.axis, basis, covariates, n, seed, units)
+    along = design.means, design.axis, basis, design.covariates
+    half = design.half_over_rest()
+    # A jackknife covers too little where units are alike, an inversion where a unit is odd.
+    inverted = invert_spectral_randomisation(*along, n, seed)
+    half_jackknifed = effect.high - effect.value
+    effect = widen_to(add_half_width(inverted, half), effect)
+    detects = detectable_slope(*along, half, half_jackknifed, seed)
+    test = randomise_criterion(*along, n, seed, units)
     return HeadlineTest(GAIN, units, facets, effect, bound, test.p, test.null, detects=detects)
 
 
-def _read_covariates(table: pd.DataFrame, units: list[str]) -> Floats:
-    """[units, covariates] the length of names in letters, and their log frequency if it is
-    known.
+def read_covariates(table: pd.DataFrame, units: list[str]) -> Floats:
+    """[units, covariates] the length of names in letters, and their log frequency if `table` has
+    it.
     """
     columns = [np.array([float(len(unit)) for unit in units])]
     if LOG_FREQUENCY in table and table[LOG_FREQUENCY].notna().all():
@@ -219,8 +245,8 @@ def _read_covariates(table: pd.DataFrame, units: list[str]) -> Floats:
 def gain_estimates(table: pd.DataFrame, compared: str | None) -> dict[str, Estimate]:
     """The gain of each part (by its name), and "" for that of the others less the compared one.
 
-    Empty where there is one part, or where units are in one part alone. Parts are of the same
-    units, over which the interval is.
+    Empty where there is one part, where units are in one part alone, or where the whole has no
+    gain. Parts are of the same units, over which the interval is.
     """
     by_part = table.pivot_table(index="unit", columns="part", values="value", aggfunc="mean")
     is_incomplete = by_part.isna().to_numpy().any()
@@ -235,8 +261,13 @@ def gain_estimates(table: pd.DataFrame, compared: str | None) -> dict[str, Estim
         rest = by_part.drop(columns=compared).mean(axis=1)
         columns[""] = rest - by_part[compared]
     units = [str(unit) for unit in by_part.index]
+    covariates = read_covariates(table, units)
     estimates: dict[str, Estimate] = {}
     for part, values in columns.items():
         scores = values.to_numpy(dtype=np.float64)[:, None, None]
-        estimates[part] = GainDesign(units, axis, scores, False).estimate()
+        design = GainDesign(units, axis, scores, covariates)
+        try:
+            estimates[part] = design.estimate()
+        except ValueError:  # the criterion does not vary beside the names' length
+            return {}
     return estimates

@@ -28,7 +28,7 @@ from evenruler.instruments.framing.diagnose.effects import (
 from evenruler.measurement import Figure
 from evenruler.measurement.estimates import jackknife_figure
 from evenruler.measurement.figures import dimensions_of
-from evenruler.measurement.inputs import Floats
+from evenruler.measurement.inputs import ALPHA, Floats
 from evenruler.measurement.randomisation import RankTest, rank_test
 from evenruler.measurement.resampling import (
     PLAIN,
@@ -39,7 +39,6 @@ from evenruler.measurement.resampling import (
     squared_shift,
 )
 from evenruler.measurement.verdicts import (
-    ALPHA,
     HeadlineTest,
     PositiveControl,
     ReferenceComparison,

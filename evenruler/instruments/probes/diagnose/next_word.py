@@ -16,7 +16,7 @@ from evenruler.instruments.probes.diagnose.gain import GAIN, GENDERED, REFERENCE
 from evenruler.instruments.probes.schemas import ATTRIBUTE_KIND, CONTROL, NEXT_WORD
 from evenruler.measurement.facets import Facet
 from evenruler.measurement.figures import Figure
-from evenruler.measurement.inputs import Floats
+from evenruler.measurement.inputs import ALPHA, Floats
 from evenruler.measurement.nonresponse import all_equal_reason
 from evenruler.measurement.randomisation import likeness_basis, randomise_criterion
 from evenruler.measurement.references import (
@@ -33,7 +33,6 @@ from evenruler.measurement.slopes import (
     weigh_keys,
 )
 from evenruler.measurement.verdicts import (
-    ALPHA,
     HeadlineTest,
     PositiveControl,
     ReferenceComparison,

@@ -12,14 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, ratio
-from evenruler.measurement.inputs import Floats
+from evenruler.measurement.inputs import ALPHA, POWER, Floats
 from evenruler.measurement.resampling import Interval
-from evenruler.measurement.verdicts import ALPHA
 
 RANDOMISATIONS = 1999
 _AT_ONCE = 200
-
-POWER = 0.8  # of what counts as detectable
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from evenruler.instruments.saged.diagnose.statistics import (
     ratio,
     std,
 )
-from evenruler.measurement.inputs import Floats
-from evenruler.measurement.verdicts import ALPHA
+from evenruler.measurement.inputs import ALPHA, Floats
 
 OWN = ("summary", "n", "n_missing", "reason", "kind", "statistic")
 """Columns of `summarise` other than those that define the groups."""

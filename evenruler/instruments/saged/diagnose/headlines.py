@@ -29,12 +29,11 @@ from evenruler.instruments.saged.diagnose.deviation_tests import (
 from evenruler.instruments.saged.diagnose.group_statistics import ROOTS, ScoreArrays
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING
 from evenruler.measurement.figures import Figure, Row, as_rows, finite_or_none
-from evenruler.measurement.inputs import Floats, wilson
+from evenruler.measurement.inputs import ALPHA, Floats, wilson
 from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason
 from evenruler.measurement.randomisation import FEWEST_ALTERNATIVES, RankTest, rank_test
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import (
-    ALPHA,
     HeadlineTest,
     PositiveControl,
     ReferenceComparison,
