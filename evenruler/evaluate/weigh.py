@@ -172,7 +172,7 @@ def measure_planted_model(
     reading_tables = []
     for place, asked_hash in places.items():
         with open_benchmark(place) as benchmark:
-            planned = without_prefixes(session, benchmark, how)
+            planned = plan_readings(session, benchmark, how)
             measured = session.measure(planned)
         result = measured.result
         headlines: dict[tuple[str, str], Mapping[str, Any]] = {}
@@ -231,16 +231,19 @@ def _rows_of_parts(
             yield rows.assign(**dimensions, model=model, figure=rows["group"])
 
 
-def without_prefixes(session: Session, benchmark: Benchmark, how: HowAsked) -> MeasurementPlan:
-    """The plan without texts that are asked again, after prefixes or another start, which no
-    reading uses.
+def plan_readings(session: Session, benchmark: Benchmark, how: HowAsked) -> MeasurementPlan:
+    """The plan without texts that no reading uses: those that are asked again, after prefixes or
+    another start, and template sets of probes that are no headline.
     """
     planned = session.plan_measurement(benchmark, **how)
     door = family_module(benchmark.family, "ask")
     plan: Plan = {**planned.plan, "prefixed": 0, OTHER_START: False}
-    return replace(
-        planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject))
-    )
+    tables = dict(planned.tables)
+    if benchmark.family == "probes":
+        probes = tables["probes"]
+        tables["probes"] = probes[probes["set"].isin(plan["headline"])]
+    cost = cost_of(door.requests(tables, plan, {}, planned.subject))
+    return replace(planned, tables=tables, plan=plan, cost=cost)
 
 
 FOLDER: Final = Path("data/weights")
@@ -498,7 +501,7 @@ def _plan_questions(
     store = RowStore()
     with open_benchmark(place) as benchmark:
         session = Session(resolve_model(base, store), store)
-        cost = without_prefixes(session, benchmark, how).cost
+        cost = plan_readings(session, benchmark, how).cost
     question_counts: list[str] = []
     for operation, n in cost.questions.items():
         question_counts.append(f"{n:,} {CALLED.get(operation, operation)}")
