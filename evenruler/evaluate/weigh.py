@@ -61,6 +61,7 @@ from evenruler.training.plants import (
 
 if TYPE_CHECKING:
     from evenruler.instruments.external.declare import ExternalPlan
+    from evenruler.instruments.probes.declare.plan import ProbePlan
 
 SPAN: Final = 80.0
 """Percentage points of the criterion over which a slope is stated, as for gains of the family
@@ -240,8 +241,8 @@ def plan_readings(session: Session, benchmark: Benchmark, how: HowAsked) -> Meas
     plan: Plan = {**planned.plan, "prefixed": 0, OTHER_START: False}
     tables = dict(planned.tables)
     if benchmark.family == "probes":
-        probes = tables["probes"]
-        tables["probes"] = probes[probes["set"].isin(plan["headline"])]
+        probes, sets = tables["probes"], cast("ProbePlan", plan)["headline"]
+        tables["probes"] = probes[probes["set"].isin(sets)]
     cost = cost_of(door.requests(tables, plan, {}, planned.subject))
     return replace(planned, tables=tables, plan=plan, cost=cost)
 
