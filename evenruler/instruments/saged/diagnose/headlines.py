@@ -393,8 +393,14 @@ def _difference_from_known(
 
 
 def _rank_among_known(scores: pd.DataFrame, concept: str, reference: Sequence[str]) -> RankTest:
-    """The rank of a concept's mean among those of known names; `scores`: [root items, names]."""
-    return rank_test(scores[concept].mean(), scores[list(reference)].mean())
+    """The rank of a concept's mean among those of known names; `scores`: [root items, names].
+
+    All means are over the root items in which the concept has scores: over fewer than the others, a
+    concept would vary more than they do, and be the furthest too often.
+    """
+    answered = scores[scores[concept].notna()]
+    known_means = answered[list(reference)].mean().dropna()
+    return rank_test(answered[concept].mean(), known_means)
 
 
 def _detectable_among_known(scored: ConceptScores) -> float | None:
@@ -429,7 +435,8 @@ def percentile_among_known(scored: ConceptScores, concept: str) -> float | None:
     reference = scored.scored_reference
     if len(reference) < 2 or scored.scores[concept].isna().all():
         return None
-    return 100 * _rank_among_known(scored.scores, concept, reference).less_far / len(reference)
+    rank = _rank_among_known(scored.scores, concept, reference)
+    return 100 * rank.less_far / rank.alternatives
 
 
 def _spread_figure(scored: ConceptScores) -> Figure:

@@ -433,6 +433,20 @@ def test_guard_a_declared_concept_that_varies_as_known_names_do(tails) -> None:
     assert np.mean(ps) == approx(0.5, abs=0.08)
 
 
+def test_a_declared_concept_is_ranked_in_the_root_items_that_it_answers() -> None:
+    """Of 20 root items the first ten: there it lies further out than all known names, which lie
+    further in the others.
+    """
+    scored = guarded_scores(1, "normal", 0.6, 39, "n00")
+    table = scored.scores.copy()
+    table.loc[:9, "n00"] += 100
+    table.loc[10:, "n00"] = np.nan
+    table.loc[10:, scored.reference] *= 1000
+    test = headline_test(replace(scored, scores=table), ConceptFindings(None), 0)
+    assert test.p == 1 / 40
+    assert test.facets["root items"] == 10
+
+
 @pytest.mark.slow
 @pytest.mark.long
 def test_what_can_be_detected_is_detected_in_four_fifths() -> None:
