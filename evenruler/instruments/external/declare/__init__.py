@@ -409,7 +409,7 @@ class Source(instrument.Source):
         return columns
 
     @model_validator(mode="after")
-    def _fits(self) -> "Source":
+    def _require_consistent_source(self) -> "Source":
         """Refuse licence, layout, columns, headline and score that do not fit together
         (ValueError).
         """

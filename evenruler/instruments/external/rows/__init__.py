@@ -207,7 +207,7 @@ def _build_plan(
         "contrast": _plan_contrast(source),
         "corpus": source.frequencies is not None,
         "agreement": source.agreement.as_planned if source.agreement else None,
-        "choice": _choice_plan(source, settings, persons),
+        "choice": _plan_choice(source, settings, persons),
         "choice_most": settings.choice_most(source),
     }
     if source.gain is None:
@@ -228,7 +228,7 @@ def _dimension_of_condition(source: Source) -> str:
     return "direction" if is_direction else "condition"
 
 
-def _choice_plan(source: Source, settings: Settings, persons: Sequence[str]) -> ChatPlan | None:
+def _plan_choice(source: Source, settings: Settings, persons: Sequence[str]) -> ChatPlan | None:
     """How a chat is asked to choose, as plans hold it; None where it cannot be. `persons`:
     occupations in sentences of WinoBias.
     """
