@@ -122,8 +122,13 @@ def mark_left_out(
     """Mark instruments as unfinished that are left out or have no model left to ask."""
     lost = {}
     for family in dict.fromkeys(instrument.family for instrument in instruments):
-        models, _ = _select_family_models(family, catalogue, profile)
-        stages = [asking_of(family, name) for name in models]
+        names = [
+            instrument.name
+            for instrument in instruments
+            if instrument.family == family and not instrument.unfinished
+        ]
+        entries = _entries_to_ask(family, names, catalogue, profile)
+        stages = [asking_of(family, entry.model) for entry in entries]
         if stages and all(stage in left_out for stage in stages):
             first = stages[0]
             lost[family] = (
@@ -170,24 +175,13 @@ def compute_active(
         named = [instrument.name for instrument in instruments if instrument.family == family]
         if not named:
             continue
-        asked_models, lacking = _select_family_models(family, catalogue, profile)
-        if not asked_models:
-            what = (
-                f"no model of the profile {profile!r} supports the questions of the family {family}"
-            )
-            remedy = (
-                catalogue.missing_commit_message(lacking)
-                or "add one that does, with this profile or without `profile`"
-            )
-            raise UserError(what, where=f"{params}: models", remedy=remedy)
-        models = [name for name in asked_models if asking_of(family, name) not in left_out]
+        entries = _entries_to_ask(family, named, catalogue, profile)
+        entries = [entry for entry in entries if asking_of(family, entry.model) not in left_out]
+        if not entries:
+            raise _error_of_nobody_to_ask(family, catalogue, params, profile)
+        models = [entry.model for entry in entries]
         active.families[family] = ActiveFamily(instruments=named, models=models)
-        for model in models:
-            wanted = (catalogue.models[model].instruments or {}).get(profile, named)
-            asking = [name for name in named if name in wanted]
-            active.ask[f"{family}-{model}"] = AskEntry(
-                family=family, model=model, instruments=asking
-            )
+        active.ask.update({f"{family}-{entry.model}": entry for entry in entries})
     for instrument in instruments:
         made_by = instrument.made_by
         written = path_to_top(folder) + instrument.written.as_posix()
@@ -213,6 +207,39 @@ def compute_active(
         cards = active.card_third_party if instrument.settings.third_party else active.card
         cards[instrument.name] = entry
     return active
+
+
+def _entries_to_ask(
+    family: str, names: Sequence[str], catalogue: Catalogue, profile: Profile
+) -> list[AskEntry]:
+    """Which models the instruments `names` of a family ask, each with those that ask it: all, or
+    the ones that its entry names.
+    """
+    models, _ = _select_family_models(family, catalogue, profile)
+    entries: list[AskEntry] = []
+    for model in models:
+        wanted = (catalogue.models[model].instruments or {}).get(profile, names)
+        asking = [name for name in names if name in wanted]
+        if asking:
+            entries.append(AskEntry(family=family, model=model, instruments=asking))
+    return entries
+
+
+def _error_of_nobody_to_ask(
+    family: str, catalogue: Catalogue, params: Path, profile: Profile
+) -> UserError:
+    """The error of a family that no model can be asked for, or whose instruments no model names."""
+    models, lacking = _select_family_models(family, catalogue, profile)
+    if models:
+        what = f"no model of the profile {profile!r} names an instrument of the family {family}"
+        remedy = f"name one under `instruments` of a model, e.g. of {models[0]}"
+        return UserError(what, where=f"{params}: models", remedy=remedy)
+    what = f"no model of the profile {profile!r} supports the questions of the family {family}"
+    remedy = (
+        catalogue.missing_commit_message(lacking)
+        or "add one that does, with this profile or without `profile`"
+    )
+    return UserError(what, where=f"{params}: models", remedy=remedy)
 
 
 def _select_family_models(

@@ -198,7 +198,7 @@ def _collect_warnings(
     """
     warnings = _alias_warnings(root)
     warnings += _left_out_warnings(params, active)
-    for name in active.models:
+    for name in params.models:
         warnings += _unknown_instrument_warnings(params, name, active.profile)
     warnings += _waiting_warnings(instruments)
     status = git(root, "status", "--porcelain", "--untracked-files=all", "--", str(SOURCES))

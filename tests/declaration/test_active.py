@@ -51,6 +51,20 @@ class TestWhatItSays:
         assert entries["pairs-tiny"].instruments == ["bred"]
         assert entries["pairs-shared"].instruments == PAIRS
 
+    def test_a_model_is_asked_for_no_family_whose_instruments_it_does_not_name(
+        self, tmp_path
+    ) -> None:
+        named = ('"local:weights/tiny", ', '"local:weights/tiny", instruments: {quick: [hair]}, ')
+        active = active_at(tmp_path, "quick", named)
+        models = {family: entry.models for family, entry in active.families.items()}
+        assert models == {"pairs": ["shared"], "framing": ["tiny", "shared", "writer"]}
+        assert list(active.ask) == [
+            "framing-tiny",
+            "framing-shared",
+            "framing-writer",
+            "pairs-shared",
+        ]
+
 
 class TestWhatIsRefused:
     @pytest.mark.parametrize(
@@ -77,12 +91,27 @@ class TestWhatIsRefused:
                 "models: no model of the profile 'quick' supports the questions of the family "
                 "pairs; add one that does, with this profile or without `profile`",
             ),
+            (
+                [
+                    (
+                        "  tiny: {kind: causal",
+                        "  tiny: {instruments: {quick: [hair]}, kind: causal",
+                    ),
+                    (
+                        "local:weights/shared",
+                        "local:weights/shared\n    instruments: {quick: [hair]}",
+                    ),
+                ],
+                "models: no model of the profile 'quick' names an instrument of the family pairs; "
+                "name one under `instruments` of a model, e.g. of tiny",
+            ),
         ],
         ids=[
             "family-a-list",
             "model",
             "cannot",
             "nobody-to-ask",
+            "nobody-is-asked",
         ],
     )
     def test_in_one_line(self, tmp_path, error_of, changes, line) -> None:

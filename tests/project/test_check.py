@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -360,10 +361,13 @@ class TestFilesOfModels:
         assert check(tmp_path)[-1] == CHECKED
 
 
-def test_an_instrument_that_a_model_names_and_nobody_has_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", ["hair, bread", "bread"])
+def test_an_instrument_that_a_model_names_and_nobody_has_is_told(
+    tmp_path: Path, names: str
+) -> None:
     named = (
         '"local:weights/tiny", ',
-        '"local:weights/tiny", instruments: {quick: [hair, bread]}, ',
+        f'"local:weights/tiny", instruments: {{quick: [{names}]}}, ',
     )
     told.put(tmp_path, named)
     lines = [line for line in check(tmp_path) if line.startswith("warning: ")]
@@ -402,10 +406,12 @@ def test_what_is_said_of_ones_own_instruments_comes_last(
 class TestLeftOut:
     """What could not be had is in nobody's way; what it takes along is not finished."""
 
-    def check_without(self, root: Path, *stages: str) -> tuple[list[str], Active]:
+    def check_without(
+        self, root: Path, *stages: str, changes: Sequence[tuple[str, str]] = ()
+    ) -> tuple[list[str], Active]:
         """What `check` warns of, and what is then in use."""
         left_out = "".join(f"  {stage}: torn; fix it\n" for stage in stages)
-        told.put(root, ("versions: {", f"left_out:\n{left_out}versions: {{"))
+        told.put(root, ("versions: {", f"left_out:\n{left_out}versions: {{"), *changes)
         lines = [line for line in check(root) if line.startswith("warning: ")]
         return lines, load_active(root / "active.yaml")
 
@@ -442,6 +448,14 @@ class TestLeftOut:
         assert list(active.instruments) == ["hair"]
         assert card.exists()
         assert list(figures.parent.iterdir()) == [figures]
+
+    def test_all_models_of_a_family_but_those_that_name_instruments_of_others(
+        self, tmp_path
+    ) -> None:
+        named = ('"local:weights/tiny", ', '"local:weights/tiny", instruments: {quick: [hair]}, ')
+        _, active = self.check_without(tmp_path, "ask@pairs-shared", changes=[named])
+        assert list(active.families) == ["framing"]
+        assert list(active.instruments) == ["hair"]
 
     def test_at_the_other_scale_it_means_nothing(self, tmp_path) -> None:
         lines, active = self.check_without(tmp_path, "ask@pairs-big", "rows@later")
