@@ -6,7 +6,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from itertools import chain
@@ -162,9 +162,6 @@ def number_of(text: str) -> float:
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """Random seed in the range that every library accepts, 0 to 4,294,967,295."""
-
-HIDDEN_FROM_DVC = frozenset({"size", "nfiles"})
-"""DVC ignores parameters with these names in its hash, so changes would have no effect."""
 
 
 class StrictModel(BaseModel):
@@ -462,23 +459,6 @@ def require_written(path: Path, what: str, remedy: str) -> None:
             where=str(path),
             remedy=remedy,
         )
-
-
-def refuse_hidden_keys(data: object, path: Path, above: str = "") -> None:
-    """UserError for parameters at any depth whose names DVC ignores."""
-    inner: Iterable[tuple[Any, Any]] = ()
-    if isinstance(data, dict):
-        inner = data.items()
-    elif isinstance(data, list):
-        inner = enumerate(data)
-    for key, value in inner:
-        if key in HIDDEN_FROM_DVC:
-            raise UserError(
-                f"a parameter called {key!r} is invisible to DVC",
-                where=f"{path}: {above}{key}",
-                remedy="call it something else, for example 'n_rows'",
-            )
-        refuse_hidden_keys(value, path, f"{above}{key}.")
 
 
 EXPECTED = {

@@ -30,8 +30,11 @@ def compute_digests(
     `code`: by stage, and by family where a stage is run for one; `settings` and `tools`: by
     instrument in use, its own settings with the files beside its source, and the entries of models
     that it names; `models`: by model
-    that is asked; `labels` of these, for readers; `versions` of benchmarks, by instrument;
+    that is asked; `labels`: one digest of their labels; `versions` of benchmarks, by instrument;
     `declared`: one digest of settings and versions, for stages that show all instruments.
+
+    What stages name is a text, never a mapping: DVC leaves out keys `size` and `nfiles` of mappings
+    when it looks for an earlier run, and would restore the outputs of another model's label.
     """
     in_use = [instrument for instrument in instruments if instrument.name in active.instruments]
     settings = {instrument.name: digest_settings(instrument, root) for instrument in in_use}
@@ -47,7 +50,7 @@ def compute_digests(
         "settings": settings,
         "tools": tools,
         "models": models,
-        "labels": labels_of(active.models, params),
+        "labels": _digest_json(labels_of(active.models, params)),
         "versions": versions,
         "declared": _digest_json(settings, versions),
     }

@@ -10,7 +10,7 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declarations import Catalogue
 from evenruler.models.sources import base_model_name
-from evenruler.strict import Slug, Text, read_yaml, refuse_hidden_keys, validate
+from evenruler.strict import Slug, Text, read_yaml, validate
 from evenruler.versions import Version
 
 
@@ -49,9 +49,7 @@ def load_params(path: Path | str = "params.yaml") -> Params:
     UserError if invalid.
     """
     path = Path(path)
-    written = read_yaml(path)
-    refuse_hidden_keys(written, path)
-    params = validate(Params, written, path)
+    params = validate(Params, read_yaml(path), path)
     _check_recipes(params, path)
     for name, entry in params.models.items():
         if entry.scheme == "untrained":

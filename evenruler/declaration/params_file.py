@@ -10,7 +10,7 @@ from pydantic import Field
 
 from evenruler.declaration.profiles import folder_in_use
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import PROFILES, SIZE_AT, Profile
+from evenruler.instruments.instrument import PROFILES, Profile
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.measurement.inputs import Resampling
 from evenruler.models.declarations import Catalogue
@@ -239,8 +239,6 @@ class ParamsFile:
             under=lambda key: self._place(name, key),
             context=context,
         )
-        if not size and settings.size != SIZE_AT[self.profile]:
-            return self.settings(name, family, settings.size)
         return settings.having(self.catalogue)
 
     def sizes(self, name: str) -> dict[Size, Any]:

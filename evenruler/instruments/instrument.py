@@ -17,7 +17,6 @@ from pydantic import (
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
-    field_validator,
     model_validator,
 )
 
@@ -67,7 +66,7 @@ def _case_validator(cases: Sequence[str], case_kind: str) -> _CaseValidator:
 
 
 SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "full"}
-"""The size that the pipeline asks at each profile by default."""
+"""The size that the pipeline asks at each profile."""
 
 Value = TypeVar("Value")
 
@@ -171,17 +170,22 @@ class BaseSettings(StrictModel, Generic[SourceT]):
     validation (`ByProfile`).
     """
 
-    size: ByProfile[Size] = Field(default={**SIZE_AT}, validate_default=True)
-    """How much of the instrument the pipeline asks; settings that are read for a size have that
-    one."""
+    _size: Size = PrivateAttr(STANDARD)
     _waiting: str = PrivateAttr("")
 
-    @field_validator("size")
-    @classmethod
-    def _size_of_context(cls, size: Size, info: ValidationInfo) -> Size:
-        """The size for which settings are read, if the context names one, else the declared one."""
+    @model_validator(mode="after")
+    def _remember_size(self, info: ValidationInfo) -> Self:
+        """The settings, which know for which size they were read."""
         context = info.context or {}
-        return context.get("size") or size
+        self._size = context.get("size") or SIZE_AT[context["profile"]]
+        return self
+
+    @property
+    def size(self) -> Size:
+        """The size for which they were read: by default how much the pipeline asks at the
+        profile.
+        """
+        return self._size
 
     @property
     def third_party(self) -> bool:

@@ -15,7 +15,7 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import write_text_atomically
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project.editing import edit_section, write_as_it_was
-from evenruler.strict import LONGEST_SLUG, refuse_hidden_keys
+from evenruler.strict import LONGEST_SLUG
 
 NAME = "NAME"
 """Placeholder for the instrument's name in a family's starter files and their names."""
@@ -46,7 +46,6 @@ def create_instrument(root: Path, family: str, name: str, layout: str | None = N
             f"{name!r} is not a string in YAML", remedy="begin with a word, as in 'set-1'"
         )
     params, folder = root / "params.yaml", root / SOURCES / family
-    refuse_hidden_keys({name: None}, params, "instruments.")
     source = folder / f"{name}.yaml"
     if source.exists() or name in load_params(params).instruments:
         raise UserError(

@@ -86,8 +86,6 @@ class TestWhatIsRead:
 REFUSED = yaml_of_text(rf"""
 unknown-key: ["diagnosis:", "diagnosi:", "diagnosi", "did you mean 'diagnosis'?"]
 a-line-break: ["diagnosis:", '"diag\nnosis":', "diag nosis", "'diagnosis'?"]
-size: ["  seed: 7", "  size: 7", "diagnosis.size", "DVC"]
-nfiles-in-a-list: ["level: 0.9", "level: [{{nfiles: 2}}]", "diagnosis.level.0.nfiles", "'nfiles'"]
 kind: ["kind: embedder", "kind: embeder", "models.minilm.kind", "'embeder'"]
 revision: ["{REVISION}", main, "models.big", "revision is 'main'"]
 sha256-of-parts: ["p.gguf.1]\n    sha256: {SHA256}", "p.gguf.1]",

@@ -68,12 +68,23 @@ class TestSettings:
         assert declared(change, profile="paper").settings("ours").generations == 2
         assert declared(profile="paper").settings("theirs").stimuli == 20
 
-    def test_an_entry_says_which_size_the_build_asks(self, declared) -> None:
-        change = ("seed: 9}", "seed: 9, size: standard}")
-        assert declared(change).settings("theirs").stimuli == 8
-        sizes = declared(change).sizes("theirs").values()
-        assert [settings.stimuli for settings in sizes] == [2, 8, 20]
-        assert declared().settings("theirs").stimuli == 2
+    @pytest.mark.parametrize(
+        ("profile", "size", "stimuli"), [("quick", "trial", 2), ("paper", "full", 20)]
+    )
+    def test_the_profile_says_which_size_the_build_asks(
+        self, declared, profile, size, stimuli
+    ) -> None:
+        settings = declared(profile=profile).settings("theirs")
+        assert (settings.size, settings.stimuli) == (size, stimuli)
+
+    def test_every_size_may_be_read(self, declared) -> None:
+        sizes = declared().sizes("theirs")
+        assert {size: settings.size for size, settings in sizes.items()} == {
+            "trial": "trial",
+            "standard": "standard",
+            "full": "full",
+        }
+        assert [settings.stimuli for settings in sizes.values()] == [2, 8, 20]
 
     @pytest.mark.parametrize(
         ("change", "name", "line"),
@@ -91,6 +102,12 @@ class TestSettings:
                 "expected one for trial and one for standard and one for full; fix it",
             ),
             (
+                ("seed: 9", "size: standard"),
+                "theirs",
+                "instruments.theirs.size: unknown key 'size'; did you mean 'seed'?; rename or "
+                "remove it",
+            ),
+            (
                 ("seed: 9", "seed: -9"),
                 "theirs",
                 "instruments.theirs.seed: found -9: input should be greater than or equal to 0; "
@@ -100,6 +117,7 @@ class TestSettings:
         ids=[
             "unknown-of-family",
             "scaled-of-entry",
+            "size-of-entry",
             "entry-over-family",
         ],
     )

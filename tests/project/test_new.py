@@ -177,7 +177,6 @@ REFUSED = [
 pears | sailors | no family 'pears'; did you mean 'pairs'?
 pairs | a/b | 'a/b' is not a valid name; use lower-case letters, digits and single hyphens
 pairs | null | 'null' is not a string in YAML; begin with a word, as in 'set-1'
-pairs | size | is invisible to DVC; call it something else, for example 'n_rows'
 framing | doctors | the instrument 'doctors' exists already; take another name
 framing | bald | the instrument 'bald' exists already; take another name
 """),
