@@ -31,28 +31,8 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 	@$(PIP) --no-deps -r requirements-peers.txt
 	@touch $(READY)
 
-# With more, DVC would wait for its own lock.
-AT_ONCE ?= 2
-THREADS := $(shell expr \( $(shell nproc) + $(AT_ONCE) - 1 \) / $(AT_ONCE))
-# Stages of some kinds that are out of date, several at once, those of $(2) names to a process of DVC; the last line of
-# `repro` tries those again that fail.
-together = dvc status --json | grep -oE '"($(1))@[^"]+"' | tr -d '"' | $(by_name) \
-	| OMP_NUM_THREADS=$(THREADS) xargs -r -L $(2) -P $(AT_ONCE) --process-slot-var=SLOT sh -c $(one_batch) sh || true
-# A line for each name, as `scrape@fruit rows@fruit`, or for each model that is asked: what is made of one source, and
-# what asks one model, runs in one process, in order.
-by_name = awk -F@ '{name = $$2} $$1 == "ask" {sub(/^[a-z]+-/, "", name)} !(name in stages) {names[++n] = name} \
-	{stages[name] = stages[name] " " $$0} END {for (i = 1; i <= n; i++) print stages[names[i]]}'
-# DVC holds its lock while it begins; and xargs stops at once, and leaves what runs alone, where a command ends with 255.
-one_batch = 'sleep $$((2 * SLOT)); dvc repro --quiet --single-item "$$@" || exit 1'
-
-repro: setup ## Build whatever is out of date; on GPUs: `evenruler repro`
-	@evenruler check
-	@dvc repro --quiet declared
-	@$(call together,scrape|evolve|rows,7)
-	@$(call together,ask,1)
-	@$(call together,diagnose,1)
-	@$(call together,card|card-third-party,7)
-	@dvc repro
+repro: setup ## Build whatever is out of date, rows and models several at once
+	@evenruler repro
 
 fresh: setup ## Build everything, asking models instead of replaying recorded answers, and compare
 	@EVENRULER_AGAIN=1 EVENRULER_CACHE=.cache/fresh dvc repro --force

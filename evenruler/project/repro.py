@@ -1,7 +1,8 @@
-"""`evenruler repro`: what `make repro` does with DVC, without make and on GPUs; plain `dvc repro`
-builds the same.
+"""`evenruler repro`, which is what `make repro` runs; plain `dvc repro` builds the same, a stage at a
+time.
 """
 
+import math
 import os
 import re
 import signal
@@ -25,6 +26,9 @@ TOGETHER = (
 """Kinds of stages that run at once, and the stages of how many names one process of DVC runs. Each
 needs only kinds before it, and those of its own name: `rows@fruit` needs `scrape@fruit`. Stages
 that ask one model would wait for each other, so that their name is the model."""
+
+AT_ONCE = 2
+"""Batches that run at once on processors: with more, DVC would wait for its own lock."""
 
 
 def repro(root: Path, words: Sequence[str], profile: str = PROFILES[0]) -> int:
@@ -83,7 +87,10 @@ def _build_together(root: Path) -> list[Sequence[str]]:
     if run_dvc(root, "repro", "--quiet", "declared"):
         return failed
     for kinds, size in TOGETHER:
-        batches = batch_stages(outdated_stages(root), kinds, size)
+        outdated = outdated_stages(root)
+        if not outdated:
+            break
+        batches = batch_stages(outdated, kinds, size)
         if len(batches) > 1:
             failed += run_stages(
                 root, batches, _batch_environments(len(batches), asking="ask" in kinds)
@@ -119,8 +126,9 @@ def _batch_environments(n_batches: int, *, asking: bool) -> list[dict[str, str]]
         n_gpus = count_gpus()
         if n_gpus:
             return [{"CUDA_VISIBLE_DEVICES": name} for name in name_gpus(n_gpus)]
-    at_once = min(cores, n_batches)
-    return [{"OMP_NUM_THREADS": str(cores // at_once)} for _ in range(at_once)]
+    at_once = min(AT_ONCE, cores, n_batches)
+    threads = math.ceil(cores / at_once)
+    return [{"OMP_NUM_THREADS": str(threads)} for _ in range(at_once)]
 
 
 def name_gpus(n_gpus: int) -> list[str]:

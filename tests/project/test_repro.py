@@ -177,6 +177,52 @@ def test_stages_that_ask_one_model_go_to_one_process() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cores", "n_batches", "threads"),
+    [(1, 9, ["1"]), (2, 9, ["1", "1"]), (3, 9, ["2", "2"]), (16, 9, ["8", "8"])],
+)
+def test_two_batches_share_the_processor(
+    cores: int, n_batches: int, threads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    environments = repro._batch_environments(n_batches, asking=False)
+    assert environments == [{"OMP_NUM_THREADS": number} for number in threads]
+
+
+def test_where_nothing_is_out_of_date_dvc_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[tuple[str, ...]] = []
+
+    def run_dvc(root: Path, *words: str) -> int:
+        commands.append(words)
+        return 0
+
+    def outdated_stages(root: Path) -> list[str]:
+        commands.append(("status",))
+        return []
+
+    monkeypatch.setattr(repro, "check", lambda root: [])
+    monkeypatch.setattr(repro, "run_dvc", run_dvc)
+    monkeypatch.setattr(repro, "outdated_stages", outdated_stages)
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        assert repro.repro(ROOT, []) == 0
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert commands == [("repro", "--quiet", "declared"), ("status",), ("repro",)]
+
+
+def test_make_runs_the_command() -> None:
+    """What has to be set up first is left out."""
+    recipe = subprocess.run(
+        ["make", "--dry-run", "--assume-old=.venv/ready", "repro"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert recipe.stdout.splitlines() == ["evenruler repro"]
+
+
+@pytest.mark.parametrize(
     ("count", "visible", "expected"),
     [
         (2, None, ["0", "1"]),
