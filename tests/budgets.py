@@ -38,7 +38,8 @@ def main() -> int:
     for command, budget in BUDGETS.items():
         measure_seconds(command)  # files are then in the memory of the machine
         seconds = measure_seconds(command)
-        print(f"{' '.join(command)}: {seconds:.1f} of {budget:.1f} processor seconds")
+        words = " ".join(command)
+        print(f"{words}: {seconds:.1f} of {budget:.1f} processor seconds")
         if seconds > budget:
             status = 1
     return status

@@ -105,7 +105,8 @@ class LocalWiki:
         command = ["php", str(MAINTENANCE / script), *arguments]
         done = subprocess.run(command, env=self._environment, capture_output=True, text=True)
         if done.returncode:
-            raise RuntimeError(f"{script}: {done.stdout[-1000:]}{done.stderr[-1000:]}")
+            last_lines = done.stdout[-1000:] + done.stderr[-1000:]
+            raise RuntimeError(f"{script}: {last_lines}")
 
 
 Fault = Callable[["_Passing"], bool]

@@ -1,5 +1,5 @@
-"""`evenruler repro`, which is what `make repro` runs; plain `dvc repro` builds the same, a stage at a
-time.
+"""`evenruler repro`, which is what `make repro` runs; plain `dvc repro` builds the same, one stage
+after the other.
 """
 
 import math

@@ -72,7 +72,10 @@ def test_a_batch_has_the_bias_that_was_planted(run_measure: Command) -> None:
     results = []
     for number, row in enumerate(ROWS):
         place = biased_place(row)
-        reply = f"({place}) {row[f'ans{place}']}" if number % 4 == 0 else str(place)
+        reply = str(place)
+        if number % 4 == 0:
+            words = row[f"ans{place}"]
+            reply = f"({place}) {words}"
         results.append(batches.openai_result(f"r{number}", reply))
     write_lines(Path("requests.jsonl"), requests_by_hand())
     write_lines(Path("results.jsonl"), results[::-1])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -105,9 +106,13 @@ HARMED: dict[str, Callable[[Path], object]] = {
     "no plan": lambda folder: (folder / "plan.json").unlink(),
 }
 
+PLANS_THAT_LACK: dict[str, tuple[Any, ...]] = {}
+for fault, (*harm, says) in LACKING.items():
+    PLANS_THAT_LACK[fault] = (partial(_with, *harm), says, *OLD)
+
 CASES = refusals(
     MEASURE,
-    {what: (partial(_with, *harm), says, *OLD) for what, (*harm, says) in LACKING.items()}
+    PLANS_THAT_LACK
     | {what: (partial(_with, PROBES, harm), "get the ") for what, harm in HARMED.items()}
     | {
         "a model whose config.json is no JSON": (

@@ -48,8 +48,9 @@ def test_words_of_two_lists_are_two_samples() -> None:
         return float(first.mean() - second.mean())
 
     estimate = jackknife_crossed(difference, [Facet(lists.tolist())])
-    expected = x[:4].var(ddof=1) / 4 + x[4:].var(ddof=1) / 3
-    assert estimate.variance == pytest.approx(expected)
+    variance_of_a = x[:4].var(ddof=1) / 4
+    variance_of_b = x[4:].var(ddof=1) / 3
+    assert estimate.variance == pytest.approx(variance_of_a + variance_of_b)
     assert estimate.df == 5
     with pytest.raises(ValueError, match="two levels at least"):
         jackknife_crossed(difference, [Facet(list("aaaaaab"))])

@@ -27,7 +27,14 @@ pingouin = Later("pingouin")
 # Four observations x three items. Variances (ddof 1): item 1 is 1, 2, 3, 4 (mean 2.5, squares 2.25
 # + .25 + .25 + 2.25 = 5): 5/3. Item 2 is 2, 1, 4, 3: 5/3. Item 3 is 1, 1, 3, 3 (mean 2, squares 4):
 # 4/3. Totals 4, 4, 10, 10 (mean 7, squares 36): 12.
-SMALL = np.array([[1, 2, 1], [2, 1, 1], [3, 4, 3], [4, 3, 3]])
+SMALL = np.array(
+    [
+        [1, 2, 1],
+        [2, 1, 1],
+        [3, 4, 3],
+        [4, 3, 3],
+    ]
+)
 
 
 def draw_matrix(seed: int, rows: int, items: int, common: float) -> np.ndarray:
@@ -194,7 +201,14 @@ class TestFirstComponentShare:
 
 
 JUDGES = np.array(
-    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]],
+    [
+        [9, 2, 5, 8],
+        [6, 1, 3, 2],
+        [8, 4, 6, 8],
+        [7, 1, 2, 6],
+        [10, 5, 6, 9],
+        [6, 2, 4, 7],
+    ],
     dtype=float,
 )
 """Six targets by four judges: table 2 of Shrout and Fleiss (1979)."""
@@ -267,7 +281,15 @@ class TestLexicalDiversity:
         assert lexical_diversity([empty, empty, frozenset("a")]).tolist() == [0.5, 0.5, 1.0]
 
 
-@pytest.mark.parametrize(("right", "n"), [(0, 5), (5, 5), (26, 30), (17, 400)])
+@pytest.mark.parametrize(
+    ("right", "n"),
+    [
+        (0, 5),
+        (5, 5),
+        (26, 30),
+        (17, 400),
+    ],
+)
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_the_interval_of_a_share_is_wilsons(right, n, level):
     ends = binomtest(right, n).proportion_ci(level, method="wilson")

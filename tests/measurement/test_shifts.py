@@ -30,7 +30,12 @@ class TestShift:
         assert math.isnan(shift.rank_agreement)
 
     @pytest.mark.parametrize(
-        ("bare", "after"), [([1, 2], [1, 2]), ([1, 2, 3], [1, 2]), ([1, 2, np.nan], [1, 2, 3])]
+        ("bare", "after"),
+        [
+            ([1, 2], [1, 2]),
+            ([1, 2, 3], [1, 2]),
+            ([1, 2, np.nan], [1, 2, 3]),
+        ],
     )
     def test_what_is_refused(self, bare, after):
         with pytest.raises(ValueError, match="scores"):

@@ -154,7 +154,8 @@ def raw_nats(
     ids = torch.tensor([[begin, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
     with torch.inference_mode():
         logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits
-    return logits[0, :-1].double().log_softmax(-1), ids[0, 1:]
+    nats = logits[0, :-1].double().log_softmax(-1)
+    return nats, ids[0, 1:]
 
 
 def raw_token_nats(model: Any, tokenizer: Any, text: str, start: str | None = None) -> np.ndarray:
@@ -193,8 +194,7 @@ def tiny_word_ends(tokenizer: Any) -> list[int]:
     """
     special = {"<s>", "</s>", "<pad>"}
     names = {i: name for name, i in tokenizer.get_vocab().items()}
-    broken = [*range(161, 256), *range(0x122, 0x200)]
-    goes_on = [
-        i for i, name in names.items() if name[0] in string.ascii_letters or ord(name[0]) in broken
-    ]
+    broken = map(chr, [*range(161, 256), *range(0x122, 0x200)])
+    letters = {*string.ascii_letters, *broken}
+    goes_on = [i for i, name in names.items() if name[0] in letters]
     return [i for i in names if i not in goes_on or names[i] in special]

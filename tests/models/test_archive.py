@@ -128,7 +128,9 @@ class TestHostileArchives:
             content = b"rubbish " * 100
         elif damage == "bit":
             place = content.index(b"model.safetensors") + 1000
-            content = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+            changed = bytearray(content)
+            changed[place] ^= 1
+            content = bytes(changed)
         else:
             with pytest.warns(UserWarning, match="Duplicate"):
                 content = zipped([*files, ("config.json", b"{}")])

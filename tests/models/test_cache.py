@@ -16,7 +16,7 @@ from evenruler.models.store import RowStore, keys_of
 
 FINGERPRINT = 1  # a row beside the answers
 PARTS = (("The", "A", "No", "One"), ("man", "girl"), ("here", "at sea", "it"))
-TEXTS = [f"{article} {person} is {place}." for article, person, place in product(*PARTS)]
+TEXTS = ["{} {} is {}.".format(*parts) for parts in product(*PARTS)]
 
 
 @pytest.fixture(autouse=True)

@@ -178,7 +178,12 @@ def test_stages_that_ask_one_model_go_to_one_process() -> None:
 
 @pytest.mark.parametrize(
     ("cores", "n_batches", "threads"),
-    [(1, 9, ["1"]), (2, 9, ["1", "1"]), (3, 9, ["2", "2"]), (16, 9, ["8", "8"])],
+    [
+        (1, 9, ["1"]),
+        (2, 9, ["1", "1"]),
+        (3, 9, ["2", "2"]),
+        (16, 9, ["8", "8"]),
+    ],
 )
 def test_two_batches_share_the_processor(
     cores: int, n_batches: int, threads: list[str], monkeypatch: pytest.MonkeyPatch

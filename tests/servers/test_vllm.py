@@ -204,10 +204,8 @@ def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
         apart.append(np.abs(served - here).max())
         assert (served.argmax(axis=1) == here.argmax(axis=1)).all()
         choices += len(prompts)
-    say(
-        f"{FRAMING}: {len(pairs):,} words at {choices:,} decision points, {max(apart):.1e} nats "
-        "apart at most"
-    )
+    counts = f"{len(pairs):,} words at {choices:,} decision points"
+    say(f"{FRAMING}: {counts}, {max(apart):.1e} nats apart at most")
     say(f"{FRAMING}: the likeliest word is the same at all of them")
     assert choices > 10
     assert max(apart) < APART

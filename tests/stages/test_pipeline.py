@@ -51,7 +51,9 @@ def test_an_adapted_model_is_asked_after_every_epoch_and_answers_otherwise(built
     folder = built.folder / "data/answers/questionnaires/tiny-a"
     answers = pd.read_parquet(folder / "entailment.parquet")
     entailed = answers.pivot(index="id", columns=["corpus", "fit", "epoch"], values="entailment")
-    changes = entailed.dropna().drop(columns=("", 0, 0)).sub(entailed["", 0, 0], axis=0).dropna()
+    before = ("", 0, 0)
+    adapted = entailed.dropna().drop(columns=before)
+    changes = adapted.sub(entailed[before], axis=0).dropna()
     assert set(changes.columns) == {("depressive-mood", 1, 1), ("depressive-mood", 1, 2)}
     assert (changes.abs().max() > 1e-4).all()
 

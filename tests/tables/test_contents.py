@@ -22,6 +22,7 @@ def repeated(text: str, n: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array([0] * n, pa.int32()), [text])
 
 
+MAP = pa.map_(pa.string(), pa.string())
 WEIGHED = {
     "texts written once": (repeated("x" * 1_000, 100), 100 * (1_000 + 8)),
     "lists of them": (
@@ -51,10 +52,7 @@ def test_rows_are_weighed_as_they_lie_in_memory(
     ("table", "reason"),
     [
         (pa.table({"a": pa.array([b"x" * 2_000], pa.binary(2_000))}), "values of 2,000 bytes each"),
-        (
-            pa.table({"a": pa.array([[("k", "v")]], pa.map_(pa.string(), pa.string()))}),
-            "a column of map",
-        ),
+        (pa.table({"a": pa.array([[("k", "v")]], MAP)}), "a column of map"),
     ],
     ids=["fixed", "map"],
 )

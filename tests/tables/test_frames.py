@@ -49,7 +49,15 @@ class TestSpreadsheets:
         assert list(map(from_spreadsheet, texts)) == texts  # where a spreadsheet dropped the quote
 
 
-@pytest.mark.parametrize(("most", "chosen"), [(1, "e"), (2, "cg"), (3, "beh"), (9, "abcdefghi")])
+@pytest.mark.parametrize(
+    ("most", "chosen"),
+    [
+        (1, "e"),
+        (2, "cg"),
+        (3, "beh"),
+        (9, "abcdefghi"),
+    ],
+)
 def test_units_are_spread_over_the_list(most: int, chosen: str) -> None:
     assert "".join(evenly_spread("abcdefghi", most)) == chosen
 
@@ -165,6 +173,7 @@ ROWS = [
     {"id": "a", "text": "", "pole": 1, "value": None, "note": "first"},
     {"id": "c", "text": "line\nbreak", "pole": 1, "value": -2.25, "note": None},
 ]
+IN_PIECES = pd.concat([pd.DataFrame(ROWS[:1]), pd.DataFrame(ROWS[1:])])
 
 
 @pytest.fixture
@@ -220,12 +229,7 @@ class TestSameRowsSameBytes:
         "frame",
         [
             pytest.param(pd.DataFrame(ROWS, index=[7, 8, 9]).iloc[::-1], id="index"),
-            pytest.param(
-                pd.concat([pd.DataFrame(ROWS[:1]), pd.DataFrame(ROWS[1:])]).convert_dtypes(
-                    dtype_backend="pyarrow"
-                ),
-                id="arrow-in-pieces",
-            ),
+            pytest.param(IN_PIECES.convert_dtypes(dtype_backend="pyarrow"), id="arrow-in-pieces"),
         ],
     )
     def test_from_a_frame(self, tmp_path, frame):

@@ -18,7 +18,11 @@ def test_every_kind_required_and_nullable() -> None:
         "a b: str; c: bool?; d: int; g: int8?; h: float?; i: float32",
         "k: [str]?; l: [{begin end: int32; word: str?}]",
     )
-    span = [("begin", pa.int32(), False), ("end", pa.int32(), False), ("word", pa.string(), True)]
+    span = [
+        ("begin", pa.int32(), False),
+        ("end", pa.int32(), False),
+        ("word", pa.string(), True),
+    ]
     expected = [
         ("a", pa.string(), False),
         ("b", pa.string(), False),

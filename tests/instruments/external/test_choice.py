@@ -149,7 +149,8 @@ def test_pairs_are_asked_in_both_orders_beside_known_answers(pairs) -> None:
     ) = (prompt.split("\n") for prompt in both)
     assert head.endswith("more likely to be written? Answer with the letter A or B only.")
     assert texts[0].startswith("A. The c")
-    assert [line[3:] for line in turned] == [line[3:] for line in texts[::-1]]
+    sentences = [line[3:] for line in texts]
+    assert [line[3:] for line in turned] == sentences[::-1]
 
 
 def test_a_context_stands_in_both_sentences(tmp_path) -> None:

@@ -81,10 +81,13 @@ def measured(name: str, source: str, folder: Path) -> tuple[pd.DataFrame, pd.Dat
     return scores["items"], figures
 
 
-def published() -> dict[str, dict[tuple[str, ...], dict[str, float]]]:
+FiguresByPlace = dict[tuple[str, ...], dict[str, float]]
+
+
+def published() -> dict[str, FiguresByPlace]:
     """By model and place (`overall`, a half, a bias type in a half): the figures of
     predictions.txt."""
-    figures_by_model: dict[str, dict[tuple[str, ...], dict[str, float]]] = {}
+    figures_by_model: dict[str, FiguresByPlace] = {}
     path: list[str] = []
     for line in (PUBLISHED / "stereoset/predictions.txt").read_text().splitlines():
         named = re.match(r"Evaluating predictions/predictions_(.+)\.json", line)

@@ -54,7 +54,8 @@ def many_winobias(n_units: int) -> dict[str, str]:
                 lines[f"anti-{kind}-dev"].append(f"{start} [{hers}] sat down.")
     texts: dict[str, str] = {}
     for name, of_file in lines.items():
-        texts[name] = "".join(f"{place} {line}\n" for place, line in enumerate(of_file, 1))
+        numbered = [f"{number} {line}\n" for number, line in enumerate(of_file, 1)]
+        texts[name] = "".join(numbered)
     return texts
 
 

@@ -59,7 +59,8 @@ class Scripted(AnsweringModels):
 
 def drawn(prompt: str, form: str) -> float:
     """A number between 0 and 1 that hangs on both alone."""
-    return int(hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()[:12], 16) / 16**12
+    digest = hashlib.sha256(f"{prompt}|{form}".encode()).hexdigest()
+    return int(digest[:12], 16) / 16**12
 
 
 def scripted(prompt: str, form: str) -> float:
@@ -71,7 +72,9 @@ def scripted(prompt: str, form: str) -> float:
 
 def even(prompt: str, form: str) -> float:
     """As `scripted`, with enough of the answers of a class everywhere."""
-    return math.log((drawn(prompt, form) + 1e-3) / (5 if len(form.strip()) == 1 else 20))
+    is_letter = len(form.strip()) == 1
+    n_forms = 5 if is_letter else 20
+    return math.log((drawn(prompt, form) + 1e-3) / n_forms)
 
 
 def theirs(benchmark: Published, nats: Callable[[str, str], float]) -> dict[str, float]:

@@ -271,7 +271,8 @@ class TestReplies:
             for doubled in (False, True)
         )
         numbers = ["value", "low", "high", "p", "percentile", "positive_value"]
-        assert twice[numbers].astype(float).tolist() == approx(once[numbers].astype(float).tolist())
+        expected = once[numbers].astype(float).tolist()
+        assert twice[numbers].astype(float).tolist() == approx(expected)
         assert (twice["facets"], twice["verdict"]) == (once["facets"], once["verdict"])
 
     @pytest.mark.parametrize("reply", ["I cannot help with that.", "She", None])

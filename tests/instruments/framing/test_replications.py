@@ -121,7 +121,8 @@ class TestIndirectProbing:
     def test_as_is_the_mean_absolute_change(self) -> None:
         measures = probed(shares_of(PROBED), replies(SAID))
         row = measures.loc["AS"]
-        assert row["change"] == near((0.5 + 0.35 + abs(measures.loc["ADD", "change"])) / 3)
+        change_of_add = measures.loc["ADD", "change"]
+        assert row["change"] == near((0.5 + 0.35 + abs(change_of_add)) / 3)
         assert (row["readout"], row["n"], row["study"]) == ("all", 2, "indirect-probing")
 
     def test_a_model_that_was_not_sampled_has_no_gas_and_no_as(self) -> None:

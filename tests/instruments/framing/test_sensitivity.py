@@ -17,6 +17,7 @@ from tests.instruments.framing.tables import cells_of_text, distributions
 from tests.instruments.near import approx, near
 
 FACTORS = ["salience", "instruction"]
+WEIGHTS = st.floats(1e-3, 1)
 
 ASSOCIATION = cells_of_text("""
 association, bare: bald 1 0 0; long .5 .5 0
@@ -61,7 +62,7 @@ class TestDistance:
         p = [[1.0, 0.0], [math.nan, 0.5]]
         np.testing.assert_array_equal(apd(p, [[0.0, 1.0], [0.5, 0.5]]), [1.0, math.nan])
 
-    @given(st.lists(st.tuples(*[st.floats(1e-3, 1)] * 2), min_size=1, max_size=9))
+    @given(st.lists(st.tuples(WEIGHTS, WEIGHTS), min_size=1, max_size=9))
     def test_is_symmetric_and_never_above_one(self, weights) -> None:
         p, q = np.array(weights).T
         p, q = p / p.sum(), q / q.sum()

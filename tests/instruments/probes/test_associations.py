@@ -51,7 +51,8 @@ R_HALVED = [
     15 / math.sqrt(0.75 * 500),
 ]
 
-IN_TWO = np.array([1.0, -1.0])[:, None] * [5.0, 2.0, -1.0, 0.25]
+IN_FIRST = np.array([5.0, 2.0, -1.0, 0.25])
+IN_TWO = np.array([IN_FIRST, -IN_FIRST])
 """What each of two templates adds to a target; nothing on their mean."""
 
 

@@ -62,7 +62,8 @@ FIRST = read_columns("""
     smith    2.0    1.0    1.5
 """).set_index("name")
 NAMES = list(FIRST.index)
-LATER = FIRST[["a", "b"]].assign(d=[0.5, 0.25, -2.0, 1.5, -0.75, -1.0, 0.25, 0.5])
+OF_D = [0.5, 0.25, -2.0, 1.5, -0.75, -1.0, 0.25, 0.5]
+LATER = FIRST[["a", "b"]].assign(d=OF_D)
 
 # Words without slots: {the is a}, {it is odd when a}, {they say that each here is a}, {it is a}.
 # Jaccard: a-b {is a} of 6, a-c {is a} of 8, b-c {is a} of 10; a-d {is a} of 4, b-d {it is a} of 5.

@@ -170,7 +170,8 @@ class TestAssociations:
         centred = (five - five.mean()).loc["dancer"]
         half = 2.131846786 * centred.sem()  # t at .95, four degrees of freedom
         ends = rows.loc["dancer", ["low", "high"]]
-        assert ends.tolist() == approx(centred.mean() + half * np.array([-1, 1]), abs=1e-8)
+        mean = centred.mean()
+        assert ends.tolist() == approx([mean - half, mean + half], abs=1e-8)
 
 
 def test_templates_correlate_with_one_another(diagnosed) -> None:

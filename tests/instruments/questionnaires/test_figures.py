@@ -133,7 +133,8 @@ def answered(values: np.ndarray, lineages: list[str], **more: Any) -> pd.DataFra
 
 # Of eight models, four share a lineage.
 LINEAGES = ["a", "b", "c", "d", "e", "e", "e", "e"]
-DRAWN = np.random.default_rng(5).normal(size=(8, 3)) + np.arange(8)[:, None]
+MEANS = np.arange(8)[:, None]
+DRAWN = MEANS + np.random.default_rng(5).normal(size=(8, 3))
 DRAWN[7] += [9, -8, 30]
 BY_LINEAGE = np.vstack([DRAWN[:4], DRAWN[4:].mean(axis=0)])
 NO_SCALES = pd.DataFrame(

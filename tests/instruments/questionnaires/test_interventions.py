@@ -115,7 +115,14 @@ class TestChanges:
         assert intervention_changes(nothing, PLAN).empty
 
 
-SIX = [(1.2, 0.1), (1.0, -0.1), (1.4, 0.2), (0.9, 0.1), (1.1, 0.0), (1.3, 0.3)]
+SIX = [
+    (1.2, 0.1),
+    (1.0, -0.1),
+    (1.4, 0.2),
+    (0.9, 0.1),
+    (1.1, 0.0),
+    (1.3, 0.3),
+]
 
 
 class TestFigures:

@@ -17,6 +17,7 @@ from evenruler.instruments.questionnaires.ask.item_scores import (
 )
 from tests.instruments.questionnaires.doors import matrix_of_text
 
+SHARES = st.sampled_from([0.0, 1.0]) | st.floats(0, 1)
 P = matrix_of_text("0.8 0.1; 0.2 0.3")
 # Down the columns, whose sums are 1 and .4: .8 .25 / .2 .75. Along the rows, whose sums are 1.05
 # and .95:
@@ -52,7 +53,7 @@ class TestTwoWay:
 
     @settings(max_examples=30)
     @given(
-        p=arrays(np.float64, (4, 3), elements=st.sampled_from([0.0, 1.0]) | st.floats(0, 1)),
+        p=arrays(np.float64, (4, 3), elements=SHARES),
         rows=st.permutations(range(4)),
         columns=st.permutations(range(3)),
         temperature=st.sampled_from([0.5, 1.0, 3.0]),
@@ -104,7 +105,13 @@ class TestEntailmentShare:
         with pytest.raises(ValueError, match=r"^a logit is not a number$"):
             entailment_share([[0.0, math.nan, 1.0]])
 
-    @pytest.mark.parametrize("logits", [[math.inf, 0.0, 0.0], [-math.inf, 0.0, -math.inf]])
+    @pytest.mark.parametrize(
+        "logits",
+        [
+            [math.inf, 0.0, 0.0],
+            [-math.inf, 0.0, -math.inf],
+        ],
+    )
     def test_infinite_logits_make_no_nan(self, logits) -> None:
         with contextlib.suppress(ValueError):
             assert not np.isnan(entailment_share(logits))

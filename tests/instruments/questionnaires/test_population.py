@@ -159,8 +159,8 @@ class TestStandardised:
     def test_by_hand(self) -> None:
         # Mean 4, SD sqrt((9 + 1 + 16) / 2) = sqrt(13).
         standardised = standardise_scores(np.array([1.0, 3.0, 8.0]))
-        expected = [-3 / 13**0.5, -1 / 13**0.5, 4 / 13**0.5]
-        assert standardised == pytest.approx(expected, abs=1e-15)
+        sd = 13**0.5
+        assert standardised == pytest.approx([-3 / sd, -1 / sd, 4 / sd], abs=1e-15)
 
     @pytest.mark.parametrize("scores", [[1.0, 2.0], [0.1, 0.1, 0.1]])
     def test_nan_below_three_or_where_all_are_equal(self, scores) -> None:

@@ -56,7 +56,8 @@ def score_of(question: Any, temperature: float = 1.0) -> float:
     return float(of_source.run().mean_score())
 
 
-EIGHT = dict(zip("abcdefgh", [-4, -3, -2, -2, 2, 2, 3, 4], strict=True))
+KEYS = [-4, -3, -2, -2, 2, 2, 3, 4]
+EIGHT = dict(zip("abcdefgh", KEYS, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ class TestBytes:
         )
 
         cache = 3 * 2 * 2 * 1 * 2 * 4
-        activations = 3 * (4 * 4 + 3 * 8 + 2 * (2 + 2) * 2) * 4
+        widths = 4 * 4 + 3 * 8 + 2 * (2 + 2) * 2
+        activations = 3 * widths * 4
         logits = 3 * 7 * (4 + 4)
         pairs = 9 * (2 * 4 + 8 + 2 + 2 * (4 + 4))
         assert shape.pass_bytes(3) == cache + activations + logits + pairs

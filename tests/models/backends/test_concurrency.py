@@ -29,7 +29,15 @@ class ServerWithSlots:
             requests.note_answer()
 
 
-@pytest.mark.parametrize(("slots", "room"), [(1, 8), (8, 8), (60, 64), (1000, 256)])
+@pytest.mark.parametrize(
+    ("slots", "room"),
+    [
+        (1, 8),
+        (8, 8),
+        (60, 64),
+        (1000, 256),
+    ],
+)
 def test_as_many_go_out_as_make_it_faster(
     slots: int, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

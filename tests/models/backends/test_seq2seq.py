@@ -81,7 +81,8 @@ def by_itself(model: Model, prompt: str, word: str) -> tuple[float, float, float
         pieces, last = tokenizer.get_vocab(), np.exp(nats[-1])
         goes_on = [pieces[piece] for piece in pieces if piece[0] in LETTERS]
         follows = [pieces[piece] for piece in pieces if piece.lstrip("▁")[:1] in LETTERS]
-        ends, alone = np.log(1 - last[goes_on].sum()), np.log(1 - last[follows].sum())
+        ends = np.log(1 - last[goes_on].sum())
+        alone = np.log(1 - last[follows].sum())
     return steps.sum(), ends, alone, steps[0], word_ids[0]
 
 

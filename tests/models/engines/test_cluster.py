@@ -30,9 +30,7 @@ PARTS = (
     range(20),
     ("old.", "here, and so it goes on."),
 )
-MANY = [
-    f"The {age} {person} is {number} years {end}" for age, person, number, end in product(*PARTS)
-]
+MANY = ["The {} {} is {} years {}".format(*parts) for parts in product(*PARTS)]
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,13 @@ from tests.instruments.near import approx, near
 from tests.text_tables import read_columns
 
 # Four templates on paper. Item variances over three attributes (ddof 1): 1, 1, 1, 4.
-BIASES = np.array([[0, 0, 2, 0], [1, 1, 1, 2], [2, 2, 0, 4]])
+BIASES = np.array(
+    [
+        [0, 0, 2, 0],
+        [1, 1, 1, 2],
+        [2, 2, 0, 4],
+    ]
+)
 GRADIENTS = [
     [1, 3],
     [2],

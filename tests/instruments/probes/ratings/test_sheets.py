@@ -119,7 +119,10 @@ def test_spreadsheets_of_other_languages_and_with_columns_of_raters(filled, key)
     expected = join_ratings({"a": filled("ana", cells)}, key)
     german = filled("ana", cells, ";").replace("\n", "\r\n") + ";;;;;;;\r\n\r\n"
     head, *rows = filled("ana", cells).splitlines()
-    spaced = "\n".join([head.replace(",", ", ") + ",Row", *(f"{row},x" for row in rows), ""])
+    spaced_head = head.replace(",", ", ")
+    spaced = f"{spaced_head},Row\n"
+    for row in rows:
+        spaced += f"{row},x\n"
     for sheet in (german, spaced):
         pd.testing.assert_frame_equal(join_ratings({"a": sheet}, key), expected)
 

@@ -71,7 +71,12 @@ def test_tukey_of_the_documented_example() -> None:
 def test_anova_of_hand_made_sets() -> None:
     """Between 26 on 2, within 6 on 6: F = 13, and for two degrees of freedom p = (1 + 2 F / 6) **
     -3."""
-    rows = rows_by_set({"a": [1, 2, 3], "b": [2, 3, 4], "c": [5, 6, 7]})
+    ratings_by_set = {
+        "a": [1, 2, 3],
+        "b": [2, 3, 4],
+        "c": [5, 6, 7],
+    }
+    rows = rows_by_set(ratings_by_set)
     anova = rows["anova_f", "a, b, c"]
     assert anova["value"] == pytest.approx(13)
     assert anova["p"] == pytest.approx((16 / 3) ** -3)
@@ -84,7 +89,8 @@ def test_anova_of_hand_made_sets() -> None:
 def test_what_is_missing_is_left_out_and_counted() -> None:
     complete = [[3, 3, 4], [5, 4, 4], [2, 2, 1], [2, 2, 5]]
     first, last = [1, 2, 3], [4, 4, 2]
-    ratings, key = long({"a": [first, *complete[:3]], "b": [complete[3], last]})
+    *of_a, of_b = complete
+    ratings, key = long({"a": [first, *of_a], "b": [of_b, last]})
     is_gone = "(id == 'a0' and rater != 'r2') or (id == 'b1' and rater == 'r0')"
     gone = ratings.query(f"criterion == 'clarity' and ({is_gone})").index
     ratings.loc[gone, "rating"] = pd.NA
