@@ -12,6 +12,7 @@ from tests.stages.conftest import UP_TO_DATE, Clone, ran
 from tests.stages.test_stale import changed
 
 VERDICTS = "evenruler/measurement/verdicts.py"
+INPUTS = "evenruler/measurement/inputs.py"
 
 
 def let_articles_agree(params: dict[str, Any]) -> None:
@@ -33,7 +34,7 @@ def test_a_comment_runs_the_first_stage_alone(clone: Clone) -> None:
 
 
 def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clone) -> None:
-    with changed(clone, VERDICTS, "\nALPHA = 0.05\n", "\nALPHA = 0.5\n"):
+    with changed(clone, INPUTS, "\nALPHA, POWER = 0.05, 0.8\n", "\nALPHA, POWER = 0.5, 0.8\n"):
         assert set(json.loads(clone.run("dvc", "status", "--json"))) == {"declared"}
         clone.run("dvc", "repro", "--quiet", "declared")
         status = json.loads(clone.run("dvc", "status", "--json"))

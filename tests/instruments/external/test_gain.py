@@ -56,15 +56,14 @@ def test_the_interval_is_the_jackknife_of_the_slope_at_equal_length_of_names() -
     axis, scores = random.normal(size=12), random.normal(size=12)
     columns = np.column_stack([axis, np.ones(12), np.arange(12) >= 10])
 
-    def fit_slope(kept: np.ndarray) -> float:
-        return float(np.linalg.lstsq(columns[kept], scores[kept], rcond=None)[0][0])
+    def fit_slope(units: np.ndarray) -> float:
+        return float(np.linalg.lstsq(columns[units], scores[units], rcond=None)[0][0])
 
     estimate = GainDesign.from_table(table_of(scores, axis)).estimate()
     without = []
     for unit in range(12):
-        kept = np.arange(12) != unit
-        without.append(fit_slope(kept))
-    assert estimate.value == approx(fit_slope(np.arange(12) >= 0))
+        without.append(fit_slope(np.arange(12) != unit))
+    assert estimate.value == approx(fit_slope(np.arange(12)))
     squares = (without - np.mean(without)) ** 2
     assert estimate.variance == approx(11 / 12 * np.sum(squares))
 
