@@ -235,7 +235,7 @@ class GainStudy:
     outlier: float = 0.0
     """How many SD the occupation with the largest criterion is off."""
     wide_ends: bool = False
-    """Whether scores scatter more the further the criterion is from its middle."""
+    """Whether scores scatter in proportion to the criterion's distance from its middle."""
 
     def draw(self, random: Random) -> Outcome:
         """The judge's outcome."""
@@ -304,7 +304,7 @@ winogender, smooth criteria: {}
 winogender, independent occupations: {alike: 0.0}
 winogender, one occupation 6 SD off: {outlier: 6.0}
 'ours: winogender, half alike': {alike: 0.5}
-'ours: winogender, scores scatter more at both ends': {wide_ends: true}
+'ours: winogender, they scatter in proportion to the distance': {wide_ends: true}
 winobias, smooth criteria: {benchmark: winobias}
 bec-pro, smooth criteria: {benchmark: bec-pro}
 """
