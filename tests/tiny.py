@@ -61,6 +61,133 @@ mamba:
 """)
 """By kind, its configuration. `mamba` has no attention, so takes no mask of ours."""
 
+_CLASSES = yaml_of_text("""
+sizes: &sizes
+  hidden_size: 32
+  intermediate_size: 48
+  num_hidden_layers: 4
+  num_attention_heads: 4
+  num_key_value_heads: 2
+  head_dim: 8
+  max_position_embeddings: 256
+windows: &windows
+  <<: *sizes
+  sliding_window: 4
+  layer_types: [sliding_attention, full_attention, sliding_attention, full_attention]
+experts: &experts
+  num_experts: 4
+  num_local_experts: 4
+  num_experts_per_tok: 2
+  moe_intermediate_size: 16
+linear: &linear
+  linear_num_key_heads: 2
+  linear_num_value_heads: 4
+  linear_key_head_dim: 8
+  linear_value_head_dim: 8
+images: &images
+  hidden_size: 32
+  intermediate_size: 48
+  num_hidden_layers: 2
+  num_attention_heads: 4
+  image_size: 28
+  patch_size: 14
+depth: &depth
+  depth: 2
+  hidden_size: 32
+  intermediate_size: 48
+  num_heads: 4
+  out_hidden_size: 32
+classes:
+  Gemma3ForConditionalGeneration:
+    model_type: gemma3
+    text_config: {<<: *windows, query_pre_attn_scalar: 8}
+    vision_config: *images
+    mm_tokens_per_image: 1
+  Gemma4ForConditionalGeneration:
+    model_type: gemma4
+    text_config:
+      <<: *windows
+      global_head_dim: 16
+      num_global_key_value_heads: 1
+      attention_k_eq_v: true
+      hidden_size_per_layer_input: 8
+      vocab_size_per_layer_input: 300
+      num_kv_shared_layers: 0
+    vision_config: {<<: *images, num_key_value_heads: 4, head_dim: 8}
+    audio_config: null
+  Qwen3_5ForConditionalGeneration:
+    model_type: qwen3_5
+    text_config: {<<: [*sizes, *linear]}
+    vision_config: *depth
+  Mistral3ForConditionalGeneration:
+    model_type: mistral3
+    text_config: {<<: *sizes, model_type: mistral}
+    vision_config: {<<: *images, model_type: pixtral, head_dim: 8}
+  Llama4ForConditionalGeneration:
+    model_type: llama4
+    text_config:
+      <<: *sizes
+      intermediate_size_mlp: 64
+      num_local_experts: 2
+      attention_chunk_size: 8
+    vision_config:
+      <<: *images
+      vision_output_dim: 32
+      projector_input_dim: 32
+      projector_output_dim: 32
+  GptOssForCausalLM:
+    <<: [*windows, *experts]
+    model_type: gpt_oss
+    rope_parameters:
+      rope_type: yarn
+      rope_theta: 150000.0
+      factor: 32.0
+      original_max_position_embeddings: 8
+  Qwen3MoeForCausalLM: {<<: [*sizes, *experts], model_type: qwen3_moe}
+  Qwen3_5ForCausalLM: {<<: [*sizes, *linear], model_type: qwen3_5_text}
+seeing_padding:
+  DeepseekV4ForCausalLM:
+    <<: *sizes
+    model_type: deepseek_v4
+    num_hidden_layers: 2
+    layer_types: [heavily_compressed_attention, compressed_sparse_attention]
+    moe_intermediate_size: 16
+    n_routed_experts: 4
+    num_experts_per_tok: 2
+    index_head_dim: 8
+    index_n_heads: 2
+    q_lora_rank: 8
+    o_lora_rank: 8
+    o_groups: 4
+    qk_rope_head_dim: 8
+    partial_rotary_factor: 1.0
+  HYV4ForCausalLM:
+    <<: *sizes
+    model_type: hy_v4
+    num_key_value_heads: 4
+    index_topk: 4
+    index_head_dim: 8
+    index_n_heads: 2
+    q_lora_rank: 8
+    kv_lora_rank: 8
+    qk_nope_head_dim: 8
+    qk_rope_head_dim: 8
+    v_head_dim: 8
+    moe_intermediate_size: 16
+    n_routed_experts: 4
+    num_experts_per_tok: 2
+  Exaone4_5_ForConditionalGeneration:
+    model_type: exaone4_5
+    text_config: {<<: *sizes, model_type: exaone4}
+    vision_config: {<<: *depth, num_key_value_heads: 2}
+""")
+PUBLISHED: dict[str, dict[str, Any]] = _CLASSES["classes"]
+"""By the class that its `config.json` names, the configuration of a model of 2025 or 2026. Those
+ForConditionalGeneration take images, too."""
+SEEING_PADDING: dict[str, dict[str, Any]] = _CLASSES["seeing_padding"]
+"""The same of classes that let padding into what they compute: keys are pooled (DeepSeek V4) or
+chosen (HY V4) by their place in the batch, or positions count it (EXAONE 4.5)."""
+
 
 @cache
 def _saved() -> "tuple[TemporaryDirectory[str], dict[str, Path]]":
@@ -101,32 +228,39 @@ def save_tiny(
 
     Args:
         folder: Made where there is none.
-        kind: One of `KINDS`.
+        kind: One of `KINDS`, or a class of `PUBLISHED` or `SEEING_PADDING`.
         seed: Of the weights; the same arguments save the same weights.
         bos: Whether the tokenizer has a start token.
         chat: Whether it has a chat template.
-        **config: Over what `KINDS` says.
+        **config: Over what `KINDS` or `PUBLISHED` says of the part that reads text.
 
     Returns:
         The folder.
     """
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    import transformers
 
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = tiny_tokenizer(bos=bos, chat=chat)
-    settings = {
+    common = {
         "vocab_size": len(tokenizer),
         "initializer_range": 0.5,
         "bos_token_id": tokenizer.bos_token_id,
         "eos_token_id": tokenizer.eos_token_id,
         "pad_token_id": tokenizer.pad_token_id,
-        **KINDS[kind],
-        **config,
     }
+    settings = dict((KINDS | PUBLISHED | SEEING_PADDING)[kind])
+    if "text_config" in settings:
+        settings["text_config"] = {**common, **settings["text_config"], **config}
+    else:
+        settings = {**common, **settings, **config}
+    configuration = transformers.AutoConfig.for_model(**settings)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**settings))
+        if kind in KINDS:
+            model = transformers.AutoModelForCausalLM.from_config(configuration)
+        else:
+            model = getattr(transformers, kind)(configuration)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

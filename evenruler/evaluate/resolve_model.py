@@ -14,6 +14,7 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import folder_sha256
 from evenruler.models import sources
+from evenruler.models.classes import named_auto_class
 from evenruler.models.declarations import (
     HOSTED,
     LABEL_PATTERN,
@@ -49,7 +50,7 @@ KINDS: Final[dict[str, Kind]] = {
     "ForSequenceClassification": "nli",
     "ForConditionalGeneration": "seq2seq",
 }
-"""Kind by the ending of the class name in a model's configuration."""
+"""Kind by the ending of the class name in a model's configuration, where that says it."""
 
 FILES: Final = ("hub", "local", "package")
 """Schemes of models that are files."""
@@ -562,7 +563,12 @@ def _model_slug(text: str) -> str:
 
 
 def kind_of(config: dict[str, Any], where: str) -> Kind:
-    """The kind of a model, from its `config.json`; UserError where it is not supported."""
+    """The kind of a model, from its `config.json`; UserError where it is not supported.
+
+    Encoder-decoders, and what fills gaps or classifies, are told by the name of their class, and
+    all others by what transformers loads for their `model_type`. The mappings take two seconds to
+    import, and add nothing to a name that ends with ForCausalLM.
+    """
     classes = config.get("architectures")
     classes = classes if isinstance(classes, list) and classes else ["no class"]
     class_name = str(classes[0])
@@ -574,6 +580,8 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
         labels = sorted(str(label).lower() for label in named.values())
     if class_kind == "seq2seq" and not config.get("is_encoder_decoder"):
         class_kind = None  # models of images and text have this class name, too
+    if class_kind is None and named_auto_class(config):
+        class_kind = "causal"
     if class_kind is None or (class_kind == "nli" and labels != sorted(LABELS)):
         with_labels = f" with labels {', '.join(labels)}" if class_kind else ""
         what = f"its configuration says {class_name}{with_labels}"

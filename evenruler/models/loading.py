@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 from evenruler import repository
 from evenruler.errors import UserError, extra_of
 from evenruler.files import read_json_file
+from evenruler.models.classes import choose_auto_class
 from evenruler.models.declarations import ModelEntry
 from evenruler.terminal import print_note
 
@@ -149,6 +150,17 @@ def load_pretrained(
     require_embeddings(model, tokenizer, name)
     model.to(device)  # type: ignore[arg-type]  # as transformers wraps it
     return LoadedModel(tokenizer, model.eval())
+
+
+def load_causal(name: str, weights: Weights, device: str, dtype: Dtype) -> LoadedModel:
+    """Load a causal model as `load_pretrained` does, with the class that its `config.json` calls
+    for.
+    """
+    if isinstance(weights, LoadedModel):
+        return weights
+    folder = weights.base if isinstance(weights, AdaptedFolder) else weights
+    auto_class = choose_auto_class(read_json_file(folder / "config.json", dict))
+    return load_pretrained(auto_class, name, weights, device, dtype)
 
 
 def merge_adapter(model: "PreTrainedModel", adapter: Path, name: str) -> "PreTrainedModel":

@@ -31,6 +31,7 @@ from evenruler.files import (
     require_regular,
     zip_members,
 )
+from evenruler.models.classes import choose_auto_class
 from evenruler.models.declarations import ModelEntry
 from evenruler.models.library_patches import replace_attributes
 from evenruler.models.loading import (
@@ -458,8 +459,9 @@ READ = {
 LAYERS = 2
 SIZES = {"num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": 2}
 SIZES |= dict.fromkeys(("hidden_size", "word_embed_proj_dim", "embedding_size"), 64)
-SIZES |= dict.fromkeys(("head_dim", "query_pre_attn_scalar"), 16)
+SIZES |= dict.fromkeys(("head_dim", "query_pre_attn_scalar", "hidden_size_per_layer_input"), 16)
 SIZES |= dict.fromkeys(("intermediate_size", "ffn_dim", "hidden_dim", "n_inner", "d_ff"), 128)
+SIZES |= {"num_kv_shared_layers": 0}  # which two layers have none of
 """Size keys in configurations and their reduced values; each architecture has some of them."""
 
 
@@ -495,8 +497,9 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
     import torch
     import transformers
 
-    classes = {"causal": "AutoModelForCausalLM", "masked": "AutoModelForMaskedLM"}
-    class_name = classes.get(kind, "AutoModelForSequenceClassification")
+    class_name = (
+        "AutoModelForMaskedLM" if kind == "masked" else "AutoModelForSequenceClassification"
+    )
     print_note(f"{name}: making an untrained model (once)")
     remedy = "name another model after `untrained:`"
     with silence_libraries(), convert_load_errors(name, str(base), remedy), torch.random.fork_rng():
@@ -507,6 +510,8 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
         if kind == "nli":
             config.id2label = dict(enumerate(LABELS))
             config.label2id = {label: i for i, label in enumerate(LABELS)}
+        if kind == "causal":
+            class_name = choose_auto_class(config.to_dict())
         model: Any = getattr(transformers, class_name).from_config(config, trust_remote_code=False)
         tokenizer = transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False)
     with silence_libraries():
@@ -517,6 +522,8 @@ def make_untrained(name: str, kind: str, base: Path, folder: Path) -> None:
 def shrink_config(config: "PreTrainedConfig") -> "PreTrainedConfig":
     """The configuration with few and narrow layers; the rest is unchanged."""
     config = config.get_text_config()
+    if getattr(config, "is_heterogeneous", False):
+        config.per_layer_config = {}  # all of one size
     layers: list[str] | None = vars(config).get(
         "layer_types"
     )  # some configurations derive it from other settings

@@ -14,25 +14,27 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    ("architecture", "labels", "kind"),
+    ("class_name", "model_type", "kind"),
     [
-        ("LlamaForCausalLM", {}, "causal"),
-        ("BertForMaskedLM", {}, "masked"),
-        ("T5ForConditionalGeneration", {}, "seq2seq"),
-        (
-            "BertForSequenceClassification",
-            {"0": "CONTRADICTION", "1": "neutral", "2": "entailment"},
-            "nli",
-        ),
+        ("LlamaForCausalLM", "llama", "causal"),
+        ("GPT2LMHeadModel", "gpt2", "causal"),
+        ("BertForMaskedLM", "bert", "masked"),  # BERT has a causal class, too
+        ("RobertaForMaskedLM", "roberta", "masked"),
+        ("T5ForConditionalGeneration", "t5", "seq2seq"),
+        ("BartForConditionalGeneration", "bart", "seq2seq"),
+        ("T5Gemma2ForConditionalGeneration", "t5gemma2", "seq2seq"),  # which takes images, too
+        ("Mistral3ForConditionalGeneration", "mistral3", "causal"),
+        ("Idefics3ForConditionalGeneration", "idefics3", "causal"),
+        ("IdeficsForVisionText2Text", "idefics", "causal"),  # by no ending
+        ("BertForSequenceClassification", "bert", "nli"),
     ],
 )
-def test_the_kind_is_that_of_the_configuration(
-    architecture: str, labels: dict[str, str], kind: str
-) -> None:
+def test_the_kind_is_that_of_the_configuration(class_name: str, model_type: str, kind: str) -> None:
     config = {
-        "architectures": [architecture],
-        "id2label": labels,
+        "architectures": [class_name],
+        "model_type": model_type,
         "is_encoder_decoder": kind == "seq2seq",
+        "id2label": {"0": "CONTRADICTION", "1": "neutral", "2": "entailment"},
     }
     assert kind_of(config, "x") == kind
 
@@ -40,7 +42,8 @@ def test_the_kind_is_that_of_the_configuration(
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"architectures": ["Gemma3ForConditionalGeneration"]}, "Gemma3ForConditionalGeneration"),
+        ({"architectures": ["BertModel"], "model_type": "bert"}, "BertModel"),
+        ({"architectures": ["Gemma3ForTokens"], "model_type": "gemma3"}, "Gemma3ForTokens"),
         ({}, "no class"),
         (
             {

@@ -5,7 +5,7 @@ from transformers import AutoConfig
 from evenruler.models import LABELS, load, sources
 from evenruler.models.declarations import Catalogue
 from evenruler.models.store import RowStore
-from tests.tiny import catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
+from tests.tiny import PUBLISHED, catalogue_of, save_tiny, save_tiny_masked, tiny_declaration
 
 TEXTS = ["The man is here.", "x"]
 
@@ -64,7 +64,7 @@ class TestMade:
         )
         assert again.engine == first.engine
 
-    @pytest.mark.parametrize("kind", ["gemma3", "gpt2", "mamba"])
+    @pytest.mark.parametrize("kind", ["gemma3", "gpt2", "mamba", *PUBLISHED])
     def test_any_architecture(self, kind, tmp_path, store) -> None:
         model = load(
             "random",
