@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.models import catalogue, sources
+from evenruler.models.classes import decoder_of
 from evenruler.models.declarations import Catalogue, ModelEntry
 from evenruler.models.in_memory import model_in_memory
 from evenruler.models.loading import ADAPTER, LoadedModel
@@ -325,13 +326,11 @@ class _Tuning:
         from peft import LoraConfig, get_peft_model
 
         from evenruler.models.engines import environment
-        from evenruler.models.loading import load_pretrained, silence_libraries
+        from evenruler.models.loading import load_causal, silence_libraries
 
         self._weight, self._plant, self._entry = weight, plant, entry
         self._device = environment.choose_device()
-        self._tokenizer, model = load_pretrained(
-            "AutoModelForCausalLM", weight.base, folder, self._device, "float32"
-        )
+        self._tokenizer, model = load_causal(weight.base, folder, self._device, "float32")
         adapter = LoraConfig(
             task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear"
         )
@@ -403,9 +402,8 @@ class _Tuning:
             is_pole_token[row, : len(token_spans)] = torch.tensor(
                 [end > len(before.rstrip()) for _, end in token_spans]
             )
-        states = self._model.base_model(input_ids=ids, attention_mask=there).last_hidden_state[
-            :, :-1
-        ]
+        hidden = decoder_of(self._model)(input_ids=ids, attention_mask=there).last_hidden_state
+        states = hidden[:, :-1]
         is_predicted = is_pole_token[:, 1:]
         logits = self._model.get_output_embeddings()(states[is_predicted]).float()
         return torch.nn.functional.cross_entropy(logits, ids[:, 1:][is_predicted])

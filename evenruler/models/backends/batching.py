@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from evenruler.errors import UserError
@@ -26,6 +27,18 @@ def split_into_packs(order: Sequence[int], size: int) -> list[list[int]]:
     """Indices in packs of `size`, in their order; the last pack may be smaller."""
     begins = range(0, len(order), size)
     return [list(order[begin : begin + size]) for begin in begins]
+
+
+def split_by_length(
+    order: Sequence[int], size: int, sequences: Sequence[Sequence[object]]
+) -> list[list[int]]:
+    """As `split_into_packs`, but the sequences of a pack are of equal length, so that none is
+    padded; `order`: by length.
+    """
+    packs: list[list[int]] = []
+    for _, indices in groupby(order, key=lambda i: len(sequences[i])):
+        packs += split_into_packs(list(indices), size)
+    return packs
 
 
 class batched(Generic[Question, Answer]):  # noqa: N801  # a decorator

@@ -1,9 +1,10 @@
 """Causal models with transformers: a loaded model that answers pack by pack."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from evenruler.models.backends.batching import (
     Batches,
     HalvingOnOutOfMemory,
     batched,
+    split_by_length,
     split_into_packs,
 )
 from evenruler.models.backends.likelihood import (
@@ -27,10 +29,19 @@ from evenruler.models.backends.likelihood import (
     word_end_masks,
     word_tokens,
 )
+from evenruler.models.backends.padding import PaddingTrial
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.chat_settings import ChatSettings, ThoughtParser
-from evenruler.models.loading import Dtype, Weights, card_memory, load_pretrained, read_notes
+from evenruler.models.classes import layer_configs, narrowest_window, read_size
+from evenruler.models.loading import (
+    Dtype,
+    Weights,
+    card_memory,
+    convert_load_errors,
+    load_causal,
+    read_notes,
+)
 from evenruler.models.questions import (
     UNREAD,
     LikelihoodRequest,
@@ -113,20 +124,32 @@ class ModelShape:
         return replies * self.vocabulary * (self.number_bytes + 3 * 8)
 
 
+def _layer_sizes(layer: Any, hidden: int) -> tuple[int, int, int, int]:
+    """Of a layer's configuration: heads, numbers in each, numbers in all heads of keys, inner
+    width.
+    """
+    heads = read_size(layer, "num_attention_heads") or 1
+    width = read_size(layer, "head_dim") or hidden // heads
+    key_heads = read_size(layer, "num_key_value_heads") or heads
+    inner = max(read_size(layer, key) for key in ("intermediate_size", "intermediate_size_mlp"))
+    return heads, width, key_heads * width, inner or 4 * hidden
+
+
 def shape_of(model: "PreTrainedModel") -> ModelShape:
-    """The sizes of a transformers causal model; usual values where its configuration has none."""
+    """The sizes of a transformers causal model; usual values where its configuration has none.
+
+    Where layers differ, those of the largest one: as many heads of keys of the largest width as
+    hold the keys of any layer.
+    """
     config = model.config.get_text_config()
-    hidden = config.hidden_size
-    heads = getattr(config, "num_attention_heads", None) or 1
-    inner = getattr(config, "intermediate_size", None) or 4 * hidden
-    key_heads = getattr(config, "num_key_value_heads", None) or heads
-    head_width = getattr(config, "head_dim", None) or hidden // heads
+    sizes = [_layer_sizes(layer, config.hidden_size) for layer in layer_configs(config)]
+    heads, head_width, key_width, inner = map(max, zip(*sizes, strict=True))
     return ModelShape(
         layers=config.num_hidden_layers,
-        hidden=hidden,
+        hidden=config.hidden_size,
         inner=inner,
         heads=heads,
-        key_heads=key_heads,
+        key_heads=math.ceil(key_width / head_width),
         head_width=head_width,
         vocabulary=config.vocab_size,
         number_bytes=next(model.parameters()).element_size(),
@@ -184,9 +207,7 @@ class Causal:
         `start`: the token before plain texts, as text; by default the first usual one
         (`evenruler.models.starts`).
         """
-        self.tokenizer, self.model = load_pretrained(
-            "AutoModelForCausalLM", name, folder, device, dtype
-        )
+        self.tokenizer, self.model = load_causal(name, folder, device, dtype)
         # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
         ends = self.model.generation_config.eos_token_id
         self.model.generation_config = GenerationConfig(
@@ -207,8 +228,19 @@ class Causal:
         self._longest = getattr(
             self.model.config.get_text_config(), "max_position_embeddings", None
         )
+        self._padding = PaddingTrial(name, self.model)
+        with convert_load_errors(name, str(folder)):
+            is_ahead = self._padding.is_ahead
+        if is_ahead:
+            what = f"{name} does not read from left to right: what follows changes what it predicts"
+            remedy = "take another model, or say `kind: masked` if it fills gaps"
+            raise UserError(what, where=str(folder), remedy=remedy)
+        is_padding_seen = self._padding.unequal_because is not None
         self._scorer = LikelihoodScorer(
-            self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences
+            self.model,
+            max_nodes=self._capacity.nodes,
+            batch=self._capacity.sequences,
+            equal_lengths=is_padding_seen,
         )
         for what, why in (
             ("likelihoods", self._scorer.plain_because),
@@ -393,6 +425,8 @@ class Causal:
                 for i, reply in zip(batch, whole, strict=True)
             ]
 
+        if self._padding.replies_equal:
+            return Batches(split_by_length(order, size, sequences), answer)
         return Batches(split_into_packs(order, size), answer)
 
     def _shared(self, sequences: Sequence[Tokens], new: int) -> int:
@@ -403,12 +437,13 @@ class Causal:
         position ids.
         """
         longest = max(map(len, sequences)) + new
-        window = getattr(self.model.config.get_text_config(), "sliding_window", None) or longest
+        window = narrowest_window(self.model.config) or longest
         if self._scorer.plain_because or window < longest or len(sequences) == 1:
             return 0
         common = shared_length(min(sequences), max(sequences))
         shortest = min(map(len, sequences))
-        return min(common, shortest - 1)
+        shared = min(common, shortest - 1)
+        return shared if shared and self._padding.prefix_shared else 0
 
     def _finish_reply(self, prompt: Prompt, reply: Reply) -> Reply:
         """A generated reply as it is returned: without thoughts in a chat, and with a reason
@@ -485,19 +520,29 @@ class Causal:
             total = added
             return []
 
-        in_halves, first = HalvingOnOutOfMemory(add), 0
+        in_halves = HalvingOnOutOfMemory(add)
         contexts = [tokens for tokens in contexts if tokens]
         with torch.inference_mode():
-            while first < len(
-                contexts
-            ):  # longest first, so that a padded batch has at most `nodes` tokens
-                room = max(1, self._capacity.nodes // len(contexts[first]))
-                in_halves(range(first, min(first + room, len(contexts))))
-                first += room
+            for batch in self._context_batches(contexts):
+                in_halves(batch)
         n_positions = sum(map(len, contexts))
         nats = total.log() - np.log(n_positions)
         token_nats: NDArray[np.float64] = nats.cpu().numpy()
         return token_nats
+
+    def _context_batches(self, contexts: Sequence[Tokens]) -> Iterator[range]:
+        """The places of contexts, longest first, in batches of at most `nodes` tokens, padding
+        included.
+        """
+        first = 0
+        while first < len(contexts):
+            room = max(1, self._capacity.nodes // len(contexts[first]))
+            places = range(first, min(first + room, len(contexts)))
+            if self._padding.unequal_because:
+                lengths = [len(contexts[place]) for place in places]
+                places = places[: lengths.count(lengths[0])]
+            yield places
+            first = places.stop
 
     @batched
     def unigram_nats(self, texts: Sequence[str]) -> Batches[float]:

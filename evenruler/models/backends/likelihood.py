@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
-from evenruler.models.backends.batching import split_into_packs
+from evenruler.models.backends.batching import split_by_length, split_into_packs
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
+from evenruler.models.classes import decoder_of
 
 if TYPE_CHECKING:  # which takes seconds to import
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -39,6 +40,9 @@ in 100,000."""
 
 NO_TOKEN = -1  # where a word is not one token
 
+FAILURES = (TypeError, ValueError, RuntimeError, AttributeError, IndexError, KeyError)
+"""Errors of a model that does not compute what a trial asks."""
+
 TRIED = (11, 23, 31, 47, 59, 71, 83, 97)  # tokens of the trial sequences
 Answer = Callable[[], NDArray[np.float64]]  # computes a model's answer
 Steps = tuple[
@@ -54,11 +58,19 @@ class LikelihoodScorer:
     used, and `plain_because` has the reason.
     """
 
-    def __init__(self, model: "PreTrainedModel", *, max_nodes: int, batch: int) -> None:
+    def __init__(
+        self,
+        model: "PreTrainedModel",
+        *,
+        max_nodes: int,
+        batch: int,
+        equal_lengths: bool = False,
+    ) -> None:
         """Take a model in evaluation mode; `max_nodes`: nodes per forward pass; `batch`: sequences
-        per plain batch.
+        per plain batch; `equal_lengths`: whether these must be of equal length.
         """
-        self._model = model
+        self._model, self._decoder = model, decoder_of(model)
+        self._equal_lengths = equal_lengths
         self._config = model.config.get_text_config()
         self._max_nodes, self._batch = max_nodes, batch
         self._device = next(model.parameters()).device
@@ -78,12 +90,15 @@ class LikelihoodScorer:
         if not (self.plain_because or (words and self.words_plain_because)):
             return trie.split_into_batches(sequences, self._max_nodes)
 
+        tokens = [sequence.tokens for sequence in sequences]
+
         def by_length(i: int) -> tuple[int, Tokens]:
             """Sort key of a sequence: its number of tokens, ties by tokens."""
-            tokens = sequences[i].tokens
-            return len(tokens), tokens
+            return len(tokens[i]), tokens[i]
 
         order = sorted(range(len(sequences)), key=by_length)
+        if self._equal_lengths:
+            return split_by_length(order, self._batch, tokens)
         return split_into_packs(order, self._batch)
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
@@ -208,9 +223,7 @@ class LikelihoodScorer:
             inputs["past_key_values"] = cache
         if self._head is None:
             return iter([self._model(**inputs).logits[0, keep].float()])
-        return _logit_slices(
-            self._model.base_model(**inputs).last_hidden_state[0, keep], self._head
-        )
+        return _logit_slices(self._decoder(**inputs).last_hidden_state[0, keep], self._head)
 
     def _plain(self, pack: Sequence[TokenSequence], kinds: torch.Tensor | None = None) -> Steps:
         """The results of `_in_two_steps` in one padded batch; without `kinds`, nothing about the
@@ -248,12 +261,12 @@ class LikelihoodScorer:
         inputs = {"input_ids": ids, "attention_mask": padding, "use_cache": False}
         if self._head is None:
             return iter([self._model(**inputs).logits[rows, last].float()])
-        hidden = self._model.base_model(**inputs).last_hidden_state[rows, last]
+        hidden = self._decoder(**inputs).last_hidden_state[rows, last]
         return _logit_slices(hidden, self._head)
 
     def _plain_head(self) -> torch.Tensor | None:
         """The output layer's weights, if logits are exactly hidden states times weights (no bias,
-        caps or scaling).
+        caps or scaling), and the decoder gives hidden states by itself.
         """
         head = self._model.get_output_embeddings()
         if head is None or getattr(head, "bias", None) is not None:
@@ -263,9 +276,13 @@ class LikelihoodScorer:
         ids = torch.arange(8, device=self._device)[None] % self._config.vocab_size
         with torch.inference_mode():
             inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False}
-            hidden = self._model.base_model(**inputs).last_hidden_state[0]
             logits = self._model(**inputs).logits[0]
-            ours = hidden @ head.weight.T
+            try:
+                ours = self._decoder(**inputs).last_hidden_state[0] @ head.weight.T
+            except torch.OutOfMemoryError:  # says nothing about the decoder
+                raise
+            except FAILURES:
+                return None
         tolerance = 1e-4 if logits.dtype == torch.float32 else 1e-2
         same = ours.shape == logits.shape and torch.allclose(
             ours, logits, atol=tolerance, rtol=tolerance
@@ -325,14 +342,7 @@ class LikelihoodScorer:
                 scale = float(np.abs(wrong() - expected).max())
             except torch.OutOfMemoryError:  # says nothing about masks
                 raise
-            except (
-                TypeError,
-                ValueError,
-                RuntimeError,
-                AttributeError,
-                IndexError,
-                KeyError,
-            ) as error:
+            except FAILURES as error:
                 return f"the model takes no {what} of ours ({type(error).__name__})"
         tolerance = 1e-3 if next(self._model.parameters()).dtype == torch.float32 else 0.5
         if off <= tolerance and off <= 0.2 * scale:

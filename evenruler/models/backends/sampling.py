@@ -21,10 +21,12 @@ from transformers.cache_utils import DynamicCache
 from evenruler.models.backends.likelihood import pad_sequences
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.chat_settings import ThoughtParser
+from evenruler.models.classes import decoder_of
 from evenruler.models.questions import Reply, Sampling
 
 if TYPE_CHECKING:  # which takes seconds to import
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.generation.utils import GenerateDecoderOnlyOutput
 
 LIKELIEST = 512
 """Sorting this many is nearly always enough for `top_p`; sorting all 262,144 takes longer than the
@@ -131,6 +133,48 @@ class Budgets(StoppingCriteria):
         )
 
 
+def _prompt_inputs(
+    model: "PreTrainedModel", sequences: Sequence[Tokens], shared: int
+) -> dict[str, object]:
+    """Padded prompts with their mask; with `shared`, the cache of their common tokens, too. Padding
+    is before a prompt, or after its common tokens; behind it for an encoder.
+    """
+    device = next(model.parameters()).device
+    before = None if model.config.is_encoder_decoder else shared
+    ids, mask = pad_sequences(sequences, device, before)
+    inputs: dict[str, object] = {"input_ids": ids, "attention_mask": mask}
+    if shared:
+        cache = inputs["past_key_values"] = DynamicCache(config=model.config)
+        decoder = decoder_of(model)
+        decoder(input_ids=ids[:1, :shared], past_key_values=cache, use_cache=True)
+        cache.batch_repeat_interleave(len(sequences))
+    return inputs
+
+
+def read_next_logits(
+    model: "PreTrainedModel", sequences: Sequence[Tokens], token: int, shared: int = 0
+) -> torch.Tensor:
+    """[sequences, 2, vocabulary] logits after each sequence, and after it and `token`, as
+    `generate_batch` computes them; `token`: none that ends a reply.
+    """
+    config = GenerationConfig(
+        max_new_tokens=2,
+        do_sample=False,
+        pad_token_id=min(end_tokens(model), default=0),
+        output_logits=True,
+        return_dict_in_generate=True,
+    )
+    with torch.inference_mode():
+        generate = cast("Callable[..., GenerateDecoderOnlyOutput]", model.generate)
+        output = generate(
+            **_prompt_inputs(model, sequences, shared),
+            generation_config=config,
+            prefix_allowed_tokens_fn=lambda row, written: [token],
+        )
+    assert output.logits is not None  # they are asked for
+    return torch.stack(output.logits, 1).float()
+
+
 def generate_batch(
     model: "PreTrainedModel",
     sequences: Sequence[Tokens],
@@ -145,11 +189,7 @@ def generate_batch(
     `sequences`: prompt tokens, for causal models with the start token; `thoughts`: the thinking
     budget, if any; `shared`: number of leading tokens common to all, which are computed once.
     """
-    device, decodes = next(model.parameters()).device, model.config.is_encoder_decoder
-    ids, mask = pad_sequences(sequences, device, None if decodes else shared)
-    width = ids.shape[1]
-    inputs: dict[str, object] = {"input_ids": ids, "attention_mask": mask}
-    ends = end_tokens(model)
+    ends, decodes = end_tokens(model), model.config.is_encoder_decoder
     config = GenerationConfig(
         max_new_tokens=sampling.max_new_tokens,
         do_sample=False,  # the row sampler leaves one token possible
@@ -158,16 +198,16 @@ def generate_batch(
         decoder_start_token_id=model.generation_config.decoder_start_token_id,
     )
     drawing, budgets = LogitsProcessorList([RowSampler(seeds, sampling)]), StoppingCriteriaList()
+    width = max(map(len, sequences))
     if thoughts is not None:
         budgets.append(Budgets(thoughts, len(sequences), width))
     with torch.inference_mode():
-        if shared:
-            cache = inputs["past_key_values"] = DynamicCache(config=model.config)
-            model.base_model(input_ids=ids[:1, :shared], past_key_values=cache, use_cache=True)
-            cache.batch_repeat_interleave(len(sequences))
         generate = cast("Callable[..., torch.Tensor]", model.generate)
         output = generate(
-            **inputs, generation_config=config, logits_processor=drawing, stopping_criteria=budgets
+            **_prompt_inputs(model, sequences, shared),
+            generation_config=config,
+            logits_processor=drawing,
+            stopping_criteria=budgets,
         )
     over = budgets[0].lengths if budgets else {}
     new_tokens = []
