@@ -249,11 +249,7 @@ def save_tiny(
         "eos_token_id": tokenizer.eos_token_id,
         "pad_token_id": tokenizer.pad_token_id,
     }
-    settings = dict((KINDS | PUBLISHED | SEEING_PADDING)[kind])
-    if "text_config" in settings:
-        settings["text_config"] = {**common, **settings["text_config"], **config}
-    else:
-        settings = {**common, **settings, **config}
+    settings = settings_of((KINDS | PUBLISHED | SEEING_PADDING)[kind], {**common, **config})
     configuration = transformers.AutoConfig.for_model(**settings)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -264,6 +260,13 @@ def save_tiny(
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def settings_of(declared: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration with other settings for the part that reads text."""
+    if "text_config" not in declared:
+        return {**declared, **config}
+    return {**declared, "text_config": {**declared["text_config"], **config}}
 
 
 def tiny_tokenizer(*, bos: bool = True, chat: bool = False) -> Any:

@@ -30,6 +30,7 @@ from evenruler.declaration.params_file import Active, load_active
 from evenruler.instruments.registry import FAMILIES
 from studies.scale.tiny_models import REHEARSED, ROOT, SHAPES, save_model
 from tests.stages.conftest import Clone, clone_into, edit_yaml
+from tests.tiny import PUBLISHED
 from tests.warm import Warm
 
 EVOLVED = "-evolved"
@@ -159,6 +160,9 @@ class Rehearsal:
         models = params["models"]
         for name in ADDED:
             models[name] = dict(ADDED_ENTRY)
+        for name, shape in SHAPES.items():
+            if shape.type in PUBLISHED:
+                models[name] = {**ADDED_ENTRY, "families": ["probes", "framing"]}
         for name, shape in SHAPES.items():
             folder = self.folder / REHEARSAL / "models" / name
             save_model(folder, name, models[name]["kind"])

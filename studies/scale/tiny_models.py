@@ -9,6 +9,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from evenruler.instruments.registry import FAMILIES
+from tests.tiny import PUBLISHED, settings_of
 from tests.tiny_t5 import save_tiny_t5
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +25,7 @@ class Shape:
     """What a tiny model shares with the real one."""
 
     type: str
-    """Of its configuration."""
+    """Of its configuration, or its class where that is one of `PUBLISHED`."""
     features: str
     """Of its architecture and its template, in words."""
     template: str | None = None
@@ -62,11 +63,16 @@ def save_model(folder: Path, name: str, kind: str) -> None:
         "eos_token_id": tokenizer.eos_token_id,
         **shape.config,
     }
-    config = transformers.AutoConfig.for_model(shape.type, **settings)
-    auto = getattr(transformers, CLASSES.get(kind, CLASSIFIER))
+    published = PUBLISHED.get(shape.type)
+    if published is None:
+        config = transformers.AutoConfig.for_model(shape.type, **settings)
+        make = getattr(transformers, CLASSES.get(kind, CLASSIFIER)).from_config
+    else:
+        config = transformers.AutoConfig.for_model(**settings_of(published, settings))
+        make = getattr(transformers, shape.type)
     with torch.random.fork_rng():
         torch.manual_seed(sum(map(ord, name)))
-        model = auto.from_config(config)
+        model = make(config)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 

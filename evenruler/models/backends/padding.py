@@ -64,7 +64,10 @@ class PaddingTrial:
     def is_ahead(self) -> bool:
         """Whether words that follow change logits, as in no model that reads from left to right."""
         alone, _, longer = self._trial_logits
-        return self._measure_excess(alone[:SHARED], longer[:SHARED]) != 0
+        if not self._measure_excess(alone[:SHARED], longer[:SHARED]):
+            return False
+        (again,) = self._read_logits(self._trial_texts[:1])
+        return not self._measure_excess(alone, again)  # what is random is another matter
 
     @cached_property
     def unequal_because(self) -> str | None:
