@@ -80,7 +80,7 @@ def layer_configs(config: "PreTrainedConfig") -> list[Any]:
 def read_size(config: Any, key: str) -> int:
     """A size in a configuration; the largest where it names one a layer; 0 where it names none."""
     size = getattr(config, key, None) or 0
-    return max(size) if isinstance(size, (list, tuple)) else int(size)
+    return int(max(size) if isinstance(size, (list, tuple)) else size)
 
 
 def narrowest_window(config: "PreTrainedConfig") -> int:

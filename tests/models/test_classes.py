@@ -101,6 +101,11 @@ class TestPublishedClasses:
         assert (scorer.plain_because is None) == (published.class_name in SHARED)
         assert scorer._head is not None
 
+    def test_a_loaded_model_is_a_causal_one_too(self, published: Published, tmp_path: Path) -> None:
+        store = RowStore(tmp_path)
+        loaded = resolve_model(published.plain, store, tokenizer=published.tokenizer)
+        assert (loaded.entry.kind, loaded.entry.chats) == ("causal", True)
+
     def test_likelihoods_are_those_of_transformers(self, published: Published) -> None:
         nats = published.model.loglikelihood(TEXTS).nats
         expected = [
