@@ -73,6 +73,10 @@ profile:
   right: {name: paper}
   wrong:
     name: &name [nobody, ../x]
+pin:
+  right: {names: bart-large-mnli}
+  wrong:
+    names: [nobody, '', "\e[2J", smollm2-135m-instruct]
 new:
   right: {family: probes, name: mine}
   wrong:
