@@ -247,6 +247,43 @@ def pin_models(
     raise typer.Exit(2 if problems else 0)
 
 
+@app.command("add")
+def add_model(
+    source: Annotated[str, typer.Argument(metavar="hub:ORG/NAME[@REVISION]")],
+    families: Annotated[
+        list[str] | None,
+        typer.Option("--family", help="A family that asks it; repeatable; default: all that can."),
+    ] = None,
+    profile: Annotated[
+        Literal["quick", "paper", "none"],
+        typer.Option(help="The profile at which it is asked; none: only where it is named."),
+    ] = "paper",
+    name: Annotated[
+        str | None, typer.Option(help="Its name; default: that of the repository.")
+    ] = None,
+    kind: Annotated[
+        Literal["causal", "seq2seq", "masked", "nli", "classifier", "embedder"] | None,
+        typer.Option(help="Its kind; default: as its class says."),
+    ] = None,
+    yes: Confirmed = False,
+) -> None:
+    """Write an entry for a model on the Hub into params.yaml, from its card and its files."""
+    from evenruler.declaration.params import load_params
+    from evenruler.project import add
+    from evenruler.strict import read_text
+
+    repository.enter_repository()
+    path = Path(repository.DECLARATION)
+    before, params = read_text(path), load_params(path)
+    name = name if name is not None else add.name_of(source)
+    add.require_fitting_words(params, name, families or ())
+    fields = add.describe_model(source, kind)
+    fields |= add.choose_settings(fields["kind"], families or (), profile)
+    after = add.add_model(before, path, params, name, fields)
+    _write_confirmed(path, before, after, yes)
+    say(f"{path}: models now holds {name}; next: `evenruler check`")
+
+
 @app.command()
 def new(
     family: Annotated[str, typer.Argument(metavar="|".join(FAMILIES))],
