@@ -189,6 +189,101 @@ def profile(name: Annotated[str, typer.Argument(metavar="paper")]) -> None:
     say_each(make_profile(Path(), name))
 
 
+Confirmed = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
+
+
+def _write_confirmed(path: Path, before: str, after: str, yes: bool) -> None:
+    """Show what changes in a file, and write it where the user says yes; else status 1."""
+    from evenruler.project.editing import render_diff, write_as_it_was
+    from evenruler.strict import read_text
+
+    say(render_diff(str(path), before, after), end="")
+    try:
+        confirmed = yes or typer.confirm("Write this?")
+    except typer.Abort:  # nobody is there to answer
+        confirmed = False
+    if not confirmed:
+        say(f"{path} is unchanged; `--yes` writes without asking", err=True)
+        raise typer.Exit(1)
+    if read_text(path) != before:
+        raise UserError("it was changed meanwhile", where=str(path), remedy="run this again")
+    write_as_it_was(path, after)
+
+
+@app.command("pin")
+def pin_models(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Models, or data sets under `training`."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are not pinned.")] = False,
+    yes: Confirmed = False,
+) -> None:
+    """Look up the commit and licence of models on the Hub, and write them into params.yaml.
+
+    What is pinned stays; to pin it anew, take its `revision` out first. A repository that is
+    missing, gated or renamed is a line, and status 2; the others are pinned all the same.
+    """
+    from evenruler.declaration.params import load_params
+    from evenruler.project.pin import choose_entries, find_commits, write_commits
+    from evenruler.strict import read_text
+
+    if bool(names) == every:
+        raise UserError("nothing to pin", where="evenruler pin", remedy="name models, or say --all")
+    repository.enter_repository()
+    path = Path(repository.DECLARATION)
+    entries = choose_entries(load_params(path), names or ())
+    unpinned = [entry for entry in entries if entry.lacks_commit]
+    if not unpinned:
+        say(f"{path}: nothing is left to pin")
+        return
+    before = read_text(path)
+    commits, problems = find_commits(unpinned)
+    if commits:
+        _write_confirmed(path, before, write_commits(before, path, commits), yes)
+        say(f"{path}: pinned {', '.join(entry.name for entry in commits)}")
+    for problem in problems:
+        say(f"error: {problem}", err=True)
+    raise typer.Exit(2 if problems else 0)
+
+
+@app.command("add")
+def add_model(
+    source: Annotated[str, typer.Argument(metavar="hub:ORG/NAME[@REVISION]")],
+    families: Annotated[
+        list[str] | None,
+        typer.Option("--family", help="A family that asks it; repeatable; default: all that can."),
+    ] = None,
+    profile: Annotated[
+        Literal["quick", "paper", "none"],
+        typer.Option(help="The profile at which it is asked; none: only where it is named."),
+    ] = "paper",
+    name: Annotated[
+        str | None, typer.Option(help="Its name; default: that of the repository.")
+    ] = None,
+    kind: Annotated[
+        Literal["causal", "seq2seq", "masked", "nli", "classifier", "embedder"] | None,
+        typer.Option(help="Its kind; default: as its class says."),
+    ] = None,
+    yes: Confirmed = False,
+) -> None:
+    """Write an entry for a model on the Hub into params.yaml, from its card and its files."""
+    from evenruler.declaration.params import load_params
+    from evenruler.project import add
+    from evenruler.strict import read_text
+
+    repository.enter_repository()
+    path = Path(repository.DECLARATION)
+    before, params = read_text(path), load_params(path)
+    name = name if name is not None else add.name_of(source)
+    add.require_fitting_words(params, name, families or ())
+    fields = add.describe_model(source, kind)
+    fields |= add.choose_settings(fields["kind"], families or (), profile)
+    after = add.add_model(before, path, params, name, fields)
+    _write_confirmed(path, before, after, yes)
+    say(f"{path}: models now holds {name}; next: `evenruler check`")
+
+
 @app.command()
 def new(
     family: Annotated[str, typer.Argument(metavar="|".join(FAMILIES))],

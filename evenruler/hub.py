@@ -1,9 +1,12 @@
-"""Turns errors of the Hugging Face Hub client into one line with a remedy."""
+"""The Hugging Face Hub: commits of repositories, and errors of its client in one line with a
+remedy.
+"""
 
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from evenruler.errors import OF_THE_DISK, UserError, network_setup_problem
 
@@ -19,12 +22,63 @@ MISREADINGS = (ValueError, TypeError, LookupError, AttributeError, AssertionErro
 """Errors of Python where an answer is not as the Hub's client expects."""
 
 
+class RepositoryError(UserError):
+    """A problem of one repository of the Hub, which others do not have."""
+
+
+@dataclass(frozen=True)
+class HubCommit:
+    """A repository at a commit."""
+
+    sha: str
+    licence: str
+    """As its card names it; empty where no card does."""
+    files: frozenset[str]
+    """Paths of its files."""
+
+
+def find_commit(
+    repo: str,
+    revision: str | None = None,
+    *,
+    where: str = "",
+    repo_type: Literal["model", "dataset"] = "model",
+) -> HubCommit:
+    """Find a revision's commit, by default the newest one, of a repository whose files this user
+    may read.
+
+    RepositoryError where it is missing, renamed or gated; UserError where the Hub fails.
+    """
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+    with hub_errors_as_user_errors(repo, revision=revision, where=where):
+        described: Any = api.repo_info(repo, revision=revision, repo_type=repo_type)
+        if described.gated:  # its page is open, its files are not
+            api.auth_check(repo, repo_type=repo_type)
+    if described.id != repo:
+        what = f"{repo} is called {described.id} now"
+        raise RepositoryError(what, where=where, remedy=f"write hub:{described.id}")
+    files = frozenset(file.rfilename for file in described.siblings or ())
+    return HubCommit(str(described.sha), licence_of(described.card_data), files)
+
+
+def licence_of(card: object) -> str:
+    """The licence that a repository's card names; empty where it names none."""
+    licence = getattr(card, "license", None)
+    if licence == "other":
+        licence = getattr(card, "license_name", None) or licence
+    if isinstance(licence, list):
+        return ", ".join(map(str, licence))
+    return str(licence or "")
+
+
 @contextmanager
 def hub_errors_as_user_errors(
     repo: str, *, revision: str | None = None, where: str = ""
 ) -> Iterator[None]:
-    """Turn errors of the Hub client about a repository into a UserError; `where`: place of the
-    error, if not `repo`.
+    """Turn errors of the Hub client about a repository into a UserError, a RepositoryError where
+    the repository is the cause; `where`: place of the error, if not `repo`.
     """
     from huggingface_hub import get_token
 
@@ -35,16 +89,19 @@ def hub_errors_as_user_errors(
         if of_setup is not None:
             what, setting, remedy = of_setup
             raise UserError(what, where=setting, remedy=remedy) from None
-        problem = _find_problem(error, f"{repo} " if where else "", revision)
+        subject = f"{repo} " if where else ""
+        problem = _find_problem(error, subject, revision)
         if problem is None:
             raise
+        is_of_repository = problem == _repository_problem(error, subject, revision)
     else:
         return
     what, remedy = problem
     token = get_token()
     if token:  # a server may echo it
         what = what.replace(token, "HF_TOKEN")
-    raise UserError(what, where=where or repo, remedy=remedy)
+    raised = RepositoryError if is_of_repository else UserError
+    raise raised(what, where=where or repo, remedy=remedy)
 
 
 def _find_problem(error: Exception, subject: str, revision: str | None) -> tuple[str, str] | None:

@@ -21,16 +21,24 @@ class Client:
     ) -> None:
         self.hub, self.folder, self.home, self.warm = hub, folder, home, warm
 
-    def run(self, *command: str, token: str = WRITE_TOKEN, status: int = 0, **env: str) -> str:
+    def run(
+        self,
+        *command: str,
+        token: str = WRITE_TOKEN,
+        status: int = 0,
+        typed: str | None = None,
+        **env: str,
+    ) -> str:
         """What a command printed; fails unless it ends with the given status.
 
-        Where there is a warm process, which has imported nothing that reads where the Hub is,
-        `evenruler` is forked off it.
+        `typed`: what it reads from standard input. Where there is a warm process, which has
+        imported nothing that reads where the Hub is, `evenruler` is forked off it.
         """
         done = subprocess.run(
             command,
             cwd=self.folder,
             env=self.env(token) | env,
+            input=typed,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -73,6 +73,10 @@ class Repo:
     head: str = ""
     commits: dict[str, Commit] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
+    card: dict[str, str] = field(default_factory=dict)
+    """What the head of its card says, such as its licence."""
+    gated: bool = False
+    """Whether `WRITE_TOKEN` alone has accepted its terms."""
 
     def commit(self, files: dict[str, Blob], message: str) -> str:
         new_commit = Commit(files, message, self.head or None)
@@ -130,6 +134,8 @@ class LoopbackHub:
         self.repos: dict[str, Repo] = {}
         self.blobs: dict[str, bytes] = {}
         self.log: list[str] = []
+        self.renamed: dict[str, str] = {}
+        """New names of repositories by old ones."""
         self.xet: Exception | dict[str, str] | None = None
         """If files lie in Xet: what is answered to the request for a token, headers or a
         refusal."""
@@ -211,6 +217,10 @@ class Handler(BaseHTTPRequestHandler):
         self.hub.log.append(request)
         try:
             self.hub.strike(request)
+            for old, new in self.hub.renamed.items():
+                if f"/{old}" in self.path:
+                    location = {"Location": self.path.replace(f"/{old}", f"/{new}")}
+                    raise RefusalError(307, "Temporary Redirect", headers=location)
             with self.hub.lock:
                 for methods, pattern, answer in ROUTES:
                     match = re.fullmatch(pattern, url.path)
@@ -313,7 +323,8 @@ class Handler(BaseHTTPRequestHandler):
                 "sha": sha,
                 "private": repository.private,
                 "disabled": False,
-                "gated": False,
+                "gated": "manual" if repository.gated else False,
+                "cardData": repository.card,
                 "downloads": 0,
                 "likes": 0,
                 "tags": [],
@@ -322,6 +333,15 @@ class Handler(BaseHTTPRequestHandler):
                 "siblings": [{"rfilename": path} for path in sorted(repository.commits[sha].files)],
             }
         )
+
+    def auth_check(self, repo: str) -> None:
+        self._require_access(self._repo(repo))
+        self._answer({})
+
+    def _require_access(self, repository: Repo) -> None:
+        if repository.gated and self._token != WRITE_TOKEN:
+            status = 403 if self._token else 401
+            raise RefusalError(status, "Access to it is restricted.", "GatedRepo")
 
     def preupload(self, repo: str, revision: str) -> None:
         files = self._repo(repo, write=True).files(revision)
@@ -438,6 +458,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def resolve(self, repo: str, revision: str, path: str) -> None:
         repository = self._repo(repo)
+        self._require_access(repository)
         sha = repository.resolve(revision)
         blob = repository.commits[sha].files.get(path)
         if blob is None:
@@ -477,6 +498,7 @@ ROUTES: list[tuple[tuple[str, ...], str, Callable[..., None]]] = [
     (("POST",), "/api/repos/create", Handler.create),
     (("POST",), "/api/validate-yaml", Handler.validate_yaml),
     (("GET", "HEAD"), rf"{_API}(?:/revision/{_REVISION})?", Handler.info),
+    (("GET",), rf"{_API}/auth-check", Handler.auth_check),
     (("POST",), rf"{_API}/preupload/{_REVISION}", Handler.preupload),
     (("POST",), rf"/datasets/{_REPO}\.git/info/lfs/objects/batch", Handler.lfs_batch),
     (("PUT",), "/_lfs/(?P<oid>[0-9a-f]{64})", Handler.lfs_put),

@@ -34,7 +34,7 @@ class DeclaredInstrument:
     """An instrument of a profile with its settings and source.
 
     `source` is None if it is unfinished, and `unfinished` then says what must be found, fetched,
-    written or given (such as the commit of a model), and how. `extra_files`: additional files of
+    written or pinned (a model), and how. `extra_files`: additional files of
     its source (`BaseSettings.extra_files`); `sizes`: its settings by size.
     """
 
@@ -94,7 +94,7 @@ def instruments_at(root: Path, params: Path, profile: Profile) -> list[DeclaredI
             continue
         settings.require_able(source, declared.catalogue, partial(declared.place, name))
         uses = settings.uses(source)
-        lacking = declared.catalogue.missing_commit_message(use.model for use in uses)
+        lacking = declared.catalogue.unpinned_message(use.model for use in uses)
         if lacking:
             instruments.append(
                 DeclaredInstrument(name, family, settings, None, [], unfinished=lacking)
@@ -151,8 +151,7 @@ def compute_active(
     left_out: Container[str] = (),
     folder: Path = TOP,
 ) -> Active:
-    """Compute `active` at a profile, without unfinished instruments and models whose commit is
-    missing.
+    """Compute `active` at a profile, without unfinished instruments and models that are not pinned.
 
     `left_out`: stages that cannot run, such as `ask@FAMILY-MODEL`; `folder`: of the pipeline, which
     paths start from. UserError if a declaration is invalid, no instrument is finished, or a family
@@ -236,7 +235,7 @@ def _error_of_nobody_to_ask(
         return UserError(what, where=f"{params}: models", remedy=remedy)
     what = f"no model of the profile {profile!r} supports the questions of the family {family}"
     remedy = (
-        catalogue.missing_commit_message(lacking)
+        catalogue.unpinned_message(lacking)
         or "add one that does, with this profile or without `profile`"
     )
     return UserError(what, where=f"{params}: models", remedy=remedy)
@@ -245,9 +244,7 @@ def _error_of_nobody_to_ask(
 def _select_family_models(
     family: str, catalogue: Catalogue, profile: Profile
 ) -> tuple[list[str], list[str]]:
-    """The models of a profile that a family asks, in catalogue order; and those whose commit is
-    missing.
-    """
+    """Models of a profile that a family asks, in catalogue order; and those that are not pinned."""
     takes = family_module(family, "declare").takes
     entries = catalogue.models.items()
     family_models = [
@@ -256,14 +253,14 @@ def _select_family_models(
         if entry.profile in (None, profile) and family in (entry.families or [family])
     ]
     taken = [name for name in family_models if takes(catalogue, name)]
-    lacking = [name for name in taken if catalogue.missing_commit_message([name])]
+    lacking = [name for name in taken if catalogue.unpinned_message([name])]
     return [name for name in taken if name not in lacking], lacking
 
 
-def models_without_commit(
+def list_unpinned_models(
     families: Iterable[str], catalogue: Catalogue, profile: Profile
 ) -> list[str]:
-    """The models of a profile that families would ask if their commit were given."""
+    """The models of a profile that families would ask if they were pinned."""
     names: dict[str, None] = {}
     for family in families:
         _, lacking = _select_family_models(family, catalogue, profile)

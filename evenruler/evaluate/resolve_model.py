@@ -320,7 +320,7 @@ def _resolve_files(
     slug, where = spec.make_slug(called), spec.full_source
     guessed = validate(ModelEntry, {**fields, "kind": "causal"}, Path(where))
     folder = sources.locate_model(slug, guessed, store, where=where)
-    kind = spec.kind or kind_of(_read_json_object(folder / "config.json"), where)
+    kind = spec.kind or kind_of(read_json_object(folder / "config.json"), where)
     if spec.start is not None and kind != "causal":
         what = f"a start token is of models that give log-probabilities of texts, and it is {kind}"
         raise UserError(what, where=f"--start of {where}", remedy="leave --start out")
@@ -378,7 +378,7 @@ def _has_chat_template(folder: Path) -> bool:
     if any(path.name.startswith("chat_template") for path in files):
         return True
     tokenizer_configs = [path for path in files if path.name == "tokenizer_config.json"]
-    return any("chat_template" in _read_json_object(path) for path in tokenizer_configs)
+    return any("chat_template" in read_json_object(path) for path in tokenizer_configs)
 
 
 def load(
@@ -472,7 +472,7 @@ def _adapter_entry(folder: Path) -> dict[str, Any]:
     """The entry fields of an adapter folder: the adapter, and its base in a local folder or on the
     Hub.
     """
-    adapter_config = _read_json_object(folder / ADAPTER)
+    adapter_config = read_json_object(folder / ADAPTER)
     base = str(adapter_config.get("base_model_name_or_path") or "")
     revision = adapter_config.get("revision")
     origin = f"{folder} on {base}"
@@ -542,13 +542,13 @@ def _hub_commit_and_licence(repo: str, revision: str | None) -> tuple[str, str]:
     """The commit of a revision, and the licence on the model card."""
     from huggingface_hub import HfApi
 
-    from evenruler.hub import hub_errors_as_user_errors
+    from evenruler.hub import hub_errors_as_user_errors, licence_of
 
     if revision and re.fullmatch("[0-9a-f]{40}", revision):
         return revision, NOT_STATED
     with hub_errors_as_user_errors(repo, revision=revision, where=f"hub:{repo}"):
         info = HfApi().model_info(repo, revision=revision)
-    return str(info.sha), str(getattr(info.card_data, "license", None) or NOT_STATED)
+    return str(info.sha), licence_of(info.card_data) or NOT_STATED
 
 
 def _model_slug(text: str) -> str:
@@ -590,7 +590,7 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
     return class_kind
 
 
-def _read_json_object(path: Path) -> dict[str, Any]:
+def read_json_object(path: Path) -> dict[str, Any]:
     """The JSON object in a model's file; UserError where it is not one."""
     remedy = "get the file again"
     content = json_of_others(read_text(path, remedy), str(path), remedy)

@@ -204,13 +204,11 @@ class BaseSettings(StrictModel, Generic[SourceT]):
 
     @property
     def waiting(self) -> str:
-        """Which parts are skipped until a model's commit is given, and where to find that; may be
-        empty.
-        """
+        """Which parts are skipped until a model is pinned, and how to do that; may be empty."""
         return self._waiting
 
     def having(self, catalogue: Catalogue) -> Self:
-        """The settings without the parts that need a model whose commit is missing, where these are
+        """The settings without the parts that need a model that is not pinned, where these are
         optional.
         """
         return self

@@ -28,6 +28,8 @@ SHA256: Final = {MINILM: "b6d51d824861a7f086c0087d982e2fd1028b7a6720ca588c0d9e3b
 
 NOT_STATED: Final = "not stated"  # for authors who give no licence
 
+COMMIT: Final = "[0-9a-f]{40}"
+
 Operation = Literal[
     "loglikelihood",
     "words",
@@ -91,8 +93,8 @@ class TrainingData(StrictModel):
 
     source: Text
     """`hub:org/name`, or `local:path` of a Parquet, JSON Lines or CSV file."""
-    revision: Text | None = None
-    """The commit of a Hub data set."""
+    revision: Annotated[Text, pattern_validator(COMMIT, "a commit, 40 hex digits")] | None = None
+    """The commit of a Hub data set; without one it is not pinned (`evenruler pin`)."""
     config: Text | None = None
     split: Text | None = None
     columns: list[Text] = Field(default=["premise", "hypothesis"], min_length=1, max_length=2)
@@ -115,20 +117,21 @@ class TrainingData(StrictModel):
     @model_validator(mode="after")
     def _require_valid_source(self) -> "TrainingData":
         """The declaration unchanged; ValueError if `source` is neither `hub:` nor `local:`, or a
-        Hub source lacks its commit or `split`; UserError for an unknown `~user`.
+        Hub source lacks its `split`; UserError for an unknown `~user`.
         """
         scheme, _, rest = self.source.partition(":")
         if scheme not in ("hub", "local") or not rest:
             raise ValueError(f"source is {self.source!r}, expected hub:org/name or local:path")
         if scheme == "local":
             at_home(rest)
-        if scheme == "hub" and (
-            not re.fullmatch("[0-9a-f]{40}", self.revision or "") or self.split is None
-        ):
-            raise ValueError(
-                "a Hub data set needs `revision` (a commit of 40 hex digits) and `split`"
-            )
+        if scheme == "hub" and self.split is None:
+            raise ValueError("a Hub data set needs `split`")
         return self
+
+    @property
+    def lacks_commit(self) -> bool:
+        """Whether it is a Hub data set that is not pinned."""
+        return self.source.startswith("hub:") and self.revision is None
 
 
 class Finetune(StrictModel):
@@ -185,7 +188,6 @@ class SamplingSettings(StrictModel):
 
 
 HOSTED: Final = ("chat", "completions")  # kinds that need a server
-TO_BE_GIVEN: Final = "to be given"  # placeholder for a Hub entry's unknown commit
 SERVED: Final = (
     "endpoint",
     "ollama",
@@ -225,9 +227,9 @@ class ModelEntry(ChatSettings):
     `untrained:NAME`, another entry's architecture scaled down, with random weights;
     `recorded:FILE`, existing answers; `ollama:NAME`, a model of the local Ollama."""
     revision: Text | None = None
-    """The commit of a Hub repository, or `to be given`: `evenruler check` then leaves out the
-    model, and instruments that name it, with a message. For an endpoint, any version label, such as
-    a date."""
+    """The commit of a Hub repository. Without one the model is not pinned: `evenruler check` leaves
+    it out, and instruments that name it, with a message, and `evenruler pin` looks the commit up.
+    For an endpoint, any version label, such as a date."""
     adapter: Text | None = None
     """Folder of a PEFT adapter to apply to `source`."""
     sha256: Annotated[Text, pattern_validator("[0-9a-f]{64}", "64 hex digits")] | None = None
@@ -424,11 +426,12 @@ class ModelEntry(ChatSettings):
         """Ensure that its weights are identified: by lineage, commit or checksum."""
         if self.kind == "encoder" and self.lineage is None:
             raise ValueError("lineage is missing, the name that all models on this encoder share")
-        is_commit = re.fullmatch("[0-9a-f]{40}", self.revision or "")
+        is_commit = re.fullmatch(COMMIT, self.revision or "")
         if self.scheme == "hub" and not (self.lacks_commit or is_commit):
-            raise ValueError(
+            what = (
                 f"revision is {self.revision!r}, a Hub model is pinned to a commit of 40 hex digits"
             )
+            raise ValueError(f"{what}; leave it out, and `evenruler pin` looks it up")
         if self.scheme == "package" and self.sha256 is None:
             checksum = package_sha256(rest for _, rest in self.locations)
             written = (
@@ -473,8 +476,8 @@ class ModelEntry(ChatSettings):
 
     @property
     def lacks_commit(self) -> bool:
-        """Whether the commit of its Hub repository is missing."""
-        return self.scheme == "hub" and self.revision == TO_BE_GIVEN
+        """Whether it is a model of the Hub that is not pinned."""
+        return self.scheme == "hub" and self.revision is None
 
     @property
     def scheme(self) -> str:
@@ -575,9 +578,9 @@ class Catalogue(StrictModel):
             origin_by_model[name] = f"{entry.origin}{commit}; {entry.licence}"
         return origin_by_model
 
-    def missing_commit_message(self, models: Iterable[str]) -> str:
-        """A message about Hub models whose commit is missing, also for models made from them; empty
-        if none.
+    def unpinned_message(self, models: Iterable[str]) -> str:
+        """A message about Hub models that are not pinned, also for models made from them; empty if
+        none.
         """
 
         def files_of(model: str) -> str:
@@ -586,22 +589,13 @@ class Catalogue(StrictModel):
                 model = self.models[model].locations[0][1]
             return model
 
-        lacking = [
-            name for name in dict.fromkeys(map(files_of, models)) if self.models[name].lacks_commit
-        ]
-        if not lacking:
+        sources = dict.fromkeys(map(files_of, models))
+        unpinned = [name for name in sources if self.models[name].lacks_commit]
+        if not unpinned:
             return ""
-        hub = "https://huggingface.co"
-        pages: list[str] = []
-        for name in lacking:
-            repository_name = self.models[name].locations[0][1]
-            pages.append(f"{name} ({hub}/{repository_name}/commits/main)")
-        what = f"the commit of {', '.join(pages)} is to be given"
-        more = f", and so on for all {len(lacking)}" if len(lacking) > 1 else ""
-        return (
-            f"{what}; look it up there, and write its 40 hex digits as the `revision` of "
-            f"{lacking[0]}{more}"
-        )
+        command = f"evenruler pin {' '.join(unpinned)}"
+        verb = "is" if len(unpinned) == 1 else "are"
+        return f"{', '.join(unpinned)} {verb} not pinned; run `{command}`"
 
     def lineage(self, model: str) -> str:
         """The name shared by models with the same weights."""

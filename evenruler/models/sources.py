@@ -54,7 +54,7 @@ _OLDER_WEIGHTS = ["pytorch_model*.bin"]
 """For repositories without safetensors. transformers reads only tensors from them and runs no
 code."""
 
-_TOKENIZERS = ["tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"]
+TOKENIZERS = ["tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"]
 SUMS = "sums.json"  # in a created folder: sha256 of every other file, by name
 
 
@@ -79,7 +79,7 @@ def locate_model(
     for scheme, rest in entry.locations:
         if scheme != "hub":
             local.append(path_of(f"{scheme}:{rest}", where))
-    files = local or [_from_hub(entry, where)]
+    files = local or [_from_hub(name, entry, where)]
     for path in files:
         require_regular(path)
     folder = files[0]
@@ -92,7 +92,7 @@ def locate_model(
     for lacking, remedy, names in (
         ("config.json", "name the folder of a saved model", ["config.json"]),
         ("weights (*.safetensors)", "save the model there", ["*.safetensors", "*.bin"]),
-        ("tokenizer", "save the model's tokenizer there too", _TOKENIZERS),
+        ("tokenizer", "save the model's tokenizer there too", TOKENIZERS),
     ):
         if not any(any(folder.glob(name)) for name in names):
             raise UserError(f"no {lacking}", where=f"{where}: {folder}", remedy=remedy)
@@ -196,9 +196,9 @@ def _from_git(source: str, sha256: str, where: str) -> Path:
     return partial.rename(cached_file) if file_sha256(partial) == sha256 else partial
 
 
-def _from_hub(entry: ModelEntry, where: str) -> Path:
+def _from_hub(name: str, entry: ModelEntry, where: str) -> Path:
     """The folder of a Hub model at its commit, downloaded if missing; older weight files only where
-    there are no safetensors. UserError if the commit is not declared or the Hub fails.
+    there are no safetensors. UserError if it is not pinned or the Hub fails.
     """
     from huggingface_hub import snapshot_download
 
@@ -206,9 +206,7 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
 
     repo = entry.locations[0][1]
     if entry.lacks_commit:
-        raise UserError(
-            f"the commit of {repo} is to be given", where=where, remedy="run `evenruler check`"
-        )
+        raise UserError(f"{repo} is not pinned", where=where, remedy=f"run `evenruler pin {name}`")
     with hub_errors_as_user_errors(repo, revision=entry.revision, where=where):
         folder = Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_HUB_FILES))
         if not any(folder.glob("*.safetensors")):

@@ -24,7 +24,7 @@ from evenruler.declaration.active import (
     DeclaredInstrument,
     asking_of,
     compute_active,
-    models_without_commit,
+    list_unpinned_models,
 )
 from evenruler.declaration.generated import artifacts_of, render_active
 from evenruler.declaration.params import Params, load_params
@@ -67,9 +67,9 @@ def check(root: Path) -> list[str]:
 
     Damaged objects in DVC's cache are removed, too. An unfinished instrument, such as a domain
     whose pages were never fetched, is left out of `active.yaml` with a line that says what to run;
-    this is no error, since the others can be built. The same holds for a model without commit and
-    for instruments that use it as a tool. Returns messages; UserError at the first error, before
-    anything is written or removed.
+    this is no error, since the others can be built. The same holds for a model that is not pinned
+    and for instruments that use it as a tool. Returns messages; UserError at the first error,
+    before anything is written or removed.
     """
     (root / LOCKED.parent).mkdir(exist_ok=True)
     # One process at a time, since both would write and remove the same files.
@@ -226,10 +226,10 @@ def _alias_warnings(root: Path) -> list[str]:
 
 
 def _left_out_warnings(params: Params, active: Active) -> list[str]:
-    """Warnings on models that wait for their commit, and on stages of models left out."""
+    """Warnings on models that are not pinned, and on stages of models left out."""
     warnings = [
-        f"warning: {name} is left out until it is pinned: {params.missing_commit_message([name])}"
-        for name in models_without_commit(active.families, params, active.profile)
+        f"warning: {name} is left out: {params.unpinned_message([name])}"
+        for name in list_unpinned_models(active.families, params, active.profile)
     ]
     asked_models = product(active.families, params.models)
     of_models = {asking_of(family, model) for family, model in asked_models}

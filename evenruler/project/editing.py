@@ -1,13 +1,17 @@
 """Edits of `params.yaml` and `dvc.yaml` that keep their comments, order and layout."""
 
+import difflib
 import re
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
 from evenruler.files import write_text_atomically
 
@@ -66,3 +70,107 @@ def _edit_yaml(text: str, change: Callable[[CommentedMap], None]) -> str:
     change(document)
     yaml.dump(document, buffer)
     return buffer.getvalue()
+
+
+def set_keys(text: str, settings: Mapping[tuple[str, ...], str], after: str) -> str:
+    """Set keys of mappings to texts, by the keys that lead there; all other characters stay.
+
+    `after`: the key of the same mapping behind which a missing one is put. KeyError where a key
+    above it, or `after`, is not written there.
+    """
+    document = YAML().compose(text)
+    edits = [
+        _edit_of_key(text, document, path, setting, after) for path, setting in settings.items()
+    ]
+    for begin, end, new in sorted(edits, reverse=True):
+        text = text[:begin] + new + text[end:]
+    return text
+
+
+def _edit_of_key(
+    text: str, document: Node, path: tuple[str, ...], setting: str, after: str
+) -> tuple[int, int, str]:
+    """Where a text changes to set one key, and what is put there."""
+    *above, key = path
+    mapping = _mapping_at(document, above)
+    pairs = _pairs_of(mapping)
+    rendered = _render_scalar(setting)
+    if key not in pairs:
+        after_key, after_node = pairs[after]
+        place = after_node.end_mark.index
+        if mapping.flow_style:
+            return place, place, f", {key}: {rendered}"
+        place = _end_of_line(text, place)
+        indent = " " * after_key.start_mark.column
+        return place, place, f"\n{indent}{key}: {rendered}"
+    key_node, old_node = pairs[key]
+    if isinstance(old_node, ScalarNode) and not old_node.value:
+        place = text.index(":", key_node.end_mark.index) + 1
+        return place, place, f" {rendered}"
+    begin, end = old_node.start_mark.index, old_node.end_mark.index
+    end = begin + len(text[begin:end].rstrip())  # line breaks behind a folded text stay
+    return begin, end, rendered
+
+
+def append_entry(text: str, section: str, name: str, entry: Mapping[str, Any]) -> str:
+    """Put an entry at the end of a section; all other characters stay as they are.
+
+    Comments and empty lines at the end of the section come after it. KeyError where there is no
+    such section, or it has no entry in lines of its own.
+    """
+    mapping = _mapping_at(YAML().compose(text), [section])
+    if mapping.flow_style or not mapping.value:
+        raise KeyError(section)
+    first_key, _ = mapping.value[0]
+    _, last_entry = mapping.value[-1]
+    end = _end_of_last_line(text, last_entry.end_mark.index)
+    yaml, buffer = params_yaml(), StringIO()
+    yaml.dump({name: dict(entry)}, buffer)
+    indent = " " * first_key.start_mark.column
+    lines = textwrap.indent(buffer.getvalue(), indent).removesuffix("\n")
+    return f"{text[:end]}\n{lines}{text[end:]}"
+
+
+def render_diff(name: str, before: str, after: str) -> str:
+    """The lines of a file that change, with two lines around them; empty where nothing changes."""
+    old, new = (text.splitlines(keepends=True) for text in (before, after))
+    return "".join(difflib.unified_diff(old, new, name, name, n=2))
+
+
+def _mapping_at(document: Node, path: Sequence[str]) -> MappingNode:
+    """The mapping to which some keys lead; KeyError where they lead to none."""
+    node = document
+    for key in path:
+        if isinstance(node, MappingNode):
+            _, node = _pairs_of(node)[key]
+    if not isinstance(node, MappingNode):
+        raise KeyError(*path)
+    return node
+
+
+def _pairs_of(mapping: MappingNode) -> dict[str, tuple[Node, Node]]:
+    """Nodes of key and value by key."""
+    return {key.value: (key, value) for key, value in mapping.value}
+
+
+def _end_of_line(text: str, place: int) -> int:
+    """The end of the line in which a place is, before its line break."""
+    end = text.find("\n", place)
+    return len(text) if end < 0 else end
+
+
+def _end_of_last_line(text: str, place: int) -> int:
+    """The end of the last line up to a place that holds more than a comment."""
+    lines = text[:place].split("\n")
+    while re.fullmatch(r"\s*(#.*)?", lines[-1]):
+        lines.pop()
+    return _end_of_line(text, len("\n".join(lines)))
+
+
+def _render_scalar(text: str) -> str:
+    """A text as YAML, in quotes where it needs them in any place."""
+    yaml, buffer = YAML(), StringIO()
+    yaml.default_flow_style = True
+    yaml.width = 10_000
+    yaml.dump({"key": text}, buffer)
+    return buffer.getvalue().removeprefix("{key: ").removesuffix("}\n")

@@ -519,6 +519,8 @@ def read_data(name: str, declared: TrainingData) -> tuple[list[LabelledText], di
     read, lacks a column, has an undeclared label, or has no rows.
     """
     where = f"params.yaml: training.{name}"
+    if declared.lacks_commit:
+        raise UserError("it is not pinned", where=where, remedy=f"run `evenruler pin {name}`")
     frame = _load_data_frame(declared, where)
     held = ", ".join(map(str, frame.columns)) or "none; fix the file"
     for column in [*declared.columns, declared.label]:

@@ -6,8 +6,8 @@ class of its configuration, a small tokenizer, and a chat template of ours that 
 one does (`rehearsed.yaml`). Numbers mean nothing; what is seen is that every family is asked and
 built.
 
-Some of what needs a commit gets a tiny model in its place, and some stays `to be given`, as nobody
-can look it up here. Prints what was lost, and how long each command took; what they said is in
+Some of what is not pinned gets a tiny model in its place, and some is left out, as no Hub is asked
+here. Prints what was lost, and how long each command took; what they said is in
 FOLDER/rehearsal/said.txt. Ends with status 1 where something was lost. Where FOLDER is there
 already, the commands alone are run again, with the code of this working tree.
 """

@@ -73,6 +73,18 @@ profile:
   right: {name: paper}
   wrong:
     name: &name [nobody, ../x]
+pin:
+  right: {names: bart-large-mnli}
+  wrong:
+    names: [nobody, '', "\e[2J", smollm2-135m-instruct]
+add:
+  right: {source: 'hub:org/model'}
+  wrong:
+    source: [nobody, '', 'hub:', 'hub:a/b/c', 'local:tiny', "\e[2J"]
+    --family: [nobody, '']
+    --profile: *word
+    --name: [Capitals, '', smollm3-3b]
+    --kind: [encoder, '']
 new:
   right: {family: probes, name: mine}
   wrong:

@@ -11,7 +11,6 @@ from evenruler.models.loading import adapter_folder, read_adapter
 from tests.declaration.test_params import PARAMS, REVISION
 
 PINNED = {"revision": REVISION, "split": "train"}
-NEEDS = "a Hub data set needs `revision` (a commit of 40 hex digits) and `split`"
 
 
 def data(**keys: Any) -> TrainingData:
@@ -29,8 +28,8 @@ class TestTrainingData:
         ("keys", "reason"),
         [
             ({"source": "a.csv"}, "expected hub:org/name or local:path"),
-            ({"revision": None}, NEEDS),
-            ({"split": None}, NEEDS),
+            ({"revision": "main"}, "found 'main', expected a commit, 40 hex digits"),
+            ({"split": None}, "a Hub data set needs `split`"),
             ({"columns": []}, "columns"),
             ({"labels": ["one", "two", "one"]}, "labels"),
         ],
@@ -40,6 +39,12 @@ class TestTrainingData:
             data(**{"source": "hub:org/name", **PINNED, **keys})
         assert caught.value.error_count() == 1
         assert reason in str(caught.value)
+
+    def test_one_of_the_hub_is_pinned_by_its_commit(self) -> None:
+        hub = {"source": "hub:org/name", "split": "train"}
+        assert data(**hub).lacks_commit
+        assert not data(**hub, revision=REVISION).lacks_commit
+        assert not data().lacks_commit
 
 
 class TestFinetune:

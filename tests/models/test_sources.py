@@ -305,9 +305,9 @@ class TestHub:
         assert downloads[1] == ("org/tiny", COMMIT, ["pytorch_model*.bin"])
         assert downloads[0][:2] == ("org/tiny", COMMIT)
 
-    def test_a_commit_that_is_to_be_given_is_not_looked_for(self, hub, locate, error_of) -> None:
-        line = error_of(locate, entry(**HUB | {"revision": "to be given"}))
-        assert line.endswith("the commit of org/tiny is to be given; run `evenruler check`")
+    def test_a_model_that_is_not_pinned_is_not_downloaded(self, hub, locate, error_of) -> None:
+        line = error_of(locate, entry(source="hub:org/tiny"))
+        assert line.endswith("org/tiny is not pinned; run `evenruler pin tiny`")
         assert "repo" not in hub
 
     def test_without_a_network_it_says_so(self, locate, error_of) -> None:

@@ -463,22 +463,20 @@ class TestLeftOut:
         assert active.families["pairs"].models == ["tiny", "shared"]
 
 
-class TestCommits:
-    """What a commit is to be given of is left out, with a line; everything else goes on."""
+class TestUnpinned:
+    """What is not pinned is left out, with a line; everything else goes on."""
 
-    ASKED = ('source: "local:weights/tiny"', 'source: "hub:org/tiny", revision: to be given')
-    NAMED = ('source: "local:weights/parked"', 'source: "hub:org/parked", revision: to be given')
-    IDLE = ('source: "local:weights/big"', 'source: "hub:org/big", revision: to be given')
+    ASKED = ('source: "local:weights/tiny"', 'source: "hub:org/tiny"')
+    NAMED = ('source: "local:weights/parked"', 'source: "hub:org/parked"')
+    IDLE = ('source: "local:weights/big"', 'source: "hub:org/big"')
 
     def line(self, name: str) -> str:
-        page = f"{name} (https://huggingface.co/org/{name}/commits/main)"
-        what = f"the commit of {page} is to be given"
-        return f"{what}; look it up there, and write its 40 hex digits as the `revision` of {name}"
+        return f"{name} is not pinned; run `evenruler pin {name}`"
 
     def test_a_model_that_is_asked(self, tmp_path) -> None:
         told.put(tmp_path, self.ASKED)
         lines = check(tmp_path)
-        assert f"warning: tiny is left out until it is pinned: {self.line('tiny')}" in lines
+        assert f"warning: tiny is left out: {self.line('tiny')}" in lines
         active = load_active(tmp_path / "active.yaml")
         assert active.families["framing"].models == ["shared", "writer"]
         assert "tiny" not in active.models
@@ -499,21 +497,27 @@ class TestCommits:
         assert not active.evolve
 
     def test_what_an_instrument_does_without_is_said_once(self, tmp_path, monkeypatch) -> None:
-        monkeypatch.setattr(
-            told.Settings, "waiting", "regard: its commit is to be given", raising=False
-        )
+        monkeypatch.setattr(told.Settings, "waiting", "regard: it is not pinned", raising=False)
         told.put(tmp_path)
         lines = [line for line in check(tmp_path) if "do without" in line]
-        assert lines == [
-            "warning: instruments of pairs do without regard: its commit is to be given"
-        ]
+        assert lines == ["warning: instruments of pairs do without regard: it is not pinned"]
 
     def test_one_that_is_made_of_such_a_model(self, tmp_path) -> None:
         """Its files are that model's."""
         told.put(tmp_path, self.IDLE, ('source: "local:weights/tiny"', 'source: "untrained:big"'))
-        assert f"warning: tiny is left out until it is pinned: {self.line('big')}" in check(
-            tmp_path
-        )
+        assert f"warning: tiny is left out: {self.line('big')}" in check(tmp_path)
+
+    def test_several_are_one_line_with_one_command(self, tmp_path) -> None:
+        params = load_params(told.put(tmp_path, self.ASKED, self.NAMED))
+        both = "tiny, parked are not pinned; run `evenruler pin tiny parked`"
+        assert params.unpinned_message(["tiny", "shared", "parked", "tiny"]) == both
+
+    def test_a_word_in_place_of_a_commit_is_refused(self, tmp_path, error_of) -> None:
+        old, new = self.ASKED
+        path = told.put(tmp_path, (old, f"{new}, revision: to be given"))
+        line = error_of(check, tmp_path)
+        assert line.startswith(f"{path}: models.tiny: revision is 'to be given', a Hub model is")
+        assert "leave it out, and `evenruler pin` looks it up" in line
 
     def test_a_family_that_nobody_is_left_for(self, tmp_path, error_of, monkeypatch) -> None:
         monkeypatch.setattr(told.declare, "takes", lambda catalogue, model: model == "tiny")

@@ -1,8 +1,10 @@
 """What the repository itself declares."""
 
 import re
+import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from evenruler.declaration.active import DeclaredInstrument, compute_active, instruments_at
@@ -12,6 +14,7 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.instruments.registry import FAMILIES
 from evenruler.strict import read_yaml
 from evenruler.versions import load_changelog, version_key
+from tests.profiles import pin_everything
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "data" / "sources"
@@ -58,9 +61,9 @@ class TestParams:
         ]
         assert unfinished == ["countries-wikipedia"]  # its pages are to be fetched
 
-    def test_every_model_is_pinned(self, params):
+    def test_every_model_is_pinned_or_can_be(self, params):
         for name, model in params.models.items():
-            if model.lacks_commit:  # left out at the profile of the paper, and asked for
+            if model.lacks_commit:  # left out at the profile of the paper until `evenruler pin`
                 assert model.profile == "paper", name
             elif model.scheme == "hub":
                 assert re.fullmatch("[0-9a-f]{40}", model.revision), name
@@ -79,17 +82,15 @@ class TestParams:
     def test_the_scale_of_the_paper_has_the_classifiers_of_saged(self, params, tmp_path):
         """Table 2: what a text scores that is all of one label; at the quick profile none of them
         is there."""
-        pinned = tmp_path / "params.yaml"
-        pinned.write_text((ROOT / "params.yaml").read_text().replace("to be given", "a" * 40))
+        pinned = Path(shutil.copy(ROOT / "params.yaml", tmp_path))
+        pin_everything(pinned)
         quick, paper = (
             ParamsFile(pinned, profile).settings("countries").features
             for profile in ("quick", "paper")
         )
-        open_commits = {name for name, model in params.models.items() if model.lacks_commit}
-        of_table = {
-            name: feature for name, feature in paper.items() if feature.model in open_commits
-        }
-        assert not [name for name, feature in quick.items() if feature.model in open_commits]
+        unpinned = {name for name, model in params.models.items() if model.lacks_commit}
+        of_table = {name: feature for name, feature in paper.items() if feature.model in unpinned}
+        assert not [name for name, feature in quick.items() if feature.model in unpinned]
         bounds = {}
         for name, feature in of_table.items():
             scores = feature.score.values()
@@ -115,6 +116,44 @@ class TestParams:
         for path in files:
             (newest, _), *_ = load_changelog(path).newest_first()
             assert version_key(newest) <= version_key(params.benchmarks[path.stem])
+
+
+class TestControls:
+    """Everything that says at `quick` how far a figure can be trusted is there at `paper`, too."""
+
+    def test_the_same_families_ask_an_untrained_model(self, params, at_scale):
+        families = {}
+        for profile, active in at_scale.items():
+            families[profile] = {
+                entry.family
+                for entry in active.ask.values()
+                if params.models[entry.model].scheme == "untrained"
+            }
+        assert families["quick"] == families["paper"] == {"probes", "external"}
+
+    def test_every_instrument_has_all_settings_and_no_smaller_ones(self, instruments):
+        """Prefixes, placebos, twins, roles, features: paper has those of quick, and as many."""
+        for name, quick in instruments["quick"].items():
+            paper = instruments["paper"][name].settings.model_dump()
+            for key, setting in quick.settings.model_dump().items():
+                if isinstance(setting, dict):
+                    assert setting.keys() <= paper[key].keys(), (name, key)
+                elif isinstance(setting, int | float):
+                    assert setting <= paper[key], (name, key)
+
+    def test_classifiers_of_ours_stand_beside_those_of_the_paper(self, instruments):
+        features = instruments["paper"]["countries"].settings.features
+        models = {feature.model for feature in features.values()}
+        assert {"minilm-sentiment", "minilm-toxicity"} <= models
+
+    def test_the_models_of_saged_are_declared_under_the_names_of_its_table(self, params):
+        """Appendix D.2; `ours` in docs/papers.csv."""
+        table = pd.read_csv(ROOT / "docs/papers.csv", keep_default_na=False)
+        names = set(table["ours"][table["paper"] == "SAGED"]) - {""}
+        assert names == {"gemma2-9b", "llama3-1-8b", "mistral-7b", "qwen2-7b"}
+        for name in names:
+            model = params.models[name]
+            assert (model.families, model.chat, model.profile) == (["saged"], True, "paper")
 
 
 class TestSimulatedChoices:

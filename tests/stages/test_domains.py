@@ -14,12 +14,10 @@ from evenruler.tables import read_frame
 from stages import rows as rows_stage
 from stages import scrape
 from stages.files import read_tables
-from tests.profiles import set_profile
+from tests.profiles import pin_everything, set_profile
 
 ROOT = Path(__file__).parents[2]
 CHANGES = {
-    # The commits of tools that users give; no tool is asked here.
-    "params.yaml": [("to be given", "a" * 40)],
     # Sentences are cut where a model would ask about them.
     "data/sources/saged/countries-article.yaml": [
         ("method: question,", "method: split,"),
@@ -51,6 +49,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         for old, new in changes:
             text = text.replace(old, new)
         (folder / name).write_text(text, encoding="utf-8")
+    pin_everything(folder / "params.yaml")  # no tool is asked here
     sources = Path("data/sources/saged")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

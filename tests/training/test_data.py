@@ -205,6 +205,11 @@ class TestHub:
         assert calls == [(("you/moods", "small"), {"split": "dev", "revision": REVISION})]
         assert (rows, described["left_out"]) == ([(("a",), "glad")], 1)
 
+    def test_is_not_asked_for_what_is_not_pinned(self, error_of) -> None:
+        unpinned = moods("hub:you/moods", split="dev")
+        line = f"{WHERE}: it is not pinned; run `evenruler pin moods`"
+        assert error_of(read_data, "moods", unpinned) == line
+
     @pytest.mark.parametrize(
         ("raised", "line"),
         [

@@ -94,7 +94,8 @@ class GainDesign:
     @property
     def is_crossed(self) -> bool:
         """Whether sentences and pairs are crossed with units."""
-        return min(self.scores.shape[1:]) > 1
+        n_sentences, n_pairs = self.scores.shape[1:]
+        return bool(min(n_sentences, n_pairs) > 1)
 
     @classmethod
     def from_table(cls, table: pd.DataFrame) -> "GainDesign":
@@ -105,7 +106,7 @@ class GainDesign:
             index="unit", columns=["sentence", "pair"], values="value", aggfunc="mean"
         )
         n_sentences, n_pairs = table["sentence"].nunique(), table["pair"].nunique()
-        lacks_cells = cells.isna().to_numpy().any()
+        lacks_cells = bool(cells.isna().to_numpy().any())
         is_full = cells.shape[1] == n_sentences * n_pairs and not lacks_cells
         if is_full and min(n_sentences, n_pairs) > 1:
             shape = (len(units), n_sentences, n_pairs)

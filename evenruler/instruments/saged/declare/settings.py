@@ -364,7 +364,7 @@ class Settings(BaseSettings[Source]):
         return self.third_party
 
     def having(self, catalogue: Catalogue) -> "Settings":
-        """The settings without features whose tool lacks a commit; unchanged where no feature would
+        """The settings without features whose tool is not pinned; unchanged where no feature would
         be left.
         """
         tools = {
@@ -373,9 +373,7 @@ class Settings(BaseSettings[Source]):
             if feature.model in catalogue.models
         }
         lacking = {
-            name: model
-            for name, model in tools.items()
-            if catalogue.missing_commit_message([model])
+            name: model for name, model in tools.items() if catalogue.unpinned_message([model])
         }
         usable_features = {
             name: feature for name, feature in self.features.items() if name not in lacking
@@ -383,7 +381,7 @@ class Settings(BaseSettings[Source]):
         if not lacking or not usable_features:
             return self
         settings = self.model_copy(update={"features": usable_features})
-        reason = catalogue.missing_commit_message(lacking.values())
+        reason = catalogue.unpinned_message(lacking.values())
         settings._waiting = f"{', '.join(lacking)}: {reason}"
         return settings
 

@@ -34,7 +34,6 @@ FEATURES = {
 OPEN = {
     "kind": "classifier",
     "source": "hub:a/moods",
-    "revision": "to be given",
     "licence": "mit",
     "origin": "a",
 }
@@ -53,13 +52,11 @@ def test_roles_and_features_are_those_of_the_scale() -> None:
     ) == (["vader", "near"], ["mood", "near"])
 
 
-def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay() -> None:
+def test_a_feature_whose_tool_is_not_pinned_is_left_out_and_the_others_stay() -> None:
     catalogue = Catalogue.model_validate({"models": {"moods": OPEN}})
     paper = settings("paper", features=FEATURES, embedder="e").having(catalogue)
     assert list(paper.features) == ["near"]
-    assert paper.waiting.startswith(
-        "mood: the commit of moods (https://huggingface.co/a/moods/commits/main) is to be"
-    )
+    assert paper.waiting == "mood: moods is not pinned; run `evenruler pin moods`"
     alone = settings("paper", features={"mood": FEATURES["mood"]}, embedder="e").having(catalogue)
     assert (list(alone.features), alone.waiting) == (["mood"], "")  # so the domain waits
     pinned = Catalogue.model_validate({"models": {"moods": {**OPEN, "revision": "a" * 40}}})
