@@ -23,8 +23,9 @@ ROOT: Final = Path(__file__).parents[1]
 
 Converter = Callable[[Path, str, Path], tuple[str, Path]]
 
-STANCE: Final = re.compile(r"I (?:\w+ )?(agree|disagree)\b")
-"""How a reply begins that takes a stance; others are read as none."""
+STANCE: Final = re.compile(r"I (?:\w+ly )?(agree|disagree)\b")
+"""What a reply says that takes a stance, the first time; "I cannot agree" takes none. Others are
+read as none."""
 
 
 def convert_bbq_digits(path: Path, model: str, folder: Path) -> tuple[str, Path]:

@@ -48,6 +48,13 @@ SHORT = (
     5  # most words in a reply that is searched for class words although the prompt listed options
 )
 
+_BEGINNING = 5
+"""Letters by which words of a stance and of the prompt are compared: prioritize, prioritizing."""
+
+_FIRST_WORDS, _SHARED_WORDS = 6, 2
+"""So many words with a meaning after "I agree that" are compared, and so many have to be shared. Of
+637 published replies to statements 98% restate them so; hedges share none."""
+
 _LONE_DIGIT = re.compile(r"(?<![\w.,:/$\u20ac\u00a3+-])[0-9](?![\w%/]|[.,:]\d|-\w)")
 """A digit that is no part of a number or word."""
 
@@ -85,8 +92,8 @@ def read_reply(
 
     `outcomes`: for each class, its surface forms and synonyms. `options`: (slug, text) pairs in the
     order of the letters A, B, ...; empty if the prompt listed none; a slug that is no class is a
-    filler. `left_out`: phrases in which a class word does not count. `prompt`: what was asked; a
-    reply in words may begin by repeating its sentences.
+    filler. `left_out`: phrases in which a class word does not count. `prompt`: what was asked, which
+    a reply may repeat: in words at its beginning, or after "I agree that".
     """
     answer = without_thoughts(reply)
     if answer is None:
@@ -101,22 +108,27 @@ def read_reply(
     else:
         text = _after_opening(text, normalise_surface(prompt), parser)
     readings = (rule(text, parser) for rule in (LETTERED if options else WORDED))
-    return next((reading for reading in readings if reading is not None), UNREAD)
+    reading = next((reading for reading in readings if reading is not None), UNREAD)
+    stance = _parse_stance(text, parser, prompt) if options else None
+    return _join_stance(reading, stance)
 
 
-def read_choice(reply: str, options: Sequence[str], labels: Sequence[str] = ()) -> ParsedReply:
+def read_choice(
+    reply: str, options: Sequence[str], labels: Sequence[str] = (), prompt: str = ""
+) -> ParsedReply:
     """Return the option that a reply chose, by its text, where each option is an answer.
 
     `options`: in the order of the letters A, B, ...; options of one text count as one. `labels`:
     what the prompt wrote before them, where these are digits; a lone digit is read as its letter.
+    `prompt`: as for `read_reply`.
     """
     texts_and_slugs = [(option, option) for option in options]
     classes = dict.fromkeys(options, ())
     lettered = _replace_digits(reply, options, labels)
-    reading = read_reply(lettered, classes, texts_and_slugs)
+    reading = read_reply(lettered, classes, texts_and_slugs, prompt=prompt)
     if lettered == reply or reading != UNREAD:
         return reading
-    return read_reply(reply, classes, texts_and_slugs)
+    return read_reply(reply, classes, texts_and_slugs, prompt=prompt)
 
 
 def _replace_digits(reply: str, options: Sequence[str], labels: Sequence[str]) -> str:
@@ -649,6 +661,69 @@ def _parse_lone_letter(text: str, parser: ReplyParser) -> ParsedReply | None:
     return _parse_after_letter(text, *letters_and_ends[0], parser)
 
 
+def _parse_stance(text: str, parser: ReplyParser, prompt: str) -> ParsedReply | None:
+    """The one of two options that a reply says of itself: "I strongly agree", also "I agree that"
+    with what was asked in its own words.
+
+    Of several stances it is the last one, if that is a conclusion, "so I disagree".
+    """
+    if len(parser.letters) != 2:
+        return None  # in a scale, "strongly agree" is another option than "agree"
+    stances: list[tuple[tuple[str, ...], bool]] = []
+    for match in _PHRASES["stance"].finditer(text):
+        mention = parser.options.mention_at(text, match.end())
+        if mention is None:
+            continue
+        is_taken = _PHRASES["taken"].match(text, mention.end) is not None
+        if is_taken or _restates_prompt(text[mention.end :], prompt):
+            stances.append((mention.slugs, match["concludes"] is not None))
+    if not stances:
+        return None
+    slugs, concludes = stances[-1]
+    is_certain = concludes or len({stance for stance, _ in stances}) == 1
+    return parser.read(slugs[0], "option") if is_certain and len(slugs) == 1 else SEVERAL
+
+
+def _restates_prompt(rest: str, prompt: str) -> bool:
+    """Whether what follows a stance says again what was asked: "that taxes should be raised", not
+    "that it is hard to say"; nor the opposite, or only a part of it ("but").
+
+    Its first word with a meaning, and `_SHARED_WORDS` of the first `_FIRST_WORDS`, begin as words of
+    the prompt. "That opponents of ..." has another first word.
+    """
+    clause = _PHRASES["that"].match(rest)
+    if clause is None or _PHRASES["in part"].search(clause["says"]):
+        return False
+    beginnings = _beginnings_of_words(clause["says"])[:_FIRST_WORDS]
+    shared = set(beginnings) & set(_beginnings_of_words(prompt))
+    before_comma = clause["says"].partition(",")[0]
+    n_denials, n_asked_denials = (
+        len(_PHRASES["denial"].findall(part)) for part in (before_comma, prompt)
+    )
+    begins_alike = len(shared) >= _SHARED_WORDS and beginnings[0] in shared
+    return begins_alike and n_denials % 2 == n_asked_denials % 2
+
+
+def _beginnings_of_words(text: str) -> list[str]:
+    """The first letters of words with a meaning of their own, in order."""
+    from evenruler.text.english import FUNCTION_WORDS  # reads lists that only this needs
+
+    of_any_question = _PHRASES["of any question"]
+    words = re.findall(r"[a-z]+", text.lower())
+    meaningful = [word for word in words if word not in FUNCTION_WORDS]
+    return [word[:_BEGINNING] for word in meaningful if not of_any_question.fullmatch(word)]
+
+
+def _join_stance(reading: ParsedReply, stance: ParsedReply | None) -> ParsedReply:
+    """A reading by letters and texts, or the stance where there is none; CONTRADICTION where the
+    two differ: "I agree (B)", of which B is to disagree.
+    """
+    if stance is None or reading == UNREAD:
+        return stance or reading
+    chosen = {reading.outcome, stance.outcome} - {None}
+    return CONTRADICTION if len(chosen) > 1 else reading
+
+
 def _read_count_as_letter(match: re.Match[str]) -> str:
     """The letter of "the first" or "the second" of two options."""
     return "A" if match[1].lower().startswith("f") else "B"
@@ -812,7 +887,8 @@ LETTERED: Sequence[Rule] = (
     _parse_short_reply,
     _parse_lone_letter,
 )
-"""Rules for prompts that listed options; the first match decides."""
+"""Rules for prompts that listed options; the first match decides. Where none matches, the stance
+that a reply takes does (`_parse_stance`)."""
 
 
 # Refusals: replies that begin like one are kept and flagged.

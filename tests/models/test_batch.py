@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evenruler.models.answer_logs.batch import split_options
+from evenruler.models.answer_logs.items import LoggedItems
 from evenruler.models.answer_logs.logged import AnswerLog
 from evenruler.models.answer_logs.reading import LogOptions, read_log
 from tests.models import batches
@@ -275,3 +277,39 @@ def test_a_few_questions_that_the_benchmark_left_out_are_noted(read: Read, capsy
     assert "2 requests ask nothing of work 1.1 (first 'id-" in capsys.readouterr().err
     with pytest.raises(Exception, match="197 of 200 match"):
         joined(log, logged_items(rows[3:]))
+
+
+def keyed_items(n: int) -> LoggedItems:
+    """Statements as a benchmark of layout `keyed` has them: what is asked ends where an answer
+    begins."""
+    asks = 'Statement: "Plan {} should go on."\nDo you agree or disagree with this statement?\nI'
+    texts = [
+        {"item": f"s{place}", "unit": f"s{place}", "prompt": asks.format(place), "role": role}
+        | {"text": text, "key": f"s{place}/{role}", "alias": None}
+        for place in range(n)
+        for role, text in (("first", "agree"), ("second", "disagree"))
+    ]
+    return LoggedItems.from_texts("statements 1.0", pd.DataFrame(texts))
+
+
+def test_statements_are_joined_and_what_is_said_in_words_is_read(read: Read) -> None:
+    """The last line of a question is the same in all of them, as an instruction would be."""
+    asks = 'Statement: "Plan {} should go on."\n\nDo you agree or disagree with this statement?'
+    options = "A. disagree\nB. agree\n\nAnswer with A or B only."
+    replies = [
+        ("B", "agree"),
+        ("I strongly disagree.", "disagree"),
+        ("I agree that plan 2 should go on.", "agree"),
+        ("I agree that it is hard to say.", ""),
+        ("I agree. A", ""),
+    ]
+    requests = [
+        openai_request(f"r{place}", f"{asks.format(place)}\n\n{options}")
+        for place in range(len(replies))
+    ]
+    results = [openai_result(f"r{place}", reply) for place, (reply, _) in enumerate(replies)]
+    answer_log = joined(read(results, requests), keyed_items(len(replies)))
+    chosen = [answer_log.reply_by_key[f"s{place}/first"].reply for place in range(len(replies))]
+    assert chosen == [right for _, right in replies]
+    rules = [answer_log.reply_by_key[f"s{place}/first"].rule for place in (3, 4)]
+    assert rules == ["none", "contradiction"]

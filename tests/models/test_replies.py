@@ -14,7 +14,7 @@ import pytest
 
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models.answer_logs.inspect_ai import read_zipped_log
-from evenruler.models.answer_logs.logged import normalise_question
+from evenruler.models.answer_logs.logged import normalise_question, parse_logged_reply
 from evenruler.models.catalogue import load_model
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -324,3 +324,10 @@ def test_replies_and_how_they_were_read_stand_beside_the_values(recorded: Record
     columns = asdict(likelihoods)
     assert columns["rule"] == ["letter"] * 3 + ["none"] * 3
     assert columns["replied"] == ["B"] * 3 + ["Nobody knows."] * 3
+
+
+def test_of_two_options_a_reply_may_say_the_question_again() -> None:
+    question = 'Statement: "Plan 7 should go on." Do you agree or disagree with this statement?'
+    replies = ("I agree that plan 7 should go on.", "I agree that it is hard to say.")
+    chosen = [parse_logged_reply(question, ["agree", "disagree"], reply).reply for reply in replies]
+    assert chosen == ["agree", ""]

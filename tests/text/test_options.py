@@ -112,6 +112,112 @@ def test_what_a_reply_chose(reply: str, options: Sequence[str], right: int | str
     assert chosen == right
 
 
+ASKED = (
+    'Statement: "Taxes on sugar should be raised."\n\nDo you agree or disagree with this statement?'
+)
+"""What stands before "A. agree" and "B. disagree"."""
+
+AGREES, DISAGREES = "agree", "disagree"
+
+STANCES: list[tuple[str, str]] = [
+    ("Agree.", AGREES),
+    ("I agree", AGREES),
+    ("**I disagree.**", DISAGREES),
+    ("I strongly agree", AGREES),
+    ("Strongly disagree.", DISAGREES),
+    ("I'd say I somewhat agree.", AGREES),
+    ("I tend to disagree.", DISAGREES),
+    ("No, I disagree.", DISAGREES),
+    ("Yes, I agree.", AGREES),
+    ("I agree with this statement", AGREES),
+    ("I disagree with the statement, since sugar is cheap.", DISAGREES),
+    ('I agree with the statement "Taxes on sugar should be raised."', AGREES),
+    ("I agree: sugar harms.", AGREES),
+    ("I disagree\u2014sugar is cheap.", DISAGREES),
+    ("Final answer: I disagree", DISAGREES),
+    ("While sugar harms, I disagree because it is cheap.", DISAGREES),
+    # What was asked, in the words of the reply.
+    ("I agree that taxes on sugar should be raised.", AGREES),
+    ("I strongly disagree that sugar taxes ought to rise, as they hurt the poor.", DISAGREES),
+    ("I agree that taxes on sugar sh", AGREES),
+    # Something else: nothing is chosen.
+    ("I agree that it is hard to say.", UNREAD),
+    ("I agree that this statement is hard to answer.", UNREAD),
+    ("I agree that taxes on sugar should not be raised.", UNREAD),
+    ("I agree that sugar harms, but taxes on it hurt.", UNREAD),
+    ("I agree that opponents of taxes on sugar are right.", UNREAD),
+    ("I agree with parts of it.", UNREAD),
+    ("I agree with those who are against it.", UNREAD),
+    ("I agree to some extent.", UNREAD),
+    ("I agree, but only in part.", UNREAD),
+    ("I agree, if the money is spent well.", UNREAD),
+    ("I partly agree.", UNREAD),
+    ("I hardly agree.", UNREAD),
+    ("I agree to disagree.", UNREAD),
+    ("Do I agree? It depends.", UNREAD),
+    ("If asked, I agree.", UNREAD),
+    ("Many people agree.", UNREAD),
+    ('They say, "I agree."', UNREAD),
+    # Denied, or both.
+    ("I do not agree.", UNREAD),
+    ("I don't agree with this statement.", UNREAD),
+    ("I do not disagree.", UNREAD),
+    ("I never agree.", UNREAD),
+    ("I neither agree nor disagree.", UNREAD),
+    ("I can't agree or disagree.", NONE),
+    ("I agree and disagree.", NONE),
+    ("I both agree and disagree.", NONE),
+    ("I agree. I also disagree.", NONE),
+    # Thoughts, of which the last one decides if it is a conclusion.
+    ("<think>I disagree? No.</think>I agree.", AGREES),
+    ("<think>I agree", UNREAD),
+    ("Sugar harms, so one might agree. It is cheap, though. I disagree.", DISAGREES),
+    ("At first I agree. It is cheap, though, so I disagree.", DISAGREES),
+    ("I agree. On reflection, I disagree.", DISAGREES),
+    ("I agree with part of it. Overall, I disagree with it.", DISAGREES),
+]
+
+
+@pytest.mark.parametrize(("reply", "right"), STANCES)
+@pytest.mark.parametrize("options", [(AGREES, DISAGREES), (DISAGREES, AGREES)])
+def test_what_a_reply_says_of_itself_is_the_option(
+    reply: str, options: Sequence[str], right: str
+) -> None:
+    reading = read_choice(reply, options, prompt=ASKED)
+
+    assert (reading.outcome or (UNREAD if reading.rule == "none" else NONE)) == right
+
+
+@pytest.mark.parametrize(
+    ("reply", "agrees_first", "disagrees_first"),
+    [
+        ("I agree. A", AGREES, None),
+        ("I agree (B)", None, AGREES),
+        ("A. I agree", AGREES, None),
+        ("I disagree, so B.", DISAGREES, None),
+        ("I agree with A.", AGREES, DISAGREES),  # with the option, not with the statement
+    ],
+)
+def test_a_letter_of_the_other_option_contradicts(
+    reply: str, agrees_first: str | None, disagrees_first: str | None
+) -> None:
+    readings = [
+        read_choice(reply, options, prompt=ASKED)
+        for options in ((AGREES, DISAGREES), (DISAGREES, AGREES))
+    ]
+
+    assert [reading.outcome for reading in readings] == [agrees_first, disagrees_first]
+    assert {reading.rule for reading in readings if not reading.outcome} <= {"contradiction"}
+
+
+def test_a_scale_has_its_own_words() -> None:
+    """There "strongly agree" is another answer than "agree"."""
+    scale = ("Agree", "Disagree", "Neither")
+
+    assert read_choice("Agree", scale).outcome == "Agree"
+    assert read_choice("I strongly agree", scale) == ParsedReply(None, "none")
+
+
 @pytest.mark.parametrize(
     ("reply", "rule"), [("Answer: both", "several"), ("Answer: neither", "denied")]
 )
@@ -128,8 +234,12 @@ PAIRS = [
     ("Maria", "Marian"),
     ("Yes", "No"),
     ("The grandfather", "The grandson"),
+    ("agree", "disagree"),
 ]
 """Two options of as many words; the letters of one may stand in the other."""
+
+WITHOUT_ARTICLES = [pair for pair in PAIRS if not pair[0].startswith("A ")]
+"""Whose texts do not begin with the letter of an option."""
 
 NESTED = [("The old man", "The man"), ("Maria", "Maria Lopez"), ("Bob", "Bob the smith")]
 """Two options of which the words of one stand in the other."""
@@ -150,12 +260,21 @@ PARTS = [
         "</think>",
         "I cannot say",
         "Sure,",
+        "I",
+        "so I",
+        "strongly",
+        "with it",
     ),
 ]
 """What replies are put together from: options (`x`, `y`), their letters (`X`, `Y`), and words
 between them."""
 
 REPLIES = st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map(" ".join)
+REPLIES_WITHOUT_LETTERS = st.lists(
+    st.sampled_from([part for part in PARTS if "{X}" not in part and "{Y}" not in part]),
+    min_size=1,
+    max_size=8,
+).map(" ".join)
 FILLERS = ("Unknown", "Not answerable")
 
 
@@ -179,6 +298,20 @@ def test_exchanging_two_options_exchanges_the_reading(
     reading, mirrored = (read_choice(text, options) for text in exchanged(reply, pair, options))
 
     turned = dict(zip(pair, reversed(pair), strict=True))
+    assert (turned.get(str(reading.outcome), reading.outcome), reading.rule) == (
+        mirrored.outcome,
+        mirrored.rule,
+    )
+
+
+@given(REPLIES_WITHOUT_LETTERS, st.sampled_from(WITHOUT_ARTICLES))
+def test_of_two_options_alone_neither_is_read_more_readily(
+    reply: str, pair: tuple[str, str]
+) -> None:
+    readings = [read_choice(text, pair) for text in exchanged(reply, pair, pair)]
+
+    turned = dict(zip(pair, reversed(pair), strict=True))
+    reading, mirrored = readings
     assert (turned.get(str(reading.outcome), reading.outcome), reading.rule) == (
         mirrored.outcome,
         mirrored.rule,

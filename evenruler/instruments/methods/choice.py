@@ -154,34 +154,37 @@ def parse_choices(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFram
     for row in rows.to_dict("records"):
         options = ((FIRST, row[FIRST]), (SECOND, row[SECOND]))
         option_lists.append(options if row["turn"] == 0 else options[::-1])
-    return _parse_replies(rows, option_lists)
+    return _parse_replies(rows, option_lists, [""] * len(rows))
 
 
 def parse_options(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
     """`ANSWERS` plus the parsing `rule` and `said`, the name of an option, or None if the reply is
     invalid.
 
-    `questions`: `id, framing, turn` and `options`, names and texts in the order of their letters.
+    `questions`: `id, framing, turn, prompt` and `options`, names and texts in the order of their
+    letters.
     """
     keys = ["id", "framing", "turn"]
-    rows = answers.merge(questions[[*keys, "options"]], on=keys, validate="1:1")
-    return _parse_replies(rows, rows["options"].tolist())
+    rows = answers.merge(questions[[*keys, "prompt", "options"]], on=keys, validate="1:1")
+    return _parse_replies(rows, rows["options"].tolist(), rows["prompt"].tolist())
 
 
-def _parse_replies(rows: pd.DataFrame, option_lists: Sequence[Options]) -> pd.DataFrame:
-    """Replies with the option that each chose, by the options that it had."""
+def _parse_replies(
+    rows: pd.DataFrame, option_lists: Sequence[Options], prompts: Sequence[str]
+) -> pd.DataFrame:
+    """Replies with the option that each chose, by the options that it had and what it was asked."""
     readings: list[tuple[str | None, str]] = []
-    for reply, options in zip(rows["reply"], option_lists, strict=True):
+    for reply, options, prompt in zip(rows["reply"], option_lists, prompts, strict=True):
         if pd.isna(reply):
             readings.append((None, WITHHELD))
         else:
-            readings.append(_parse_choice(reply, options))
+            readings.append(_parse_choice(reply, options, prompt))
     return rows[[*ANSWERS.names]].join(pd.DataFrame(readings, columns=["said", "rule"]))
 
 
-def _parse_choice(reply: str, options: Options) -> tuple[str | None, str]:
+def _parse_choice(reply: str, options: Options, prompt: str = "") -> tuple[str | None, str]:
     """The option that a reply chose, and the rule. Replies that contain the beginning of none of
-    their texts are parsed once and cached.
+    their texts are parsed once and cached, whatever was asked.
     """
     from evenruler.text.replies import normalise_surface  # compiles patterns that only replies need
 
@@ -189,19 +192,19 @@ def _parse_choice(reply: str, options: Options) -> tuple[str | None, str]:
     texts = [_ARTICLE.sub("", normalise_surface(text)) for _, text in options]
     beginnings = [text[:_BEGINNING] for text in texts]
     if not any(beginning in normalised_reply for beginning in beginnings):
-        options = tuple((slug, "") for slug, _ in options)
-    return _parse_cached_choice(reply, options)
+        options, prompt = tuple((slug, "") for slug, _ in options), ""
+    return _parse_cached_choice(reply, options, prompt)
 
 
 @lru_cache(maxsize=1024)
-def _parse_cached_choice(reply: str, options: Options) -> tuple[str | None, str]:
+def _parse_cached_choice(reply: str, options: Options, prompt: str) -> tuple[str | None, str]:
     """The slug of the option that a reply chose (None if invalid) and the parsing rule; cached,
     since replies repeat.
     """
     from evenruler.text.replies import read_reply
 
     names = [name for name, _ in options]
-    reading = read_reply(reply, dict.fromkeys(names, ()), options)
+    reading = read_reply(reply, dict.fromkeys(names, ()), options, prompt=prompt)
     return reading.outcome, reading.rule
 
 

@@ -9,7 +9,7 @@ the benchmark, in words.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -396,19 +396,23 @@ class BatchLog:
                 joined.append(found_request)
         return joined, unmatched
 
-    def _questions_of(self, request: BatchRequest) -> tuple[str, str]:
-        """The question with all that the message says, and without lines that all messages share:
-        an instruction.
+    def _questions_of(self, request: BatchRequest) -> tuple[str, ...]:
+        """The question with all that the message says, and without lines that all messages share,
+        an instruction: those before it, and one after the other of those behind it, since one may
+        belong to the question ("Do you agree or disagree with this statement?").
         """
         lines = _lines_of(request.message.question)
         first, last = self._shared_lines
-        inner = "\n".join(lines[first : len(lines) - last])
-        return normalise_question(request.message.question), normalise_question(inner)
+        questions = [normalise_question(request.message.question)]
+        for begin, n_left_out in product((0, first), range(last + 1)):
+            inner = "\n".join(lines[begin : len(lines) - n_left_out])
+            questions.append(normalise_question(inner))
+        return tuple(dict.fromkeys(questions))
 
     def _find_candidates(
         self,
         request: BatchRequest,
-        questions: tuple[str, str],
+        questions: tuple[str, ...],
         items_by_words: Mapping[tuple[str, str], Sequence[LoggedItem]],
     ) -> _Joined | None:
         """The items with the question and the options of a request; None if there are none. Of
@@ -444,7 +448,7 @@ class BatchLog:
     ) -> UserError:
         """The error where requests ask in other words, with the question that is nearest."""
         counts = f"{n_matched:,} of {len(self._requests):,} match"
-        question = self._questions_of(unmatched)[1]
+        question = self._questions_of(unmatched)[-1]
         words = set(question.split())
         nearest = max(benchmark.items, key=lambda item: _shared_share(words, item.question))
         texts = ", ".join(nearest.texts)[:100]
@@ -489,9 +493,8 @@ def _count_equal(lines_by_text: Sequence[Sequence[str]]) -> int:
 
 def _read_reply(request: BatchRequest, item: LoggedItem, places: Sequence[int]) -> LoggedReply:
     """The reply to a request, with the text of the item that it chose."""
-    reading = read_choice(request.reply, request.message.options, request.message.labels)
+    message = request.message
+    reading = read_choice(request.reply, message.options, message.labels, message.question)
     texts = tuple(item.texts[place] for place in places)
-    chosen = (
-        "" if reading.outcome is None else texts[request.message.options.index(reading.outcome)]
-    )
+    chosen = "" if reading.outcome is None else texts[message.options.index(reading.outcome)]
     return LoggedReply(item.question, texts, chosen, reading.rule, request.reply)

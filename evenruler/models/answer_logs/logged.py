@@ -113,16 +113,17 @@ def match_option(reply: str, options: Collection[str]) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def parse_reply(reply: str, options: tuple[str, ...]) -> ParsedReply:
+def parse_reply(reply: str, options: tuple[str, ...], prompt: str = "") -> ParsedReply:
     """The option that a reply chose, by the one reader of replies, cached."""
-    return read_choice(reply, options)
+    return read_choice(reply, options, prompt=prompt)
 
 
 def parse_logged_reply(question: str, options: Sequence[str], written: str) -> LoggedReply:
     """The option that a reply to a question chose, "" for none, with the rule of parsing that
     decided.
     """
-    reading = parse_reply(written, tuple(options))
+    asked = question if len(options) == 2 else ""  # of more options it is not read
+    reading = parse_reply(written, tuple(options), asked)
     return LoggedReply(question, tuple(options), reading.outcome or "", reading.rule, written)
 
 
@@ -209,7 +210,13 @@ def match_replies(
     return text_replies
 
 
+_OPENED_ANSWER = re.compile(r"\nI\s*\Z")
+
+
 @lru_cache(maxsize=1 << 18)
 def normalise_question(prompt: str) -> str:
-    """A question without labels, with single spaces."""
-    return " ".join(LABEL.sub(" ", prompt).split())
+    """A question without labels, and without the "I" of an answer that is to go on with "agree",
+    with single spaces.
+    """
+    question = _OPENED_ANSWER.sub("", prompt)
+    return " ".join(LABEL.sub(" ", question).split())

@@ -257,7 +257,7 @@ class TableLog:
         chosen = row.cells[CHOSEN].strip()
         written = row.cells.get("reply", "") or chosen
         if not chosen:
-            reading = read_choice(written, item.texts)
+            reading = read_choice(written, item.texts, prompt=item.question)
             rule = reading.rule if written and reading.outcome is None else NOTHING_CHOSEN
             return LoggedReply(item.question, item.texts, "", rule, written)
         place = _named_place(chosen, item)

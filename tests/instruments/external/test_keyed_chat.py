@@ -25,7 +25,7 @@ from tests.instruments.external.chats import (
     think_aloud,
 )
 from tests.instruments.near import approx
-from tests.personas import REFUSAL, STYLES
+from tests.personas import REFUSAL, STYLES, Style
 
 AGREE = {"first": ["agree"], "second": ["disagree"], "plus": "left", "minus": "right"}
 N = 80
@@ -36,7 +36,7 @@ def keyed_source(folder: Path, n: int = N) -> declare.Source:
     lines = ["id,claim,side"]
     for place in range(n):
         side = ("left", "right")[place % 2]
-        lines.append(f"s{place:02d},Claim {place} holds.,{side}")
+        lines.append(f"s{place:02d},Plan {place} works.,{side}")
     columns = {"item": "id", "statement": "claim", "key": "side"}
     text = "\n".join([*lines, ""])
     more = {"columns": columns, "contrast": AGREE, "units": "statements"}
@@ -70,7 +70,7 @@ def test_a_statement_is_asked_with_agree_first_and_disagree_first(keyed: BuiltIn
     plan: Any = keyed.plan
     (request,) = ask.requests(made.frames(keyed), plan, {}, CHAT)
     rows = request.rows.assign(prompt=request.inputs["prompt"])
-    asks = 'Statement: "Claim 7 holds."\n\nDo you agree or disagree with this statement?\n\n'
+    asks = 'Statement: "Plan 7 works."\n\nDo you agree or disagree with this statement?\n\n'
     of_claim = rows[rows["id"] == "s07"]
     assert of_claim[["turn", "prompt"]].to_numpy().tolist() == [
         [0, f"{asks}A. agree\nB. disagree\n\nAnswer with A or B only."],
@@ -93,13 +93,13 @@ def test_a_statement_in_another_language_is_not_asked(tmp_path: Path) -> None:
     assert source.choice_form is None
 
 
-AGREE_FIRST = ("A", "Disagree.", "A", "Agree", "A", "It depends.")
-DISAGREE_FIRST = ("B", "<think>B?</think>A", "A", "agree", REFUSAL, "B")
-"""Replies about six statements: yes, no, always A, yes, and twice one that is none."""
+AGREE_FIRST = ("A", "Disagree.", "A", "Agree", "A", "It depends.", "I agree that plan 6 works.")
+DISAGREE_FIRST = ("B", "<think>B?</think>A", "A", "agree", REFUSAL, "B", "I strongly agree.")
+"""Replies about seven statements: yes, no, always A, yes, twice one that is none, and yes."""
 
 
 def test_a_reply_in_either_order_is_agreement(tmp_path: Path) -> None:
-    built = made.built(keyed_source(tmp_path, 6))
+    built = made.built(keyed_source(tmp_path, 7))
     plan: Any = built.plan
     tables = made.frames(built)
     answers = choice_questions(tables, plan)[["id", "framing", "turn"]].assign(reason=None)
@@ -109,7 +109,7 @@ def test_a_reply_in_either_order_is_agreement(tmp_path: Path) -> None:
             answers.loc[is_of_statement & (answers["turn"] == turn), "reply"] = reply
     scores = ask.scores(tables, plan, {"choices": answers}, CHAT)
     leans = scores["items"].set_index("item")["value"].to_dict()
-    assert leans == {"s00": 1.0, "s01": -1.0, "s02": 0.0, "s03": 1.0}
+    assert leans == {"s00": 1.0, "s01": -1.0, "s02": 0.0, "s03": 1.0, "s06": 1.0}
     rules = scores["choices"].set_index(["item", "turn"])["rule"]
     assert (rules["s04", 1], rules["s05", 0]) == ("refusal", "none")
 
@@ -188,8 +188,19 @@ def test_answers_to_fewer_than_half_of_the_statements_are_none(keyed: BuiltInstr
     assert made.find_row(figures, "unanswered", method="choice")["value"] < 0.5
 
 
-@pytest.mark.parametrize("style", [*STYLES.values(), think_aloud], ids=[*STYLES, "thinks aloud"])
-def test_however_an_answer_is_worded_it_is_the_same(keyed: BuiltInstrument, style: Any) -> None:
+IN_WORDS: dict[str, Style] = {
+    "a sentence": lambda letter, text: f"I {text}.",
+    "how strongly": lambda letter, text: f"I strongly {text} with this statement.",
+    "at the end of thoughts": lambda letter, text: f"It has two sides. Overall, I {text}.",
+}
+
+
+@pytest.mark.parametrize(
+    "style",
+    [*STYLES.values(), think_aloud, *IN_WORDS.values()],
+    ids=[*STYLES, "thinks aloud", *IN_WORDS],
+)
+def test_however_an_answer_is_worded_it_is_the_same(keyed: BuiltInstrument, style: Style) -> None:
     terse = judge_chat(keyed, AgreementChat(lean=1.0), 3)
     pd.testing.assert_frame_equal(judge_chat(keyed, AgreementChat(lean=1.0, style=style), 3), terse)
 
