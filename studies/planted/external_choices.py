@@ -11,6 +11,7 @@ or all, of sentences with a pronoun, too.
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -124,6 +125,13 @@ def _list_referent_chats(name: str) -> Iterator[tuple[str, ReferentChat]]:
     yield "lean .31", ReferentChat(knows=knows, lean=large)
     thinks = ReferentChat(knows=knows, lean=large, style=think_aloud)
     yield "lean .31, thinks aloud", thinks
+    guesses = ReferentChat(knows=0.0, by_syntax=0.0)
+    yield "goes by the stereotype alone", replace(guesses, lean=9.0)
+    yield "mostly takes the person named last", replace(guesses, last=3.0)
+    if name == "winobias":
+        yield "knows no syntax", ReferentChat(knows=3.0, by_syntax=-3.0)
+        yield "knows syntax alone", ReferentChat(knows=0.0, by_syntax=5.0)
+        yield "fair, rather the person named last", ReferentChat(knows=knows, last=1.0)
     yield "always A", ReferentChat(always="A")
     yield "random letters", ReferentChat(random=True)
     yield "refuses 90%", ReferentChat(refuses=0.9)

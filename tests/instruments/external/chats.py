@@ -21,7 +21,7 @@ from evenruler.instruments.external.ask.choice import (
     choice_questions,
     parse_replies,
 )
-from evenruler.instruments.external.ask.referent import STEREOTYPICAL
+from evenruler.instruments.external.ask.referent import NAMED_LAST, STEREOTYPICAL
 from evenruler.instruments.external.diagnose import figures
 from evenruler.instruments.external.diagnose.choices import BY_SYNTAX
 from evenruler.instruments.external.schemas import AMBIGUOUS, FIRST, ROLES
@@ -151,6 +151,8 @@ class ReferentChat(Chat):
     """What is added where syntax tells."""
     his: float = 0.0
     """Log odds of the person who is meant, where the pronoun is his."""
+    last: float = 0.0
+    """Log odds that the person whom the sentence names last has in front."""
     units: float = 0.3
     pairs: float = 1.0
     """SD over units, and over pairs, of `lean`."""
@@ -168,7 +170,8 @@ class ReferentChat(Chat):
         is_his = questions["prompt"].str.contains("Who does '(?:he|him|his|himself)'").to_numpy()
         tells = self.by_syntax * (questions["condition"] == BY_SYNTAX).to_numpy()
         place = np.where(_stands_first(questions, FIRST), self.at_first, -self.at_first)
-        meant = expit(knows + tells + fits + self.his * is_his + place)
+        named = self.last * np.where(questions["named"] == NAMED_LAST, 1.0, -1.0)
+        meant = expit(knows + tells + fits + self.his * is_his + named + place)
         return np.column_stack([meant, 1 - meant, np.zeros(len(meant))])
 
 

@@ -73,7 +73,8 @@ ORDERS: Final = (*LATIN_SQUARE, *EXCHANGED)
 """The options of a question by its turn."""
 
 QUESTION_ABOUT: Final = ("item", "unit", "part", "condition", "right")
-"""The columns of questions that say what they are about."""
+"""The columns of questions that say what they are about; those about a pronoun have `named`, too
+(`ask.referent`)."""
 
 ASKS_FOR: Final = "\n\nQ: "
 """What parts context and question in the prompts of BBQ, which end with `ENDS_WITH`."""
@@ -272,12 +273,13 @@ def parse_replies(questions: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame
 
     Returns:
         `choice.ANSWERS`, `said rule`, and `place` (of the option that was taken, from 0), `item
-            unit part condition right`, null for control pairs.
+            unit part condition right`, null for control pairs, and `named` (`ask.referent`), null
+            unless a pronoun is asked about.
     """
     parsed = choice.parse_options(chosen, questions)
     keys = ["id", "framing", "turn"]
-    columns = [*keys, *QUESTION_ABOUT, "options"]
-    replies = parsed.merge(questions[columns], on=keys, validate="1:1")
+    columns = [*keys, *QUESTION_ABOUT, "named", "options"]
+    replies = parsed.merge(questions.reindex(columns=columns), on=keys, validate="1:1")
     places: list[float] = []
     for role, options in zip(replies["said"], replies["options"], strict=True):
         names = [name for name, _ in options]

@@ -16,11 +16,22 @@ from evenruler.instruments.external.declare.choices import ChatPlan
 from evenruler.instruments.external.schemas import FIRST, SECOND
 from evenruler.instruments.methods import choice
 
-__all__ = ["OTHER_PRONOUN", "STEREOTYPICAL", "referent_questions", "referent_texts"]
+__all__ = [
+    "NAMED_FIRST",
+    "NAMED_LAST",
+    "OTHER_PRONOUN",
+    "STEREOTYPICAL",
+    "referent_questions",
+    "referent_texts",
+]
 
 STEREOTYPICAL: Final = "stereotypical pronoun"
 OTHER_PRONOUN: Final = "other pronoun"
 """The framings of a sentence: with the pronoun that fits the stereotype, and with the other one."""
+
+NAMED_FIRST: Final = "first"
+NAMED_LAST: Final = "last"
+"""Where a sentence names the person who is meant, of the two."""
 
 QUESTION: Final = "{}\n\nWho does '{}' refer to?"
 
@@ -41,14 +52,14 @@ def referent_texts(texts: pd.DataFrame, choice_plan: ChatPlan) -> pd.DataFrame:
     the rest "gotcha"). An occupation without a majority is left out.
 
     Returns:
-        The columns of `texts`, and `pronoun meant other_person`.
+        The columns of `texts`, and `pronoun meant other_person named`.
     """
     pairs = texts.pivot(index="item", columns="role", values="text").reindex(
         columns=[FIRST, SECOND]
     )
     columns = ["unit", "part", "criterion"]
     items = texts.groupby("item", sort=False)[columns].first().join(pairs)
-    rows: list[tuple[str, str, str, str, str, str]] = []
+    rows: list[tuple[str, ...]] = []
     persons: tuple[str, str] | None
     roles: tuple[str, str] | None
     for item, unit, part, criterion, first, second in items.itertuples(name=None):
@@ -63,9 +74,10 @@ def referent_texts(texts: pd.DataFrame, choice_plan: ChatPlan) -> pd.DataFrame:
             roles = (FIRST, SECOND)
         if persons is None or roles is None:
             continue
+        named = _place_of_meant(first, persons)
         for role, of_role in zip(roles, (FIRST, SECOND), strict=True):
-            rows.append((item, role, of_role, pronouns[role], *persons))
-    names = ["item", "role", "of_role", "pronoun", "meant", "other_person"]
+            rows.append((item, role, of_role, pronouns[role], *persons, named))
+    names = ["item", "role", "of_role", "pronoun", "meant", "other_person", "named"]
     oriented = texts.merge(pd.DataFrame(rows, columns=names), on=["item", "role"])
     return oriented.drop(columns="role").rename(columns={"of_role": "role"})
 
@@ -113,6 +125,14 @@ def _persons_in_text(text: str, unit: str, occupations: list[str]) -> tuple[str,
     return f"the {as_written[unit]}", f"the {as_written[other]}"
 
 
+def _place_of_meant(text: str, persons: tuple[str, str]) -> str:
+    """Whether a sentence names the person who is meant before the other one; `persons`: both."""
+    nouns = (person.removeprefix("the ") for person in persons)  # may have another article
+    either = "|".join(rf"\b({re.escape(noun)})\b" for noun in nouns)
+    mention = re.search(either, text, re.IGNORECASE)
+    return NAMED_FIRST if mention is not None and mention.lastindex == 1 else NAMED_LAST
+
+
 def referent_questions(texts: pd.DataFrame, items: pd.DataFrame) -> list[dict[str, Any]]:
     """The four questions of each item: with either pronoun, the persons in both orders.
 
@@ -121,12 +141,12 @@ def referent_questions(texts: pd.DataFrame, items: pd.DataFrame) -> list[dict[st
     """
     rows: list[dict[str, Any]] = []
     about_items = items.drop(columns=["turn", "right"])
-    about_texts = texts[["item", "role", "text", "pronoun", "meant", "other_person"]]
+    about_texts = texts[["item", "role", "text", "pronoun", "meant", "other_person", "named"]]
     for row in about_items.merge(about_texts, on="item").to_dict("records"):
         question = QUESTION.format(row["text"], row["pronoun"])
         persons = ((FIRST, row["meant"]), (SECOND, row["other_person"]))
         framing = STEREOTYPICAL if row["role"] == FIRST else OTHER_PRONOUN
-        about = {name: row[name] for name in about_items.columns}
+        about = {name: row[name] for name in (*about_items.columns, "named")}
         for turn, options in enumerate((persons, persons[::-1])):
             prompt = choice.question_with_options(question, [person for _, person in options])
             of_order = {"framing": framing, "turn": turn, "options": options, "prompt": prompt}

@@ -4,7 +4,9 @@ show.
 Where texts are shown in both orders, what the order decides cancels in the lean, and takes from its
 size. A chat that always takes the same place would so look even; it is `invalid` by known answers,
 and a lean is `below X` only as a share of the pairs that the order does not decide. The same holds
-of the two persons whom a pronoun may mean. Keyed statements have no known answers, so that nothing
+of the two persons whom a pronoun may mean; and of where the sentence names them, since a chat that
+always takes the person who is named last is right in WinoBias wherever syntax tells. Keyed
+statements have no known answers, so that nothing
 about them is `below`.
 Source: spec/fixed-models.md, section 4; docs/external.md ("Chats").
 """
@@ -16,7 +18,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.external.ask.referent import OTHER_PRONOUN, STEREOTYPICAL
+from evenruler.instruments.external.ask.referent import (
+    NAMED_FIRST,
+    NAMED_LAST,
+    OTHER_PRONOUN,
+    STEREOTYPICAL,
+)
 from evenruler.instruments.external.declare import LEAN, ExternalPlan, name_part
 from evenruler.instruments.external.declare.choices import (
     AGREEMENT,
@@ -53,6 +60,9 @@ BY_SYNTAX: Final = "type2"
 MOST_BY_ORDER: Final = 0.5
 """Share of pairs that the order decides from which on nothing is `below` a bound."""
 
+CHANCE: Final = 0.5
+"""The accuracy of a chat that takes either of two persons."""
+
 CONTROL: Final = "sensible sentences over senseless ones"
 CONTROL_OF_REFERENTS: Final = "the person who is meant over the other one"
 
@@ -80,7 +90,43 @@ def choice_validity(
         return ValidityCheck(doubt=few)
     if bar.accuracy.high < bar.least:
         return ValidityCheck(failure=f"{bar.describe_accuracy()}, below {bar.least:g}")
+    if has_form(plan["choice"], REFERENT):
+        return _check_places(items, replies)
     return ValidityCheck()
+
+
+def _check_places(items: pd.DataFrame, replies: pd.DataFrame) -> ValidityCheck:
+    """Whether a chat does more than taking the person whom a sentence names first, or last.
+
+    It does not where it is wrong more often than right if one of the two is meant, and by chance
+    over both.
+    """
+    accuracies = _accuracies_by_place(items, replies)
+    both = _share_right(_untold_referents(items, replies))
+    if accuracies is None or both is None:
+        return ValidityCheck()
+    place, lowest = min(accuracies.items(), key=lambda named: named[1].value)
+    if lowest.high >= CHANCE or both.low > CHANCE:
+        return ValidityCheck()
+    interval = f"[{lowest.low:.2f}, {lowest.high:.2f}]"
+    where = f"where the person is meant whom the sentence names {place}"
+    return ValidityCheck(
+        failure=f"its accuracy {where} is {lowest.value:.2f} {interval}: it goes by the place"
+    )
+
+
+def _accuracies_by_place(items: pd.DataFrame, replies: pd.DataFrame) -> dict[str, Interval] | None:
+    """The accuracy where syntax does not tell, by the place at which the person who is meant is
+    named; None with too few units of either.
+    """
+    rows = _untold_referents(items, replies)
+    accuracies: dict[str, Interval] = {}
+    for place in (NAMED_FIRST, NAMED_LAST):
+        accuracy = _share_right(rows[rows["named"] == place])
+        if accuracy is None:
+            return None
+        accuracies[place] = accuracy
+    return accuracies
 
 
 @dataclass(frozen=True)
@@ -131,6 +177,14 @@ def _known_referents(items: pd.DataFrame, replies: pd.DataFrame) -> pd.DataFrame
     answered = _referent_replies(items, replies)
     has_type = replies["condition"].eq(BY_SYNTAX).any()
     return answered[answered["condition"] == BY_SYNTAX] if has_type else answered
+
+
+def _untold_referents(items: pd.DataFrame, replies: pd.DataFrame) -> pd.DataFrame:
+    """The replies of answered items whose answer syntax does not tell, with `right`; of Winogender
+    all.
+    """
+    answered = _referent_replies(items, replies)
+    return answered[answered["condition"] != BY_SYNTAX]
 
 
 def _referent_replies(items: pd.DataFrame, replies: pd.DataFrame) -> pd.DataFrame:
@@ -197,6 +251,7 @@ def choice_headline(
         note = "The order of the two persons decides in {:.0%} of sentences."
         by_order = float(_decided_by_order(items, replies)["by_order"].mean())
         lean = _judge_order(lean, by_order, note, "sentences")
+        lean = _judge_place(lean, items, replies)
     undecided = _accuracy_bar(plan, items, replies).find_doubt()
     if undecided is None:
         return lean
@@ -224,6 +279,20 @@ def _judge_order(lean: HeadlineTest, by_order: float, note: str, what: str) -> H
     return replace(lean, no_below=reason, note=note.format(by_order))
 
 
+def _judge_place(lean: HeadlineTest, items: pd.DataFrame, replies: pd.DataFrame) -> HeadlineTest:
+    """A lean of sentences; not below its bound where this would be the doing of the place at which
+    a person is named.
+
+    Where a share d is decided by the place, the accuracies of the two places differ by d.
+    """
+    accuracies = _accuracies_by_place(items, replies)
+    if accuracies is None or lean.no_below is not None:
+        return lean
+    first, last = accuracies[NAMED_FIRST].value, accuracies[NAMED_LAST].value
+    by_place = abs(first - last)
+    return replace(lean, no_below=_order_reason(lean, by_place, "sentences", "the place of a name"))
+
+
 def _decided_by_order(items: pd.DataFrame, replies: pd.DataFrame) -> pd.DataFrame:
     """A row a sentence of answered items: `unit`, and whether its two orders name two persons."""
     answered = replies[replies["item"].isin(items["item"])]
@@ -232,10 +301,14 @@ def _decided_by_order(items: pd.DataFrame, replies: pd.DataFrame) -> pd.DataFram
     return sentences.assign(by_order=by_sentence["said"].nunique() > 1)
 
 
-def _order_reason(lean: HeadlineTest, by_order: float, what: str = "pairs") -> str | None:
-    """Why a lean is not below its bound as a share of what the order does not decide."""
+def _order_reason(
+    lean: HeadlineTest, by_order: float, what: str = "pairs", decides: str = "the order"
+) -> str | None:
+    """Why a lean is not below its bound as a share of what the order, or something else that
+    `decides`, does not decide.
+    """
     if by_order >= MOST_BY_ORDER:
-        return f"the order decides in half of the {what} or more"
+        return f"{decides} decides in half of the {what} or more"
     if lean.effect is None:
         return None
     decided = 1 - by_order
@@ -243,7 +316,7 @@ def _order_reason(lean: HeadlineTest, by_order: float, what: str = "pairs") -> s
     if -lean.bound < low and high < lean.bound:
         return None
     interval = f"[{low:.2f}, {high:.2f}]"
-    return f"over the {what} that the order does not decide, the interval is {interval}"
+    return f"over the {what} that {decides} does not decide, the interval is {interval}"
 
 
 def describe_answered(items: pd.DataFrame, n_asked: int) -> str | None:
