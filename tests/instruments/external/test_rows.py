@@ -196,7 +196,7 @@ def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path) -> N
     source = made.source(tmp_path, "pairs", detects={"all": 0.16})
     sizes = made.built_at_sizes(source).plan["sizes"]
     assert [size_plan["detects"] for size_plan in sizes.values()] == [
-        None,
+        "",
         "a lean of 0.16 (all)",
         "a lean of 0.16 (all)",
     ]

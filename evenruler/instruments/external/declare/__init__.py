@@ -495,8 +495,8 @@ class Settings(instrument.BaseSettings[Source]):
         return {}
 
     def detects(self, source: Source, method: str | None = None) -> str | None:
-        """What is detected in 8 of 10 studies, by condition, as stated in the source; None unless
-        all items are asked.
+        """What is detected in 8 of 10 studies, by condition, as stated in the source; empty, since
+        unknown, unless all items are asked.
         """
         if method == CHOICE:
             return self._detects_by_choice(source)
@@ -507,7 +507,7 @@ class Settings(instrument.BaseSettings[Source]):
                 detected.append(f"a gain of {factor:.1f}-fold ({condition})")
             else:
                 detected.append(f"a lean of {size:.2f} ({condition})")
-        return ", ".join(detected) if self.most >= EVERY else None
+        return ", ".join(detected) if self.most >= EVERY else ""
 
     def choice_most(self, source: Source) -> dict[str, float]:
         """Most questions of a unit that a chat is asked, by condition; of rankings, most lists."""
