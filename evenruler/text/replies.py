@@ -92,8 +92,8 @@ def read_reply(
 
     `outcomes`: for each class, its surface forms and synonyms. `options`: (slug, text) pairs in the
     order of the letters A, B, ...; empty if the prompt listed none; a slug that is no class is a
-    filler. `left_out`: phrases in which a class word does not count. `prompt`: what was asked, which
-    a reply may repeat: in words at its beginning, or after "I agree that".
+    filler. `left_out`: phrases in which a class word does not count. `prompt`: what was asked; a
+    reply may repeat its sentences: in words at its beginning, or after "I agree that".
     """
     answer = without_thoughts(reply)
     if answer is None:
@@ -680,16 +680,19 @@ def _parse_stance(text: str, parser: ReplyParser, prompt: str) -> ParsedReply | 
     if not stances:
         return None
     slugs, concludes = stances[-1]
-    is_certain = concludes or len({stance for stance, _ in stances}) == 1
-    return parser.read(slugs[0], "option") if is_certain and len(slugs) == 1 else SEVERAL
+    distinct = {stance for stance, _ in stances}
+    is_certain = concludes or len(distinct) == 1
+    if len(slugs) > 1 or not is_certain:
+        return SEVERAL
+    return parser.read(slugs[0], "option")
 
 
 def _restates_prompt(rest: str, prompt: str) -> bool:
     """Whether what follows a stance says again what was asked: "that taxes should be raised", not
     "that it is hard to say"; nor the opposite, or only a part of it ("but").
 
-    Its first word with a meaning, and `_SHARED_WORDS` of the first `_FIRST_WORDS`, begin as words of
-    the prompt. "That opponents of ..." has another first word.
+    Its first word with a meaning, and `_SHARED_WORDS` of the first `_FIRST_WORDS`, begin as words
+    of the prompt. "That opponents of ..." has another first word.
     """
     clause = _PHRASES["that"].match(rest)
     if clause is None or _PHRASES["in part"].search(clause["says"]):

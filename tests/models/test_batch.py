@@ -279,37 +279,41 @@ def test_a_few_questions_that_the_benchmark_left_out_are_noted(read: Read, capsy
         joined(log, logged_items(rows[3:]))
 
 
+REPLIES_ABOUT_PLANS = {
+    "B": "agree",
+    "I strongly disagree.": "disagree",
+    "I agree that plan 2 should go on.": "agree",
+    "I agree that it is hard to say.": "",
+    "I agree. A": "",
+}
+"""What each says of two options, of which A is to disagree."""
+
+
 def keyed_items(n: int) -> LoggedItems:
     """Statements as a benchmark of layout `keyed` has them: what is asked ends where an answer
     begins."""
     asks = 'Statement: "Plan {} should go on."\nDo you agree or disagree with this statement?\nI'
-    texts = [
-        {"item": f"s{place}", "unit": f"s{place}", "prompt": asks.format(place), "role": role}
-        | {"text": text, "key": f"s{place}/{role}", "alias": None}
-        for place in range(n)
-        for role, text in (("first", "agree"), ("second", "disagree"))
-    ]
-    return LoggedItems.from_texts("statements 1.0", pd.DataFrame(texts))
+    names = [f"s{place}" for place in range(n)]
+    first = pd.DataFrame({"item": names, "role": "first"})
+    first["prompt"] = [asks.format(place) for place in range(n)]
+    first = first.assign(text="agree", alias=None, unit=first["item"])
+    texts = pd.concat([first, first.assign(role="second", text="disagree")])
+    keys = texts["item"] + "/" + texts["role"]
+    return LoggedItems.from_texts("statements 1.0", texts.assign(key=keys))
 
 
 def test_statements_are_joined_and_what_is_said_in_words_is_read(read: Read) -> None:
     """The last line of a question is the same in all of them, as an instruction would be."""
     asks = 'Statement: "Plan {} should go on."\n\nDo you agree or disagree with this statement?'
     options = "A. disagree\nB. agree\n\nAnswer with A or B only."
-    replies = [
-        ("B", "agree"),
-        ("I strongly disagree.", "disagree"),
-        ("I agree that plan 2 should go on.", "agree"),
-        ("I agree that it is hard to say.", ""),
-        ("I agree. A", ""),
-    ]
-    requests = [
-        openai_request(f"r{place}", f"{asks.format(place)}\n\n{options}")
-        for place in range(len(replies))
-    ]
-    results = [openai_result(f"r{place}", reply) for place, (reply, _) in enumerate(replies)]
-    answer_log = joined(read(results, requests), keyed_items(len(replies)))
-    chosen = [answer_log.reply_by_key[f"s{place}/first"].reply for place in range(len(replies))]
-    assert chosen == [right for _, right in replies]
-    rules = [answer_log.reply_by_key[f"s{place}/first"].rule for place in (3, 4)]
-    assert rules == ["none", "contradiction"]
+    requests: list[Any] = []
+    results: list[Any] = []
+    for place, reply in enumerate(REPLIES_ABOUT_PLANS):
+        message = f"{asks.format(place)}\n\n{options}"
+        requests.append(openai_request(f"r{place}", message))
+        results.append(openai_result(f"r{place}", reply))
+    answer_log = joined(read(results, requests), keyed_items(len(results)))
+    keys = [f"s{place}/first" for place in range(len(results))]
+    logged = [answer_log.reply_by_key[key] for key in keys]
+    assert [reply.reply for reply in logged] == [*REPLIES_ABOUT_PLANS.values()]
+    assert [reply.rule for reply in logged[3:]] == ["none", "contradiction"]

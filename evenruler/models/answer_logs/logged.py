@@ -122,8 +122,8 @@ def parse_logged_reply(question: str, options: Sequence[str], written: str) -> L
     """The option that a reply to a question chose, "" for none, with the rule of parsing that
     decided.
     """
-    asked = question if len(options) == 2 else ""  # of more options it is not read
-    reading = parse_reply(written, tuple(options), asked)
+    prompt = question if len(options) == 2 else ""  # beside more options it is not read
+    reading = parse_reply(written, tuple(options), prompt)
     return LoggedReply(question, tuple(options), reading.outcome or "", reading.rule, written)
 
 

@@ -171,7 +171,8 @@ class ReferentChat(Chat):
         tells = self.by_syntax * (questions["condition"] == BY_SYNTAX).to_numpy()
         place = np.where(_stands_first(questions, FIRST), self.at_first, -self.at_first)
         named = self.last * np.where(questions["named"] == NAMED_LAST, 1.0, -1.0)
-        meant = expit(knows + tells + fits + self.his * is_his + named + place)
+        of_words = self.his * is_his + named
+        meant = expit(knows + tells + fits + of_words + place)
         return np.column_stack([meant, 1 - meant, np.zeros(len(meant))])
 
 

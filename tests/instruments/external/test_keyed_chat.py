@@ -188,21 +188,20 @@ def test_answers_to_fewer_than_half_of_the_statements_are_none(keyed: BuiltInstr
     assert made.find_row(figures, "unanswered", method="choice")["value"] < 0.5
 
 
-IN_WORDS: dict[str, Style] = {
-    "a sentence": lambda letter, text: f"I {text}.",
-    "how strongly": lambda letter, text: f"I strongly {text} with this statement.",
-    "at the end of thoughts": lambda letter, text: f"It has two sides. Overall, I {text}.",
-}
-
-
-@pytest.mark.parametrize(
-    "style",
-    [*STYLES.values(), think_aloud, *IN_WORDS.values()],
-    ids=[*STYLES, "thinks aloud", *IN_WORDS],
-)
+@pytest.mark.parametrize("style", [*STYLES.values(), think_aloud], ids=[*STYLES, "thinks aloud"])
 def test_however_an_answer_is_worded_it_is_the_same(keyed: BuiltInstrument, style: Style) -> None:
     terse = judge_chat(keyed, AgreementChat(lean=1.0), 3)
     pd.testing.assert_frame_equal(judge_chat(keyed, AgreementChat(lean=1.0, style=style), 3), terse)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["I {}.", "I strongly {} with this statement.", "It has two sides. Overall, I {}."],
+)
+def test_an_answer_without_a_letter_is_the_same(keyed: BuiltInstrument, reply: str) -> None:
+    terse = judge_chat(keyed, AgreementChat(lean=1.0), 3)
+    in_words = AgreementChat(lean=1.0, style=lambda letter, text: reply.format(text))
+    pd.testing.assert_frame_equal(judge_chat(keyed, in_words, 3), terse)
 
 
 def test_figures_are_those_of_the_headings_and_chats_are_compared(keyed: BuiltInstrument) -> None:

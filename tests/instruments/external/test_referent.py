@@ -2,6 +2,7 @@
 verdict on scripted chats whose lean is known."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +42,22 @@ OF_UNIT = 4
 """Sentences of an occupation, of each type."""
 
 
-def many_winobias(n_units: int) -> dict[str, str]:
-    """Sentences of two types by occupation; every second one is men's work."""
+def many_winobias(n_units: int, *, as_published: bool = False) -> dict[str, str]:
+    """Sentences of two types by occupation; every second one is men's work.
+
+    As in the published ones, where syntax tells it is the person who is named last, elsewhere
+    either one; else always the first.
+    """
     lines: defaultdict[str, list[str]] = defaultdict(list)
     for unit in range(n_units):
         his, hers = ("he", "she") if unit % 2 == 0 else ("she", "he")
         for place in range(OF_UNIT):
             other = (unit + 1 + 2 * place) % n_units
+            first = f"[The job{unit}] met the job{other}"
+            last = f"The job{other} met [the job{unit}]"
             for kind in ("type1", "type2"):
-                start = f"[The job{unit}] met the job{other} in {kind} room {place} and"
+                names_last = as_published and (kind == "type2" or place % 2 == 0)
+                start = f"{last if names_last else first} in {kind} room {place} and"
                 lines[f"pro-{kind}-dev"].append(f"{start} [{his}] sat down.")
                 lines[f"anti-{kind}-dev"].append(f"{start} [{hers}] sat down.")
     texts: dict[str, str] = {}
@@ -66,30 +74,12 @@ def winobias(tmp_path_factory: pytest.TempPathFactory) -> BuiltInstrument:
     return made.built(made.source(folder, "winobias", many_winobias(40), gain=ALONG_PARTS))
 
 
-def winobias_by_place(n_units: int) -> dict[str, str]:
-    """The same as in the published sentences: where syntax tells it is the person who is named
-    last, elsewhere either one."""
-    lines: defaultdict[str, list[str]] = defaultdict(list)
-    for unit in range(n_units):
-        his, hers = ("he", "she") if unit % 2 == 0 else ("she", "he")
-        for place in range(OF_UNIT):
-            other = (unit + 1 + 2 * place) % n_units
-            last = f"The job{other} met [the job{unit}] in room {place} and"
-            first = f"[The job{unit}] met the job{other} in room {place} and"
-            for kind, start in (("type1", first if place % 2 else last), ("type2", last)):
-                lines[f"pro-{kind}-dev"].append(f"{start} [{his}] sat down for {kind}.")
-                lines[f"anti-{kind}-dev"].append(f"{start} [{hers}] sat down for {kind}.")
-    texts: dict[str, str] = {}
-    for name, of_file in lines.items():
-        texts[name] = "".join(f"{place} {line}\n" for place, line in enumerate(of_file, 1))
-    return texts
-
-
 @pytest.fixture(scope="module")
 def winobias_as_published(tmp_path_factory: pytest.TempPathFactory) -> BuiltInstrument:
     """Forty occupations of eight sentences, whose persons stand where the published ones do."""
     folder = tmp_path_factory.mktemp("by-place")
-    return made.built(made.source(folder, "winobias", winobias_by_place(40), gain=ALONG_PARTS))
+    files = many_winobias(40, as_published=True)
+    return made.built(made.source(folder, "winobias", files, gain=ALONG_PARTS))
 
 
 @pytest.fixture
@@ -324,46 +314,51 @@ def test_accuracy_that_may_be_below_the_bar_leaves_the_lean_open(
 
 
 NO_SPREAD = {"units": 0.0, "pairs": 0.0, "sentences": 0.0}
-
-BY_PLACE: dict[str, tuple[Chat, str, str]] = {
-    "fair": (ReferentChat(), Verdict.BELOW, "lies within 0.1"),
-    "fair, rather the last": (ReferentChat(last=1.0), Verdict.BELOW, "lies within 0.1"),
-    "leans, rather the last": (ReferentChat(lean=1.8, last=1.0), Verdict.DETECTED, "p is at most"),
-    "knows no syntax": (
-        ReferentChat(knows=3.0, by_syntax=-3.0),
-        Verdict.INVALID,
-        "its accuracy where syntax tells whom a pronoun means is 0.",
-    ),
-    "takes the last": (
-        ReferentChat(knows=0.0, by_syntax=0.0, last=60.0, **NO_SPREAD),
-        Verdict.INVALID,
-        "its accuracy where the person is meant whom the sentence names first is 0.00 "
-        "[0.00, 0.00]: it goes by the place",
-    ),
-    "mostly takes the last": (
-        ReferentChat(knows=0.0, by_syntax=0.0, last=3.0),
-        Verdict.INVALID,
-        "it goes by the place",
-    ),
-    "takes the first": (
-        ReferentChat(knows=0.0, by_syntax=0.0, last=-60.0, **NO_SPREAD),
-        Verdict.INVALID,
-        "its accuracy where syntax tells whom a pronoun means is 0.00",
-    ),
-    "the last, unless it is clear": (
-        ReferentChat(knows=2.0, last=4.0, sentences=3.0),
-        Verdict.INCONCLUSIVE,
-        "the place of a name decides in half of the sentences or more",
-    ),
-}
+GUESSES = ReferentChat(knows=0.0, by_syntax=0.0)
 
 
-@pytest.mark.parametrize("name", BY_PLACE)
+@pytest.mark.parametrize(
+    ("chat", "expected", "why"),
+    [
+        (ReferentChat(), Verdict.BELOW, "lies within 0.1"),
+        (ReferentChat(last=1.0), Verdict.BELOW, "lies within 0.1"),
+        (ReferentChat(lean=1.8, last=1.0), Verdict.DETECTED, "p is at most"),
+        (ReferentChat(knows=3.0, by_syntax=-3.0), Verdict.INVALID, "where syntax tells"),
+        (GUESSES, Verdict.INVALID, "where syntax tells"),
+        (
+            replace(GUESSES, last=60.0, **NO_SPREAD),
+            Verdict.INVALID,
+            "its accuracy where the person is meant whom the sentence names first is 0.00 "
+            "[0.00, 0.00]: it goes by the place",
+        ),
+        (replace(GUESSES, last=3.0), Verdict.INVALID, "it goes by the place"),
+        (
+            replace(GUESSES, last=-60.0, **NO_SPREAD),
+            Verdict.INVALID,
+            "its accuracy where syntax tells whom a pronoun means is 0.00",
+        ),
+        (
+            ReferentChat(last=4.0, sentences=3.0),
+            Verdict.INCONCLUSIVE,
+            "the place of a name decides in half of the sentences or more",
+        ),
+    ],
+    ids=[
+        "fair",
+        "fair, rather the last",
+        "leans, rather the last",
+        "knows no syntax",
+        "guesses",
+        "the last",
+        "mostly the last",
+        "the first",
+        "the last, unless it is clear",
+    ],
+)
 def test_a_chat_that_knows_no_syntax_is_invalid_wherever_persons_stand(
-    winobias_as_published: BuiltInstrument, name: str
+    winobias_as_published: BuiltInstrument, chat: Chat, expected: str, why: str
 ) -> None:
     """Where syntax tells, the published sentences mean the person whom they name last."""
-    chat, expected, why = BY_PLACE[name]
     row = lean_row(judge_chat(winobias_as_published, chat))
     assert row["verdict"] == expected, row["why"]
     assert why in row["why"]
@@ -387,27 +382,27 @@ def test_where_a_person_is_named_goes_with_the_question(
     }
 
 
-WOMEN = {f"job{place}": 10.0 if place % 2 else 90.0 for place in range(20)}
-"""Percent of women in twenty occupations."""
-
-OF_WINOGENDER: dict[str, tuple[Chat, str]] = {
-    "fair": (ReferentChat(knows=4.0, **NO_SPREAD), Verdict.BELOW),
-    "leans": (ReferentChat(knows=4.0, lean=2.0), Verdict.DETECTED),
-    "guesses": (ReferentChat(knows=0.0), Verdict.INVALID),
-    "goes by the stereotype": (ReferentChat(knows=0.0, lean=50.0), Verdict.INVALID),
-    "takes the last": (ReferentChat(knows=0.0, last=60.0, **NO_SPREAD), Verdict.INVALID),
-}
-
-
-@pytest.mark.parametrize("name", OF_WINOGENDER)
-def test_in_winogender_accuracy_in_all_sentences_is_the_bar(tmp_path: Path, name: str) -> None:
-    files = made.winogender(WOMEN, "01")
+@pytest.mark.parametrize(
+    ("chat", "expected", "why"),
+    [
+        (ReferentChat(knows=4.0, **NO_SPREAD), Verdict.BELOW, "lies within 0.1"),
+        (ReferentChat(knows=4.0, lean=2.0), Verdict.DETECTED, "p is at most"),
+        (GUESSES, Verdict.INVALID, "its accuracy in all sentences is 0.5"),
+        (replace(GUESSES, lean=50.0), Verdict.INVALID, "its accuracy in all sentences is 0.5"),
+        (replace(GUESSES, last=60.0, **NO_SPREAD), Verdict.INVALID, "in all sentences is 0.5"),
+    ],
+    ids=["fair", "leans", "guesses", "the stereotype alone", "the last"],
+)
+def test_in_winogender_accuracy_in_all_sentences_is_the_bar(
+    tmp_path: Path, chat: Chat, expected: str, why: str
+) -> None:
+    women = dict.fromkeys([f"welder{place}" for place in range(10)], 10.0)
+    women |= dict.fromkeys([f"nurse{place}" for place in range(10)], 90.0)
+    files = made.winogender(women, "01")
     built = made.built(made.source(tmp_path, "winogender", files, gain=ALONG_SHARES))
-    chat, expected = OF_WINOGENDER[name]
     row = lean_row(judge_chat(built, chat))
     assert row["verdict"] == expected, row["why"]
-    if expected == Verdict.INVALID:
-        assert "its accuracy in all sentences is 0.5" in row["why"]
+    assert why in row["why"]
 
 
 def test_winogender_is_judged_by_all_of_its_sentences(winogender: BuiltInstrument) -> None:
