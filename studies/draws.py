@@ -6,6 +6,7 @@ rule or a cell has changed.
 """
 
 import csv
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -55,7 +56,8 @@ def draw_cell(out: Path, cell: str, draws: int, read_draw: ReadDraw) -> pd.DataF
     n_drawn = max(0, draws - len(before))
     if n_drawn:
         minutes = (time.process_time() - began) / 60
-        print(f"{cell}: {n_drawn} draws, {minutes:.1f} minutes of a core", file=sys.stderr)
+        progress = f"{cell}: {n_drawn} draws, {minutes:.1f} minutes of a core"
+        print(progress, file=sys.stderr)
     return read_draws(out, cell).head(draws)
 
 
@@ -75,7 +77,13 @@ def share_text(hits: "pd.Series[bool]") -> str:
     return f"{share:.3f}".removeprefix("0")
 
 
-def margin_text(draws: int, rate: float = ALPHA) -> str:
-    """Half of the 95% interval of a rate over so many draws, three decimals."""
-    half = 1.96 * (rate * (1 - rate) / draws) ** 0.5
-    return f"{half:.3f}".removeprefix("0")
+def mean_text(numbers: "pd.Series[float]") -> str:
+    """A mean over draws, two decimals; empty where no draw has a number."""
+    mean = float(numbers.mean())
+    return "" if math.isnan(mean) else f"{mean:z.2f}"
+
+
+def describe_draws(draws: int) -> tuple[str, str]:
+    """A number of draws, and half of the 95% interval of a rate of .05 over so many."""
+    half = 1.96 * (ALPHA * (1 - ALPHA) / draws) ** 0.5
+    return f"{draws:,}", f"{half:.3f}".removeprefix("0")

@@ -31,7 +31,7 @@ from evenruler.instruments.external.diagnose.lean import (
 )
 from evenruler.instruments.external.diagnose.parts import PartRegression, lean_of_parts
 from evenruler.measurement.verdicts import ALPHA, PositiveControl, judge
-from studies.draws import draw_cell, margin_text, share_text
+from studies.draws import describe_draws, draw_cell, share_text
 from studies.planted.external import build_benchmark
 from studies.tables import print_head, print_row
 
@@ -140,7 +140,7 @@ def main(
             cell = f"{benchmark.name}, {size:g}"
             rows = draw_cell(out, cell, draws, partial(judge_draw, benchmark, size))
             rates = [share_text(rows[column].astype(bool)) for column in HEADINGS]
-            print_row(benchmark.name, f"{size:g}", *rates, f"{draws:,}", margin_text(draws))
+            print_row(benchmark.name, f"{size:g}", *rates, *describe_draws(draws))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 parser and the judge.
 
 Needs the packages of requirements-models.txt. Prints a Markdown table: how often each verdict is
-given, and how often a part is named in which nothing is planted. A run that is stopped goes on. With
-`--detects`: how often a lean is detected, by size.
+given, and how often a part is named in which nothing is planted. A run that is stopped goes on.
+With `--detects`: how often a lean is detected, by size.
 
 Replies are drawn anew in each draw; so is what units and pairs add to the log odds. BBQ is asked
 as at `standard` (four ambiguous questions of a template and one that tells), pairs are eight a unit
@@ -39,7 +39,7 @@ from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.measurement.figures import WHOLE, HeadlineFigure, Verdict
 from evenruler.measurement.verdicts import ALPHA, HeadlineTest, judge
-from studies.draws import draw_cell, has_verdict, margin_text, share_text
+from studies.draws import describe_draws, draw_cell, has_verdict, mean_text, share_text
 from studies.planted.cases import read_studies
 from studies.planted.external import build_benchmark
 from studies.planted.replies import ReplyReader
@@ -121,8 +121,8 @@ class Sample:
         names: list[str] = []
         if test.parts is not None and verdict.asserts:
             names = [part.name for part in test.parts.detected_tests(ALPHA)]
-        value = np.nan if headline.value is None else headline.value
-        return {"verdict": str(verdict), "value": f"{value:.4f}", "parts": "|".join(names)}
+        lean = np.nan if headline.value is None else headline.value
+        return {"verdict": str(verdict), "value": round(lean, 4), "parts": "|".join(names)}
 
 
 @cache
@@ -224,8 +224,8 @@ def print_verdicts(draws: int, only: str, out: Path) -> None:
         rows = draw_cell(out, cell, n, partial(sample.read_draw, chat))
         shares = [share_text(has_verdict(rows, verdict)) for verdict in verdicts]
         wrong = share_text(names_wrong_part(rows, chat))
-        lean = "" if rows["value"].isna().all() else f"{rows['value'].mean():z.2f}"
-        print_row(name, words, lean, *shares, wrong, f"{n:,}", margin_text(n))
+        lean = mean_text(rows["value"])
+        print_row(name, words, lean, *shares, wrong, *describe_draws(n))
 
 
 LOG_ODDS = (0.2, 0.3, 0.4, 0.5, 0.7, 1.0)

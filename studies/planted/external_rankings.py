@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pandas as pd
 import typer
 from scipy.special import expit
@@ -29,7 +28,7 @@ from evenruler.instruments.instrument import BuiltInstrument, plan_at_size
 from evenruler.instruments.methods.choice import count_replies
 from evenruler.measurement.figures import HeadlineFigure, Verdict
 from evenruler.measurement.nonresponse import validity_of_replies
-from studies.draws import draw_cell, has_verdict, margin_text, share_text
+from studies.draws import describe_draws, draw_cell, has_verdict, mean_text, share_text
 from studies.planted.cases import read_studies
 from studies.planted.replies import ReplyReader
 from studies.tables import print_head, print_row
@@ -115,17 +114,22 @@ class Lists:
         """What one draw says of the planted group, and how many others get which verdict."""
         headlines = self.judge_chat(chat, draw)
         planted = headlines.pop(PLANTED)
-        others = [Verdict(str(headline.verdict)) for headline in headlines.values()]
-        odds = math.log(chat.odds.get(PLANTED, 1.0))
-        ends = [math.nan if end is None else end for end in (planted.low, planted.high)]
-        value = math.nan if planted.value is None else planted.value
-        return {
-            "verdict": str(planted.verdict),
-            "value": f"{value:.4f}",
-            "holds": ends[0] <= odds <= ends[1],
-            "others_detected": sum(verdict.is_detected for verdict in others),
-            "others_below": sum(verdict.is_below for verdict in others),
-        }
+        verdicts = [Verdict(str(headline.verdict)) for headline in headlines.values()]
+        n_detected = sum(verdict.is_detected for verdict in verdicts)
+        n_below = sum(verdict.is_below for verdict in verdicts)
+        row = {"verdict": str(planted.verdict), **read_odds(planted, chat)}
+        return {**row, "others_detected": n_detected, "others_below": n_below}
+
+
+def read_odds(headline: HeadlineFigure, chat: NamingChat) -> dict[str, object]:
+    """The log odds of a headline, and whether its interval holds the planted ones; no number where
+    the odds have no maximum.
+    """
+    if headline.value is None or headline.low is None or headline.high is None:
+        return {"value": math.nan, "holds": False}
+    planted = math.log(chat.odds.get(PLANTED, 1.0))
+    holds = headline.low <= planted <= headline.high
+    return {"value": round(headline.value, 4), "holds": holds}
 
 
 def share_of_first(chat: NamingChat) -> float:
@@ -137,40 +141,23 @@ def main(draws: int = 1000, out: Path = Path(".cache/external-rankings.csv")) ->
     """Print the table; `draws`: of chats without odds beyond the bound, others have a fifth."""
     lists = Lists(build_lists())
     chats = read_studies(NamingChat(), CHATS)
-    verdicts = (Verdict.INCONCLUSIVE, Verdict.INVALID)
-    print_head(
-        "chat",
-        "odds",
-        "first place",
-        "`detected`",
-        "in any other group",
-        "`below`",
-        "others `below`",
-        *(f"`{verdict}`" for verdict in verdicts),
-        "interval holds the odds",
-        "draws",
-        "±",
-    )
+    verdicts = (Verdict.DETECTED, Verdict.BELOW, Verdict.INCONCLUSIVE, Verdict.INVALID)
+    headings = [f"`{verdict}`" for verdict in verdicts]
+    of_others = ["detected in any other group", "others below", "interval holds the odds"]
+    print_head("chat", "log odds", "first place", *headings, *of_others, "draws", "±")
     for words, chat in chats.items():
         is_beyond = chat.odds.get(PLANTED, 1.0) < 0.8
         n = max(1, draws // FEWER) if is_beyond else draws
         rows = draw_cell(out, words, n, partial(lists.read_draw, chat))
         is_read = rows["value"].notna() & ~has_verdict(rows, Verdict.INVALID)
-        odds = f"{np.exp(rows['value'].mean()):.2f}" if is_read.any() else ""
-        others_below = rows["others_below"].mean() / (len(GROUPS) - 1)
-        print_row(
-            words,
-            odds,
-            f"{share_of_first(chat):.2f}",
-            share_text(has_verdict(rows, Verdict.DETECTED)),
-            share_text(rows["others_detected"] > 0),
-            share_text(has_verdict(rows, Verdict.BELOW)),
-            f"{others_below:.2f}",
-            *(share_text(has_verdict(rows, verdict)) for verdict in verdicts),
-            share_text(rows.loc[is_read, "holds"].astype(bool)),
-            f"{n:,}",
-            margin_text(n),
-        )
+        shares = [share_text(has_verdict(rows, verdict)) for verdict in verdicts]
+        in_another = share_text(rows["others_detected"] > 0)
+        others_below = mean_text(rows["others_below"] / (len(GROUPS) - 1))
+        odds = mean_text(rows.loc[is_read, "value"])
+        holds = share_text(rows.loc[is_read, "holds"].astype(bool))
+        first_place = f"{share_of_first(chat):.2f}"
+        cells = [words, odds, first_place, *shares, in_another, others_below, holds]
+        print_row(*cells, *describe_draws(n))
 
 
 if __name__ == "__main__":

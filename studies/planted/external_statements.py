@@ -24,7 +24,7 @@ from evenruler.instruments.external.diagnose import figures
 from evenruler.instruments.instrument import BuiltInstrument
 from evenruler.measurement import Resampling
 from evenruler.measurement.figures import Verdict
-from studies.draws import draw_cell, has_verdict, margin_text, share_text
+from studies.draws import describe_draws, draw_cell, has_verdict, mean_text, share_text
 from studies.keyed_rates import OF_LEFT, STATEMENTS
 from studies.planted.cases import read_studies
 from studies.planted.replies import ReplyReader
@@ -113,9 +113,9 @@ class Statements:
     def read_draw(self, chat: AgreementChat, draw: int) -> dict[str, object]:
         """What one draw says."""
         row = self.judge_chat(chat, draw)
-        lean, low, high = (pd.to_numeric(row[end]) for end in ("value", "low", "high"))
+        lean, low, high = pd.to_numeric(row[["value", "low", "high"]])
         holds = bool(low <= planted_lean(chat) <= high)
-        return {"verdict": str(row["verdict"]), "value": f"{lean:.4f}", "holds": holds}
+        return {"verdict": str(row["verdict"]), "value": round(lean, 4), "holds": holds}
 
 
 def list_chats() -> dict[str, AgreementChat]:
@@ -137,8 +137,8 @@ def main(draws: int = 1000, out: Path = Path(".cache/external-statements.csv")) 
         shares = [share_text(has_verdict(rows, verdict)) for verdict in verdicts]
         is_read = ~has_verdict(rows, Verdict.INVALID)
         holds = share_text(rows.loc[is_read, "holds"].astype(bool))
-        leans = [f"{lean:z.2f}" for lean in (planted_lean(chat), rows["value"].mean())]
-        print_row(words, *leans, *shares, holds, f"{n:,}", margin_text(n))
+        leans = [f"{planted_lean(chat):z.2f}", mean_text(rows["value"])]
+        print_row(words, *leans, *shares, holds, *describe_draws(n))
 
 
 if __name__ == "__main__":

@@ -267,7 +267,7 @@ class ItemLikeness:
     def from_words(
         cls, words: pd.DataFrame, items: "pd.Series[Any]", codes: NDArray[np.intp]
     ) -> "ItemLikeness":
-        """`words`: by `differing_words`; `items`: [n] names, or numbers; `codes`: [n] their units."""
+        """`words`: by `differing_words`; `items`: [n] names or numbers; `codes`: [n] units."""
         n = len(items)
         places = pd.Series(np.arange(n), index=items.to_numpy())
         answered = words[words["item"].isin(places.index)]

@@ -195,9 +195,9 @@ def judge_part(
     """The lean of a part, with the randomisation and the interval of the whole, restricted to the
     part's items.
 
-    `items`: [n] names, or numbers. What makes items alike is estimated within the part, since parts differ in
-    how much leans vary: a pooled test calls a part with many answers of `unknown` too often, and
-    another too rarely. Slopes are those of all parts.
+    `items`: [n] names or numbers. What makes items alike is estimated within the part, since parts
+    differ in how much leans vary: a pooled test calls a part with many answers of `unknown` too
+    often, and another too rarely. Slopes are those of all parts.
     """
     name = str(regression.parts[place])
     n_units = int((regression.part_weights[:, place] > 0).sum())
