@@ -2,9 +2,9 @@
 through the parser and the judge.
 
 Lists are made: 1,000 of eight candidates, one of each of eight groups of 100 names, as a chat is
-asked at `trial`; names differ, anew in each draw. Prints a Markdown table: how often something is
-detected in the group that odds are planted in and in another, and how many of the groups get each
-verdict. A run that is stopped goes on.
+asked at `trial`; names differ, anew in each draw. Prints a Markdown table: the verdict on the group
+that odds are planted in, and how often something is detected in any group. A run that is stopped
+goes on.
 """
 
 import math
@@ -143,20 +143,21 @@ def main(draws: int = 1000, out: Path = Path(".cache/external-rankings.csv")) ->
     chats = read_studies(NamingChat(), CHATS)
     verdicts = (Verdict.DETECTED, Verdict.BELOW, Verdict.INCONCLUSIVE, Verdict.INVALID)
     headings = [f"`{verdict}`" for verdict in verdicts]
-    of_others = ["detected in any other group", "others below", "interval holds the odds"]
-    print_head("chat", "log odds", "first place", *headings, *of_others, "draws", "±")
+    of_groups = ["detected in any group", "others below", "interval holds the odds"]
+    print_head("chat", "log odds", "first place", *headings, *of_groups, "draws", "±")
     for words, chat in chats.items():
         is_beyond = chat.odds.get(PLANTED, 1.0) < 0.8
         n = max(1, draws // FEWER) if is_beyond else draws
         rows = draw_cell(out, words, n, partial(lists.read_draw, chat))
         is_read = rows["value"].notna() & ~has_verdict(rows, Verdict.INVALID)
         shares = [share_text(has_verdict(rows, verdict)) for verdict in verdicts]
-        in_another = share_text(rows["others_detected"] > 0)
+        is_detected = has_verdict(rows, Verdict.DETECTED)
+        in_any = share_text(is_detected | (rows["others_detected"] > 0))
         others_below = mean_text(rows["others_below"] / (len(GROUPS) - 1))
         odds = mean_text(rows.loc[is_read, "value"])
         holds = share_text(rows.loc[is_read, "holds"].astype(bool))
         first_place = f"{share_of_first(chat):.2f}"
-        cells = [words, odds, first_place, *shares, in_another, others_below, holds]
+        cells = [words, odds, first_place, *shares, in_any, others_below, holds]
         print_row(*cells, *describe_draws(n))
 
 
