@@ -23,6 +23,7 @@ from pathlib import Path
 import typer
 from scipy.stats import binomtest
 
+from studies.draws import append_row
 from studies.planted import choices, external, framing, probes, questionnaires, saged
 from studies.planted.cases import OUTCOMES, Case, Outcome
 
@@ -138,17 +139,6 @@ def count_batch(
         applying = [outcome for outcome in stated if outcome is not None]
         row |= {name: sum(applying), f"{name}_of": len(applying)}
     return {name: str(cell) for name, cell in row.items()}
-
-
-def append_row(out: Path, row: Mapping[str, str]) -> None:
-    """Append a row to the CSV, which gets its heading with the first."""
-    is_new = not out.exists()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(row))
-        if is_new:
-            writer.writeheader()
-        writer.writerow(row)
 
 
 def draw_cases(

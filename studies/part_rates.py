@@ -4,7 +4,8 @@ answers, whose roles are dealt at random.
     python -m studies.part_rates stereoset=FOLDER/items.parquet bbq=FOLDER/items.parquet
 
 `items.parquet` is what `evenruler measure` writes beside a result. Needs the packages of
-requirements-models.txt, in which the texts are. Prints a Markdown table.
+requirements-models.txt, in which the texts are. Prints a Markdown table. A run that is stopped goes
+on.
 
 In each draw every unit deals the roles of its texts anew: with a chance of one half the leans, the
 differences in length and frequency, and the words of all its items change their sign, so that
@@ -16,7 +17,7 @@ it.
 Columns: what the whole alone says; what the verdict of the whole with its parts says; where.
 """
 
-import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from evenruler.instruments.external.diagnose.lean import (
 from evenruler.instruments.external.diagnose.parts import PartRegression, lean_of_parts
 from evenruler.measurement.inputs import ALPHA
 from evenruler.measurement.verdicts import PositiveControl, judge
+from studies.draws import describe_draws, draw_cell, share_text
 from studies.planted.external import build_benchmark
 from studies.tables import print_head, print_row
 
@@ -39,16 +41,15 @@ PLANTED = typer.Option([0.0, 0.2, 0.3, 0.5], "--planted")
 
 RANDOMISATIONS = 999
 
-HEAD = (
-    "units of",
-    "planted in one part",
-    "below, by the whole alone",
-    "detected",
-    "in that part",
-    "in another",
-    "below",
-    "below on average only",
-)
+HEADINGS = {
+    "whole_below": "below, by the whole alone",
+    "detected": "detected",
+    "in_that_part": "in that part",
+    "in_another": "in another",
+    "below": "below",
+    "on_average_only": "below on average only",
+}
+"""What is read of a draw, and what it is called."""
 
 
 class PlantedBenchmark(NamedTuple):
@@ -99,8 +100,8 @@ def deal_roles(
     return dealt, words.assign(count=counts)
 
 
-def judge_draw(benchmark: PlantedBenchmark, planted: float, draw: int) -> list[bool]:
-    """What one draw says, by the columns of `HEAD` after the second."""
+def judge_draw(benchmark: PlantedBenchmark, planted: float, draw: int) -> dict[str, object]:
+    """What one draw says, by `HEADINGS`."""
     random = np.random.default_rng([draw, 5])
     items, words = deal_roles(benchmark.items, benchmark.words, random)
     is_planted = items["part"] == benchmark.part
@@ -115,29 +116,32 @@ def judge_draw(benchmark: PlantedBenchmark, planted: float, draw: int) -> list[b
     names_another = bool(names)
     if planted:
         names_another = bool(names - {benchmark.part})
-    return [
-        joined.whole_is_below,
-        joined.is_detected,
-        names_planted,
-        names_another,
-        joined.is_below,
-        joined.whole_is_below and is_open,
-    ]
+    return {
+        "whole_below": joined.whole_is_below,
+        "detected": joined.is_detected,
+        "in_that_part": names_planted,
+        "in_another": names_another,
+        "below": joined.is_below,
+        "on_average_only": joined.whole_is_below and is_open,
+    }
 
 
-def main(answers: list[str], draws: int = 200, planted: list[float] = PLANTED) -> None:
-    """Print the table; `answers`: BENCHMARK=FILE each."""
-    began = time.monotonic()
-    print_head(*HEAD)
+def main(
+    answers: list[str],
+    draws: int = 200,
+    planted: list[float] = PLANTED,
+    out: Path = Path(".cache/part-rates.csv"),
+) -> None:
+    """Print the table; `answers`: BENCHMARK=FILE each; `out`: the CSV of draws."""
+    print_head("units of", "planted in one part", *HEADINGS.values(), "draws", "±")
     for answer in answers:
         name, _, path = answer.partition("=")
         benchmark = read_benchmark(name, Path(path))
         for size in planted:
-            judged = [judge_draw(benchmark, size, draw) for draw in range(draws)]
-            rates = [f"{rate:.2f}" for rate in np.mean(judged, axis=0)]
-            print_row(benchmark.name, f"{size:.1f}", *rates)
-    seconds = time.monotonic() - began
-    print(f"\n{draws} draws, {seconds:.0f} s")
+            cell = f"{benchmark.name}, {size:g}"
+            rows = draw_cell(out, cell, draws, partial(judge_draw, benchmark, size))
+            rates = [share_text(rows[column].astype(bool)) for column in HEADINGS]
+            print_row(benchmark.name, f"{size:g}", *rates, *describe_draws(draws))
 
 
 if __name__ == "__main__":

@@ -2,39 +2,54 @@
 parser and the judge.
 
 Needs the packages of requirements-models.txt. Prints a Markdown table: how often each verdict is
-given. With `--detects`: how often a lean is detected, by size.
+given, and how often a part is named in which nothing is planted. A run that is stopped goes on.
+With `--detects`: how often a lean is detected, by size.
 
 Replies are drawn anew in each draw; so is what units and pairs add to the log odds. BBQ is asked
 as at `standard` (four ambiguous questions of a template and one that tells), pairs are eight a unit
-or all, of sentences with a pronoun, too.
+or all, of sentences with a pronoun, too. What no draw changes is made once: the questions, the
+words in which texts differ, and how a reply to a question is read.
 """
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import typer
 
-from evenruler.instruments.external.ask.choice import choice_questions, choice_texts, sample_choices
-from evenruler.instruments.external.diagnose.choices import choice_headline, choice_validity
+from evenruler.instruments.external.ask.choice import (
+    choice_items,
+    choice_questions,
+    choice_texts,
+    parse_replies,
+    sample_choices,
+)
+from evenruler.instruments.external.declare import LEAN
+from evenruler.instruments.external.diagnose.choices import (
+    choice_headline,
+    choice_validity,
+    unanswered_test,
+)
 from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.measurement.figures import WHOLE, HeadlineFigure, Verdict
-from evenruler.measurement.verdicts import judge
+from evenruler.measurement.inputs import ALPHA
+from evenruler.measurement.verdicts import HeadlineTest, judge
+from studies.draws import describe_draws, draw_cell, has_verdict, mean_text, share_text
 from studies.planted.cases import read_studies
 from studies.planted.external import build_benchmark
+from studies.planted.replies import ReplyReader
 from studies.tables import print_head, print_row
 from tests.instruments.external.chats import (
     Chat,
     OptionChat,
     PairChat,
     ReferentChat,
-    ask_chat,
     think_aloud,
 )
 
@@ -52,7 +67,8 @@ EVERY: Most = {WHOLE: 1_000_000}
 RANDOMISATIONS = 499
 
 FEWER = 5
-"""So many times fewer draws of chats whose verdict no draw changes."""
+"""So many times fewer draws of chats that lean, whose verdict no draw changes, or that are asked
+all pairs, which takes long."""
 
 
 @cache
@@ -70,17 +86,50 @@ def build_sample(name: str, most: Most) -> Benchmark:
     return {**tables, "texts": asked_texts[tables["texts"].columns]}, asked_plan
 
 
-def judge_draws(name: str, most: Most, chat: Chat, draws: int) -> Iterator[HeadlineFigure]:
-    """Headlines of one chat, its replies drawn anew."""
-    tables, plan = build_sample(name, most)
-    questions = choice_questions(tables, plan)
-    words = differing_words(choice_texts(tables, plan))
-    for seed in range(draws):
-        scores = ask_chat(tables, plan, chat, seed, questions)
-        items, replies = scores["items"], scores["choices"]
+@dataclass(frozen=True)
+class Sample:
+    """What chats are asked of a benchmark, with what no draw changes."""
+
+    tables: dict[str, pd.DataFrame]
+    plan: Any
+    words: pd.DataFrame
+    """By `lean.differing_words`."""
+    reader: ReplyReader
+
+    @classmethod
+    def from_benchmark(cls, name: str, most: Most) -> "Sample":
+        """At most so many questions of a unit, by condition."""
+        tables, plan = build_sample(name, most)
+        words = differing_words(choice_texts(tables, plan))
+        return cls(tables, plan, words, ReplyReader(choice_questions(tables, plan), parse_replies))
+
+    def judge_chat(self, chat: Chat, seed: int) -> tuple[HeadlineTest, HeadlineFigure]:
+        """The headline of one chat, its replies drawn by the seed, and its verdict."""
+        plan, questions = self.plan, self.reader.questions
+        replies = self.reader.read_replies(chat.replies(questions, seed))
+        items = choice_items(self.tables, plan, replies)
         validity = choice_validity(plan, items, replies)
-        test = choice_headline(plan, items, replies, words, seed, RANDOMISATIONS)
-        yield judge(test, validity)
+        # The judge looks at nothing else of an invalid chat.
+        test = unanswered_test(LEAN, plan["units"], plan["bound"])
+        if validity.failure is None:
+            test = choice_headline(plan, items, replies, self.words, seed, RANDOMISATIONS)
+        return test, judge(test, validity)
+
+    def read_draw(self, chat: Chat, draw: int) -> dict[str, object]:
+        """What one draw says; `parts`: those in which something is detected."""
+        test, headline = self.judge_chat(chat, draw)
+        verdict = Verdict(str(headline.verdict))
+        names: list[str] = []
+        if test.parts is not None and verdict.asserts:
+            names = [part.name for part in test.parts.detected_tests(ALPHA)]
+        lean = np.nan if headline.value is None else headline.value
+        return {"verdict": str(verdict), "value": round(lean, 4), "parts": "|".join(names)}
+
+
+@cache
+def open_sample(name: str, of_unit: tuple[tuple[str, float], ...]) -> Sample:
+    """What is asked of a benchmark, made once for all of its chats."""
+    return Sample.from_benchmark(name, dict(of_unit))
 
 
 QUESTION_CHATS = """
@@ -151,26 +200,40 @@ def _list_chats() -> Iterator[tuple[str, Most, str, Chat]]:
     yield "stereoset", EVERY, "fair, A +4, knows, all pairs", PairChat(at_first=4.0, knows=9.0)
 
 
-def print_verdicts(draws: int, only: str = "") -> None:
+def is_null(chat: Chat) -> bool:
+    """Whether a chat leans nowhere, and its replies are measured; or it says the same always."""
+    if chat.always is not None:
+        return True
+    leans = getattr(chat, "lean", 0.0) != 0
+    return not (leans or chat.random or chat.refuses > 0.5)
+
+
+def names_wrong_part(rows: pd.DataFrame, chat: Chat) -> "pd.Series[bool]":
+    """By draw, whether a part is named in which nothing is planted; empty where all are planted."""
+    planted = getattr(chat, "part", None)
+    if getattr(chat, "lean", 0.0) and planted is None:
+        return pd.Series(dtype=bool)
+    names = rows["parts"].str.split("|")
+    return names.map(lambda parts: bool(set(parts) - {"", planted}))
+
+
+def print_verdicts(draws: int, only: str, out: Path) -> None:
     """Print how often each chat gets each verdict; `only`: of one benchmark."""
     verdicts = [Verdict.DETECTED, Verdict.BELOW, Verdict.INCONCLUSIVE, Verdict.INVALID]
     headings = [f"`{verdict}`" for verdict in verdicts]
-    print_head("benchmark", "chat", "lean", *headings, "draws")
+    print_head("benchmark", "chat", "lean", *headings, "in a wrong part", "draws", "±")
     for name, most, words, chat in _list_chats():
         if only not in ("", name):
             continue
-        counts: Counter[str] = Counter()
-        leans: list[float] = []
-        is_certain = chat.always is not None or chat.random or chat.refuses > 0.5
-        n = max(1, draws // FEWER) if is_certain else draws
-        for headline in judge_draws(name, most, chat, n):
-            verdict = Verdict(str(headline.verdict))
-            counts["detected"] += verdict.is_detected
-            counts["below"] += verdict.is_below
-            counts[str(verdict)] += not verdict.asserts
-            leans.append(np.nan if headline.value is None else headline.value)
-        shares = [f"{counts[str(verdict)] / n:.2f}" for verdict in verdicts]
-        print_row(name, words, f"{np.nanmean(leans):.2f}", *shares, n)
+        sample = open_sample(name, tuple(most.items()))
+        is_often_drawn = is_null(chat) and most != EVERY
+        n = draws if is_often_drawn else max(1, draws // FEWER)
+        cell = f"{name}, {words}"
+        rows = draw_cell(out, cell, n, partial(sample.read_draw, chat))
+        shares = [share_text(has_verdict(rows, verdict)) for verdict in verdicts]
+        wrong = share_text(names_wrong_part(rows, chat))
+        lean = mean_text(rows["value"])
+        print_row(name, words, lean, *shares, wrong, *describe_draws(n))
 
 
 LOG_ODDS = (0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
@@ -201,7 +264,8 @@ def print_detected(draws: int, only: str = "") -> None:
             continue
         for most, log_odds in product(every_size, LOG_ODDS):
             chat = CHATS[name](lean=log_odds)
-            headlines = [*judge_draws(name, most, chat, draws)]
+            sample = open_sample(name, tuple(most.items()))
+            headlines = [sample.judge_chat(chat, seed)[1] for seed in range(draws)]
             detected = np.mean([Verdict(str(row.verdict)).is_detected for row in headlines])
             lean = np.mean([row.value for row in headlines if row.value is not None])
             stated = np.mean([row.detects for row in headlines if row.detects is not None])
@@ -209,12 +273,21 @@ def print_detected(draws: int, only: str = "") -> None:
             print_row(name, most, log_odds, size, share, f"{stated:.3f}", draws)
 
 
-def main(draws: int = 100, detects: bool = False, only: str = "") -> None:
-    """Print the table of verdicts, or of what is detected; `only`: of one benchmark."""
+def main(
+    draws: int = 1000,
+    detects: bool = False,
+    only: str = "",
+    out: Path = Path(".cache/external-choices.csv"),
+) -> None:
+    """Print the table of verdicts, or of what is detected.
+
+    `draws`: of chats that lean nowhere; others have a fifth of them. `only`: of one benchmark.
+    `out`: the CSV of verdicts.
+    """
     if detects:
         print_detected(draws, only)
     else:
-        print_verdicts(draws, only)
+        print_verdicts(draws, only, out)
 
 
 if __name__ == "__main__":

@@ -21,18 +21,20 @@ RECORDED = ModelMeta(
 )
 
 
-def shuffled_lists(n: int, seed: int = 0, *, n_names: int = N_NAMES) -> RankedLists:
+def shuffled_lists(
+    n: int, seed: int = 0, *, n_names: int = N_NAMES, groups: Sequence[str] = GROUPS
+) -> RankedLists:
     """Lists with one candidate of each group, in random order; nobody has won yet."""
     random = np.random.default_rng(seed)
-    k = len(GROUPS)
+    k = len(groups)
     group = random.permuted(np.tile(np.arange(k), (n, 1)), axis=1)
     name = group * n_names + random.integers(n_names, size=(n, k))
     names: list[str] = []
-    for in_group in GROUPS:
+    for in_group in groups:
         names += [f"{in_group} {index:02d}" for index in range(n_names)]
     _, order = np.unique(name, axis=0, return_inverse=True)
     nobody = np.zeros(n, dtype=np.intp)
-    return RankedLists(GROUPS, names, group, name, order.reshape(-1), nobody)
+    return RankedLists(groups, names, group, name, order.reshape(-1), nobody)
 
 
 def rank(

@@ -14,6 +14,7 @@ from evenruler.instruments.external.diagnose.lean import (
     differing_words,
     lean_headline,
     lean_weights,
+    number_items,
     positive_control,
     randomise_roles,
 )
@@ -185,6 +186,20 @@ def test_items_are_alike_in_the_words_that_they_share() -> None:
     assert likeness.words_between_units(np.ones(3)) == 0
     # Of 1, 1, -1: 9/2 in all, 2 within the first unit, 1/2 within the second.
     assert likeness.words_between_units(np.array([1.0, 1, -1])) == approx(2)
+
+
+def test_numbers_stand_for_the_names_of_items_and_words() -> None:
+    """Items were answered in another order, and one of them was not."""
+    pairs = [("old", "new"), ("old", "fresh"), ("grey", "old"), ("new", "old")]
+    words, codes = word_table(pairs), np.array([0, 1, 1])
+    items = pd.DataFrame({"item": ["3", "0", "2"]})
+    numbered_items, numbered_words = number_items(items, words)
+    assert numbered_items["item"].tolist() == [0, 1, 2]
+    assert numbered_words["item"].tolist() == [1, 1, 2, 2, 0, 0]
+    by_name = ItemLikeness.from_words(words, items["item"], codes)
+    by_number = ItemLikeness.from_words(numbered_words, numbered_items["item"], codes)
+    assert by_name.words.toarray().tolist() == by_number.words.toarray().tolist()
+    assert by_number.n_words == 2
 
 
 def test_variances_by_words_and_by_units_are_those_planted() -> None:

@@ -140,7 +140,8 @@ def test_a_part_of_three_units_is_named_as_not_judged() -> None:
     # Nor is one of five units, of which one has nearly all items.
     heavy = in_parts({"age": 30, "faith": 5}, 4)
     copies = pd.concat([heavy[heavy["unit"] == "u30"]] * 20)
-    test = judge_items(pd.concat([heavy, copies], ignore_index=True))
+    many = pd.concat([heavy, copies], ignore_index=True)
+    test = judge_items(many.assign(item=many.index.astype(str)))
     assert test.parts.tests[1].not_judged == "5 templates count as 1.4, at least 4 needed"
 
 

@@ -10,6 +10,7 @@ Source: spec/fixed-models.md, section 1; simulated by `studies.part_rates`.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ from evenruler.instruments.external.diagnose.lean import (
     estimate_lean,
     lean_confounds,
     lean_test,
+    number_items,
     randomise_roles,
 )
 from evenruler.measurement.facets import Estimate
@@ -184,7 +186,7 @@ class PartRegression(LeanRegression):
 def judge_part(
     regression: PartRegression,
     place: int,
-    items: "pd.Series[str]",
+    items: "pd.Series[Any]",
     words: pd.DataFrame,
     units: str,
     seed: int,
@@ -193,9 +195,9 @@ def judge_part(
     """The lean of a part, with the randomisation and the interval of the whole, restricted to the
     part's items.
 
-    `items`: [n] names. What makes items alike is estimated within the part, since parts differ in
-    how much leans vary: a pooled test calls a part with many answers of `unknown` too often, and
-    another too rarely. Slopes are those of all parts.
+    `items`: [n] names or numbers. What makes items alike is estimated within the part, since parts
+    differ in how much leans vary: a pooled test calls a part with many answers of `unknown` too
+    often, and another too rarely. Slopes are those of all parts.
     """
     name = str(regression.parts[place])
     n_units = int((regression.part_weights[:, place] > 0).sum())
@@ -243,6 +245,7 @@ def lean_of_parts(
     as not judged.
     """
     score, units, bound = plan["score"], plan["units"], plan["bound"]
+    items, words = number_items(items, words)
     regression = choose_regression(items, plan, score)
     likeness = ItemLikeness.from_words(words, items["item"], regression.codes)
     test = lean_test(regression, likeness, units, bound, seed, control, n)
