@@ -218,7 +218,7 @@ def test_where_nothing_is_out_of_date_dvc_is_asked_once(monkeypatch: pytest.Monk
 def test_make_runs_the_command() -> None:
     """What has to be set up first is left out."""
     recipe = subprocess.run(
-        ["make", "--dry-run", "--assume-old=.venv/ready", "repro"],
+        ["make", "--no-print-directory", "--dry-run", "--assume-old=.venv/ready", "repro"],
         cwd=ROOT,
         capture_output=True,
         text=True,
