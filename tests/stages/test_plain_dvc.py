@@ -12,7 +12,6 @@ from tests.stages.conftest import UP_TO_DATE, Clone, ran
 from tests.stages.test_stale import changed
 
 VERDICTS = "evenruler/measurement/verdicts.py"
-INPUTS = "evenruler/measurement/inputs.py"
 
 
 def let_articles_agree(params: dict[str, Any]) -> None:
@@ -33,8 +32,9 @@ def test_a_comment_runs_the_first_stage_alone(clone: Clone) -> None:
         assert ran(clone.run("dvc", "repro")) == ["declared"]
 
 
-def test_another_bound_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clone) -> None:
-    with changed(clone, INPUTS, "\nALPHA, POWER = 0.05, 0.8\n", "\nALPHA, POWER = 0.5, 0.8\n"):
+def test_another_rule_of_verdicts_is_out_of_date_wherever_it_counts(clone: Clone) -> None:
+    rule, other_rule = "self.p <= ALPHA and self.leaves_out_zero", "self.leaves_out_zero"
+    with changed(clone, VERDICTS, rule, other_rule):
         assert set(json.loads(clone.run("dvc", "status", "--json"))) == {"declared"}
         clone.run("dvc", "repro", "--quiet", "declared")
         status = json.loads(clone.run("dvc", "status", "--json"))
