@@ -15,10 +15,12 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Self
 from urllib.parse import parse_qs, quote, urlsplit
+
+from tests.loopback import LoopbackServer
 
 INSTALLED = Path("/usr/share/mediawiki")
 MAINTENANCE = INSTALLED / "maintenance"
@@ -123,10 +125,7 @@ class FaultyProxy:
         self.agents: set[str] = set()
         self.parameters: list[dict[str, list[str]]] = []
         self._faults: dict[str, list[Fault]] = {}
-        self._server = ThreadingHTTPServer(
-            ("127.0.0.1", 0), type("Bound", (_Passing,), {"proxy": self})
-        )
-        self._server.daemon_threads = True
+        self._server = LoopbackServer(("127.0.0.1", 0), type("Bound", (_Passing,), {"proxy": self}))
 
     @property
     def api(self) -> str:

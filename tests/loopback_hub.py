@@ -15,10 +15,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.loopback import LoopbackServer
 
 USER, WRITE_TOKEN, READ_TOKEN = "you", "hf_write", "hf_read"
 LFS_SUFFIX = ".parquet"
@@ -119,7 +121,7 @@ class DeathError(Exception):
     """The server dies instead of answering."""
 
 
-class Server(ThreadingHTTPServer):
+class Server(LoopbackServer):
     """Says nothing of a client that is gone, as one that was killed."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -141,7 +143,7 @@ class LoopbackHub:
         refusal."""
         self.lock = threading.RLock()
         self._faults: list[tuple[re.Pattern[str], Exception | Callable[[], None]]] = []
-        self._server: ThreadingHTTPServer | None = None
+        self._server: LoopbackServer | None = None
         self._stopping: threading.Thread | None = None
         self._port = 0
 

@@ -15,11 +15,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import accumulate
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
+
+from tests.loopback import LoopbackServer
 
 HTML = "<html><body>Sign in to the hotel's network</body></html>"
 
@@ -332,7 +334,7 @@ def running(scripted: ScriptedServer) -> Iterator[ScriptedServer]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http = LoopbackServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
     scripted.url = f"http://127.0.0.1:{http.server_port}/v1"
     try:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
+from tests.loopback import LoopbackServer
 from tests.stages.conftest import ROOT, UP_TO_DATE, Clone, ran
 
 PRIVATE = "ideologies"
@@ -24,7 +25,7 @@ PRIVATE = "ideologies"
 @contextmanager
 def serve(folder: Path) -> Iterator[str]:
     """Yield the address of a plain web server of a folder's files."""
-    server = ThreadingHTTPServer(
+    server = LoopbackServer(
         ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(folder))
     )
     Thread(target=server.serve_forever, daemon=True).start()
