@@ -22,7 +22,7 @@ from evenruler.instruments.methods.next_word import NextWordScores, list_words, 
 from evenruler.instruments.probes.declare.source import ProbeSource, load
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.randomisation import likeness_basis, randomise_criterion
-from evenruler.measurement.slopes import logit_positions, spectral_gain
+from evenruler.measurement.slopes import AlikeUnits, logit_positions, spectral_gain
 from evenruler.models.catalogue import load_model
 from evenruler.text import ATTRIBUTE, fill
 from evenruler.text.frequency import log_frequency
@@ -133,14 +133,10 @@ class Case(NamedTuple):
 
     def row(self, n: int = 9999) -> tuple[str, str, bool]:
         """Gain with interval, p, and whether it is detected."""
-        interval = spectral_gain(self.differences, self.positions, self.likeness, self.covariates)
-        test = randomise_criterion(
-            self.differences.mean(axis=(1, 2)),
-            self.positions,
-            likeness_basis(self.likeness),
-            self.covariates,
-            n=n,
-        )
+        units = AlikeUnits(self.positions, self.likeness, self.covariates)
+        interval = spectral_gain(units, self.differences)
+        means = self.differences.mean(axis=(1, 2))
+        test = randomise_criterion(means, self.positions, units.basis, self.covariates, n=n)
         leaves_out = interval.low > 0 or interval.high < 0
         ends = f"[{interval.low:.2f}, {interval.high:.2f}]"
         is_detected = bool(test.p < 0.05 and leaves_out)

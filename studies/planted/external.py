@@ -24,11 +24,12 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.external import ask, declare, rows
-from evenruler.instruments.external.diagnose import gain, gain_headline
+from evenruler.instruments.external.diagnose import gain_headline
 from evenruler.instruments.external.diagnose.gain import gain_items
 from evenruler.instruments.external.diagnose.lean import differing_words
 from evenruler.instruments.external.diagnose.parts import lean_of_parts
 from evenruler.instruments.instrument import Declaration, ModelMeta
+from evenruler.measurement import slopes
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.verdicts import HeadlineTest
 from evenruler.models.declarations import Catalogue
@@ -242,7 +243,7 @@ class GainStudy:
         table, likeness = self.draw_items(random)
         _, plan = open_benchmark(self.benchmark)
         seed = int(random.integers(2**31))
-        with patch.object(gain, "detectable_slope", lambda *_, **__: 0.0):
+        with patch.object(slopes, "detectable_slope", lambda *_: 0.0):
             test = gain_headline(table, likeness, plan["units"], seed=seed, n=RANDOMISATIONS)
         return judge_study(replace(test, control=control_of(2.0)), self.gain)
 
@@ -294,7 +295,7 @@ class WordGainStudy:
         nouns = factors @ random.normal(size=(SMOOTH, 300))
         likeness = pd.DataFrame(nouns + random.normal(size=nouns.shape), index=units)
         seed = int(random.integers(2**31))
-        with patch.object(gain, "detectable_slope", lambda *_, **__: 0.0):
+        with patch.object(slopes, "detectable_slope", lambda *_: 0.0):
             test = gain_headline(table, likeness, model.plan["units"], seed=seed, n=RANDOMISATIONS)
         return judge_study(test, 0.0)
 

@@ -20,6 +20,7 @@ from scipy.special import expit
 
 from evenruler.instruments.probes.diagnose import gain
 from evenruler.instruments.probes.diagnose.gain import Scores, gain_headline
+from evenruler.measurement import slopes
 from evenruler.measurement.facets import Estimate, Facet, sum_estimates
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.randomisation import likeness_basis
@@ -301,12 +302,10 @@ def quick_gains() -> Iterator[None]:
     (tests/studies/test_planted.py), randomise 999 times and not 9,999, which is as exact in coarser
     steps, and leave out the gain that it would detect, which is no part of a verdict.
     """
-    randomise_axis = partial(gain.randomise_axis, n=RANDOMISATIONS)
     with (
         patch.object(Scores, "gain_over", estimate_gain_over),
-        patch.object(gain, "randomise_axis", randomise_axis),
         patch.object(gain, "RANDOMISATIONS", RANDOMISATIONS),
-        patch.object(gain, "detectable_gain", lambda *_: 0.0),
+        patch.object(slopes, "detectable_slope", lambda *_: 0.0),
     ):
         yield
 

@@ -10,6 +10,7 @@ import statsmodels.api as sm
 from evenruler.measurement.facets import Facet
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.slopes import (
+    AlikeUnits,
     add_half_width,
     estimate_gain,
     half_over_facets,
@@ -64,9 +65,8 @@ def test_the_interval_of_a_gain_holds_that_of_the_jackknife() -> None:
     random = np.random.default_rng(3)
     positions, likeness = random.normal(size=15), random.normal(size=(15, 40))
     differences = positions[:, None, None] + random.normal(size=(15, 4, 5))
-    interval, doubled = (
-        spectral_gain(factor * differences, positions, likeness, n=499) for factor in (1, 2)
-    )
+    units = AlikeUnits(positions, likeness)
+    interval, doubled = (spectral_gain(units, factor * differences, n=499) for factor in (1, 2))
     expected = 2 * np.array(astuple(interval))
     assert astuple(doubled) == pytest.approx(expected.tolist())
     facet = Facet.from_levels(15)

@@ -10,13 +10,14 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.external.declare import PlannedGain
-from evenruler.instruments.external.diagnose import contrast, gain
+from evenruler.instruments.external.diagnose import contrast
 from evenruler.instruments.external.diagnose.gain import (
     GainDesign,
     gain_estimates,
     gain_headline,
     gain_items,
 )
+from evenruler.measurement import slopes
 from evenruler.measurement.figures import Verdict
 from evenruler.measurement.slopes import logit_positions
 from evenruler.measurement.verdicts import judge
@@ -103,7 +104,7 @@ def factor_model(
 @pytest.fixture
 def without_power(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a study would detect takes most of the time of a draw, and no draw here needs it."""
-    monkeypatch.setattr(gain, "detectable_slope", lambda *_, **__: 0.0)
+    monkeypatch.setattr(slopes, "detectable_slope", lambda *_: 0.0)
 
 
 @pytest.mark.usefixtures("without_power")

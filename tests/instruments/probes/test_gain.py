@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.instruments.probes.diagnose import gain
 from evenruler.instruments.probes.diagnose.gain import (
     NO_LIKENESS,
     NO_NULL_OF_KEYS,
@@ -21,6 +20,7 @@ from evenruler.instruments.probes.diagnose.gain import (
     measure_sharpness,
     trait_rows,
 )
+from evenruler.measurement import slopes
 from evenruler.measurement.slopes import logit_positions
 from evenruler.measurement.verdicts import HeadlineTest, judge
 from tests.instruments.near import approx
@@ -139,7 +139,7 @@ def test_what_it_detects_is_what_its_test_and_its_interval_detect(
         return gain_headline(targets(scores, alike=alike))
 
     sizes = [study(0, seed).detects for seed in range(8)]
-    monkeypatch.setattr(gain, "detectable_gain", lambda *_: 0.0)  # not needed, and slow
+    monkeypatch.setattr(slopes, "detectable_slope", lambda *_: 0.0)  # not needed, and slow
     size = np.mean(np.array(sizes, dtype=float))
     detected = [study(size, 100 + seed).is_detected for seed in range(60)]
     assert 0.7 < np.mean(detected) <= 0.9

@@ -16,20 +16,13 @@ from evenruler.errors import UserError
 from evenruler.instruments.external.declare import GAIN, PlannedGain
 from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_crossed
 from evenruler.measurement.inputs import Floats
-from evenruler.measurement.randomisation import (
-    RANDOMISATIONS,
-    detectable_slope,
-    invert_spectral_randomisation,
-    likeness_basis,
-    randomise_criterion,
-)
+from evenruler.measurement.randomisation import RANDOMISATIONS
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.slopes import (
-    add_half_width,
+    AlikeUnits,
     half_over_facets,
     logit_positions,
     slope_weights,
-    widen_to,
 )
 from evenruler.measurement.verdicts import HeadlineTest
 
@@ -220,16 +213,13 @@ def gain_headline(
             f"no likeness of {examples}: {share} have none",
             remedy="score the reference set's nouns after sentences about all of them",
         )
-    basis = likeness_basis(likeness.loc[design.units].to_numpy(dtype=np.float64))
-    along = design.means, design.axis, basis, design.covariates
+    numbers = likeness.loc[design.units].to_numpy(dtype=np.float64)
+    alike_units = AlikeUnits(design.axis, numbers, design.covariates)
     half = design.half_over_rest()
-    # A jackknife covers too little where units are alike, an inversion where a unit is odd.
-    inverted = invert_spectral_randomisation(*along, n, seed)
-    half_jackknifed = effect.high - effect.value
-    effect = widen_to(add_half_width(inverted, half), effect)
-    detects = detectable_slope(*along, half, half_jackknifed, seed)
-    test = randomise_criterion(*along, n, seed, units)
-    return HeadlineTest(GAIN, units, facets, effect, bound, test.p, test.null, detects=detects)
+    test = alike_units.test(design.means, half, effect, units, n, seed)
+    return HeadlineTest(
+        GAIN, units, facets, test.effect, bound, test.p, test.null, detects=test.detects
+    )
 
 
 def read_covariates(table: pd.DataFrame, units: list[str]) -> Floats:

@@ -43,21 +43,8 @@ from evenruler.measurement.facets import Estimate, Facet, UnitMask, jackknife_cr
 from evenruler.measurement.figures import Figure, as_rows, finite_or_none
 from evenruler.measurement.inputs import Floats, wilson
 from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason, mark_by_validity
-from evenruler.measurement.randomisation import (
-    RandomisationTest,
-    detectable_slope,
-    invert_spectral_randomisation,
-    likeness_basis,
-    randomise_criterion,
-)
-from evenruler.measurement.resampling import FEWEST_UNITS, Interval
-from evenruler.measurement.slopes import (
-    add_half_width,
-    key_weights,
-    logit_positions,
-    slope_weights,
-    widen_to,
-)
+from evenruler.measurement.resampling import FEWEST_UNITS
+from evenruler.measurement.slopes import AlikeUnits, key_weights, logit_positions, slope_weights
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge_all
 from evenruler.tables import concat_frames, row_hashes
 from evenruler.tables.ids import content_sha256
@@ -163,6 +150,13 @@ class Scores:
         return slope_weights(logit_positions(self.axis[mask]), rows)
 
     @property
+    def alike_units(self) -> AlikeUnits | None:
+        """The attributes on their criterion; None without likeness, and for keys."""
+        if self.keyed or self.likeness is None or len(self.axis) < FEWEST_UNITS:
+            return None
+        return AlikeUnits(logit_positions(self.axis), self.likeness, self.covariates)
+
+    @property
     def differences(self) -> Floats:
         """[attributes] score of the first group's words less that of the other, over templates."""
         first, other = self.poles == 1, self.poles == -1
@@ -262,60 +256,23 @@ def gain_headline(scores: Scores, figure: str = GAIN, bound: float | None = None
         detects=finite_or_none(effect.detectable()),
         note=scores.describe_lacking(),
     )
-    test = randomise_axis(scores)
-    if test is None:
+    units = scores.alike_units
+    if units is None:
         return headline
     over_rest = {name: facet for name, facet in facets.items() if name != UNIT}
     half = scores.gain_over(over_rest).interval().high - effect.value if over_rest else 0.0
-    jackknifed = effect.interval()
-    randomised = add_half_width(interval_of_axis(scores), half)
+    test = units.test(scores.differences, half, effect.interval(), UNIT, RANDOMISATIONS)
     return replace(
         headline,
-        effect=widen_to(randomised, jackknifed),
+        effect=test.effect,
         no_null=None,
         p=test.p,
         null=test.null,
-        detects=detectable_gain(scores, half, jackknifed.high - effect.value),
+        detects=test.detects,
     )
 
 
 RANDOMISATIONS = 9999
-
-
-def randomise_axis(scores: Scores, n: int = RANDOMISATIONS) -> RandomisationTest | None:
-    """The test of the differences along the criterion, randomised spectrally; None without
-    likeness, and for keys.
-    """
-    if scores.keyed or scores.likeness is None or len(scores.axis) < FEWEST_UNITS:
-        return None
-    return randomise_criterion(
-        scores.differences,
-        logit_positions(scores.axis),
-        likeness_basis(scores.likeness),
-        scores.covariates,
-        n=n,
-        units=UNIT,
-    )
-
-
-def interval_of_axis(scores: Scores) -> Interval:
-    """The gain with the gains that the spectral randomisation does not reject: over attributes."""
-    assert scores.likeness is not None
-    positions, basis = logit_positions(scores.axis), likeness_basis(scores.likeness)
-    return invert_spectral_randomisation(
-        scores.differences, positions, basis, scores.covariates, n=RANDOMISATIONS
-    )
-
-
-def detectable_gain(scores: Scores, half: float, half_jackknifed: float) -> float:
-    """The gain that is detected in 8 of 10 studies like this one; `half`: half the interval over
-    other facets; `half_jackknifed`: half the jackknife's over all facets.
-    """
-    assert scores.likeness is not None
-    positions, basis = logit_positions(scores.axis), likeness_basis(scores.likeness)
-    return detectable_slope(
-        scores.differences, positions, basis, scores.covariates, half, half_jackknifed
-    )
 
 
 def gain_beyond_rivals(scores: Scores, rival: Scores, level: float) -> Figure:

@@ -26,6 +26,7 @@ from evenruler.measurement.references import (
     theme_percentile,
 )
 from evenruler.measurement.slopes import (
+    AlikeUnits,
     estimate_gain,
     logit_positions,
     slope_weights,
@@ -92,6 +93,11 @@ class NextWordDesign:
     def differences(self) -> Floats:
         """[attributes, sentences, pairs] nats of the first word less the second."""
         return _pair_differences(self.scores, self.pairs)
+
+    @property
+    def alike_units(self) -> AlikeUnits:
+        """The attributes on their criterion."""
+        return AlikeUnits(self.positions, self.likeness, self.covariates)
 
 
 def next_word_figures(tables: Tables, plan: NextWordPlan, answers: pd.DataFrame) -> NextWordFigures:
@@ -249,16 +255,17 @@ def detects_themes(design: NextWordDesign, first: Sequence[str], second: Sequenc
     """Whether the headline's test detects a gain of nouns of one theme over those of another."""
     of_first = design.scores.take(list(first))
     differences = of_first - design.scores.take(list(second))
+    units = design.alike_units
     test = randomise_criterion(
         differences.mean(axis=(1, 2)),
-        design.positions,
-        likeness_basis(design.likeness),
-        design.covariates,
+        units.positions,
+        units.basis,
+        units.covariates,
         n=THEME_RANDOMISATIONS,
     )
     if test.p > ALPHA:
         return False
-    interval = spectral_gain(differences, design.positions, design.likeness, design.covariates)
+    interval = spectral_gain(units, differences)
     return interval.low > 0 or interval.high < 0
 
 
@@ -277,24 +284,25 @@ def _order_by_share(design: NextWordDesign) -> list[int]:
 
 def describe_gain(design: NextWordDesign, headline: HeadlineTest) -> Iterator[Figure]:
     """The figures beside the gain, nats; percentiles in percent."""
-    differences, likeness = design.differences, design.likeness
-    positions, covariates = design.positions, design.covariates
+    differences, units = design.differences, design.alike_units
+    positions, covariates = units.positions, units.covariates
     themes = group_themes(design.nouns)
     if themes["theme"].nunique() > N_THEMES:
         with_themes = _stack_covariates(covariates, theme_components(design, themes))
-        yield _gain_figure(EQUAL_THEMES, differences, likeness, positions, with_themes)
+        yield _gain_figure(EQUAL_THEMES, replace(units, covariates=with_themes), differences)
     median = float(np.median(positions))
     below = np.minimum(positions - median, 0)
     above = np.maximum(positions - median, 0)
     with_above = _stack_covariates(covariates, above[:, None])
-    yield _gain_figure(BELOW_MEDIAN, differences, likeness, below, with_above)
+    below_units = replace(units, positions=below, covariates=with_above)
+    yield _gain_figure(BELOW_MEDIAN, below_units, differences)
     with_below = _stack_covariates(covariates, below[:, None])
-    yield _gain_figure(ABOVE_MEDIAN, differences, likeness, above, with_below)
+    above_units = replace(units, positions=above, covariates=with_below)
+    yield _gain_figure(ABOVE_MEDIAN, above_units, differences)
     if len(differences) > 2 * N_LEFT_OUT:
         stays = np.ones(len(differences), dtype=np.bool_)
         stays[_order_by_share(design)[:N_LEFT_OUT]] = False
-        rest = None if covariates is None else covariates[stays]
-        yield _gain_figure(WITHOUT_TEN, differences[stays], likeness[stays], positions[stays], rest)
+        yield _gain_figure(WITHOUT_TEN, units.take(stays), differences[stays])
     weights = slope_weights(design.positions, design.covariates)
     slopes = np.tensordot(weights, differences, axes=1)
     n = len(differences)
@@ -335,15 +343,7 @@ def _stack_covariates(covariates: Floats | None, more: Floats) -> Floats:
     return more if covariates is None else np.column_stack([covariates, more])
 
 
-def _gain_figure(
-    name: str,
-    differences: Floats,
-    likeness: Floats,
-    positions: Floats,
-    covariates: Floats | None,
-) -> Figure:
-    """The gain along `positions` in nats, with its 95% interval, where attributes are equal in
-    `covariates`, [attributes, covariates].
-    """
-    interval = spectral_gain(differences, positions, likeness, covariates)
-    return Figure(name, interval.value, len(positions), UNIT, interval.low, interval.high)
+def _gain_figure(name: str, units: AlikeUnits, differences: Floats) -> Figure:
+    """The gain along the units' criterion in nats, with its 95% interval."""
+    interval = spectral_gain(units, differences)
+    return Figure(name, interval.value, len(differences), UNIT, interval.low, interval.high)
