@@ -6,8 +6,7 @@ size. A chat that always takes the same place would so look even; it is `invalid
 and a lean is `below X` only as a share of the pairs that the order does not decide. The same holds
 of the two persons whom a pronoun may mean; and of where the sentence names them, since a chat that
 always takes the person who is named last is right in WinoBias wherever syntax tells. Keyed
-statements have no known answers, so that nothing
-about them is `below`.
+statements have no known answers, so that nothing about them is `below`.
 Source: spec/fixed-models.md, section 4; docs/external.md ("Chats").
 """
 
@@ -105,7 +104,8 @@ def _check_places(items: pd.DataFrame, replies: pd.DataFrame) -> ValidityCheck:
     both = _share_right(_untold_referents(items, replies))
     if accuracies is None or both is None:
         return ValidityCheck()
-    place, lowest = min(accuracies.items(), key=lambda named: named[1].value)
+    place = min(accuracies, key=lambda place: accuracies[place].value)
+    lowest = accuracies[place]
     if lowest.high >= CHANCE or both.low > CHANCE:
         return ValidityCheck()
     interval = f"[{lowest.low:.2f}, {lowest.high:.2f}]"
