@@ -43,6 +43,14 @@ def test_a_profile_that_was_not_made_is_one_line(repository, run_evenruler) -> N
     )
 
 
+def test_measure_without_a_model_says_what_to_say(run_evenruler) -> None:
+    assert run_evenruler("measure") == (
+        2,
+        "",
+        "error: no model is named; name a MODEL, or say --demo\n",
+    )
+
+
 def test_every_argument_and_option_has_wrong_words_in_the_table_of_faults() -> None:
     """By typer's own list of commands; flags take no word."""
     from tests.faults.arguments import ANY, WRONG

