@@ -127,16 +127,16 @@ class AlikeUnits:
     """[units, covariates]."""
 
     @cached_property
-    def basis(self) -> Floats:
+    def spectral_basis(self) -> Floats:
         """[units, units - 1] the ways in which units are alike."""
         return likeness_basis(self.likeness)
 
-    def take(self, stays: UnitMask) -> "AlikeUnits":
+    def take_units(self, stays: UnitMask) -> "AlikeUnits":
         """The units that a mask keeps."""
         covariates = None if self.covariates is None else self.covariates[stays]
         return AlikeUnits(self.positions[stays], self.likeness[stays], covariates)
 
-    def interval(
+    def gain_interval(
         self,
         means: Floats,
         half: float,
@@ -159,12 +159,12 @@ class AlikeUnits:
             seed: Seed of the randomisations.
         """
         inverted = invert_spectral_randomisation(
-            means, self.positions, self.basis, self.covariates, n, seed
+            means, self.positions, self.spectral_basis, self.covariates, n, seed
         )
         randomised = add_half_width(inverted, half)
         return randomised if jackknifed is None else widen_to(randomised, jackknifed)
 
-    def test(
+    def test_criterion(
         self,
         means: Floats,
         half: float,
@@ -174,14 +174,14 @@ class AlikeUnits:
         seed: int = 0,
     ) -> GainTest:
         """The gain of the units' means with its interval, the test by the spectral randomisation,
-        and the gain that both would detect. Arguments as of `interval`; `units`: what units are
+        and the gain that both would detect. Arguments as of `gain_interval`; `units`: what units are
         called.
         """
-        along = means, self.positions, self.basis, self.covariates
+        along = means, self.positions, self.spectral_basis, self.covariates
         half_jackknifed = jackknifed.high - jackknifed.value
         randomised = randomise_criterion(*along, n, seed, units)
         return GainTest(
-            self.interval(means, half, jackknifed, n, seed),
+            self.gain_interval(means, half, jackknifed, n, seed),
             randomised.p,
             randomised.null,
             detectable_slope(*along, half, half_jackknifed, seed),
@@ -206,7 +206,7 @@ def spectral_gain(units: AlikeUnits, differences: Floats, n: int = RANDOMISATION
         jackknifed = estimate.interval()
     slopes = np.tensordot(slope_weights(positions, covariates), differences, axes=1)
     means = differences.mean(axis=(1, 2))
-    return units.interval(means, half_over_facets(slopes), jackknifed, n)
+    return units.gain_interval(means, half_over_facets(slopes), jackknifed, n)
 
 
 def half_over_facets(slopes: Floats) -> float:

@@ -136,7 +136,9 @@ class Case(NamedTuple):
         units = AlikeUnits(self.positions, self.likeness, self.covariates)
         interval = spectral_gain(units, self.differences)
         means = self.differences.mean(axis=(1, 2))
-        test = randomise_criterion(means, self.positions, units.basis, self.covariates, n=n)
+        test = randomise_criterion(
+            means, self.positions, units.spectral_basis, self.covariates, n=n
+        )
         leaves_out = interval.low > 0 or interval.high < 0
         ends = f"[{interval.low:.2f}, {interval.high:.2f}]"
         is_detected = bool(test.p < 0.05 and leaves_out)

@@ -216,7 +216,7 @@ def gain_headline(
     numbers = likeness.loc[design.units].to_numpy(dtype=np.float64)
     alike_units = AlikeUnits(design.axis, numbers, design.covariates)
     half = design.half_over_rest()
-    test = alike_units.test(design.means, half, effect, units, n, seed)
+    test = alike_units.test_criterion(design.means, half, effect, units, n, seed)
     return HeadlineTest(
         GAIN, units, facets, test.effect, bound, test.p, test.null, detects=test.detects
     )

@@ -261,7 +261,7 @@ def gain_headline(scores: Scores, figure: str = GAIN, bound: float | None = None
         return headline
     over_rest = {name: facet for name, facet in facets.items() if name != UNIT}
     half = scores.gain_over(over_rest).interval().high - effect.value if over_rest else 0.0
-    test = units.test(scores.differences, half, effect.interval(), UNIT, RANDOMISATIONS)
+    test = units.test_criterion(scores.differences, half, effect.interval(), UNIT, RANDOMISATIONS)
     return replace(
         headline,
         effect=test.effect,

@@ -259,7 +259,7 @@ def detects_themes(design: NextWordDesign, first: Sequence[str], second: Sequenc
     test = randomise_criterion(
         differences.mean(axis=(1, 2)),
         units.positions,
-        units.basis,
+        units.spectral_basis,
         units.covariates,
         n=THEME_RANDOMISATIONS,
     )
@@ -302,7 +302,7 @@ def describe_gain(design: NextWordDesign, headline: HeadlineTest) -> Iterator[Fi
     if len(differences) > 2 * N_LEFT_OUT:
         stays = np.ones(len(differences), dtype=np.bool_)
         stays[_order_by_share(design)[:N_LEFT_OUT]] = False
-        yield _gain_figure(WITHOUT_TEN, units.take(stays), differences[stays])
+        yield _gain_figure(WITHOUT_TEN, units.take_units(stays), differences[stays])
     weights = slope_weights(design.positions, design.covariates)
     slopes = np.tensordot(weights, differences, axes=1)
     n = len(differences)
