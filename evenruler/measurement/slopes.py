@@ -174,8 +174,8 @@ class AlikeUnits:
         seed: int = 0,
     ) -> GainTest:
         """The gain of the units' means with its interval, the test by the spectral randomisation,
-        and the gain that both would detect. Arguments as of `gain_interval`; `units`: what units are
-        called.
+        and the gain that both would detect. Arguments as of `gain_interval`; `units`: what units
+        are called.
         """
         along = means, self.positions, self.spectral_basis, self.covariates
         half_jackknifed = jackknifed.high - jackknifed.value
