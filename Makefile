@@ -14,7 +14,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 # Some images set it; each of eighty stages would then compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup repro fresh paper standard answers weights test test-slow test-all test-vllm test-lowest mutants hub-server lint style docs pictures
+.PHONY: help setup repro fresh paper answers weights test test-slow test-all test-vllm test-lowest mutants hub-server lint style docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -44,15 +44,10 @@ paper: setup ## Build the profile of the papers in profiles/paper, write the pap
 	@evenruler repro --profile paper
 	@python docs/papers.py profiles/paper
 
-standard: setup ## Measure with one headline instrument of each family, so much that verdicts are possible (an hour); goes on where it was
-	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries --with external-crows-pairs --with external-winogender
-	@evenruler measure mpnet-nli-a --with questionnaires-gad-7
-
 answers: setup ## Record what the embedded models answer, for a release: data/recorded (RELEASE=..., by default today)
 	@rm -rf .cache/journal .cache/evolve
 	@evenruler check
 	@EVENRULER_JOURNAL=.cache/journal dvc repro --force
-	@EVENRULER_JOURNAL=.cache/journal $(MAKE) standard
 	@evenruler answers record $(or $(RELEASE),$(shell date +%F))
 	@dvc commit -f data/recorded.dvc
 

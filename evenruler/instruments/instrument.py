@@ -65,7 +65,7 @@ def _case_validator(cases: Sequence[str], case_kind: str) -> _CaseValidator:
     return pick_case_value
 
 
-SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "full"}
+SIZE_AT: Mapping[str, Size] = {"quick": "standard", "paper": "full"}
 """The size that the pipeline asks at each profile."""
 
 Value = TypeVar("Value")

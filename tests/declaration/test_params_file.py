@@ -57,7 +57,7 @@ class TestSettings:
         ours, theirs = declared().settings("ours"), declared().settings("theirs")
         assert (ours.mass, ours.seed, ours.stimuli) == ("first_token", 3, 7)
         assert (ours.generations, ours.new_tokens) == (0, 20)
-        assert (theirs.mass, theirs.seed, theirs.stimuli) == ("first_token", 9, 2)
+        assert (theirs.mass, theirs.seed, theirs.stimuli) == ("first_token", 9, 8)
         assert declared(profile="paper").settings("ours").new_tokens == 50
 
     def test_a_value_goes_over_another_whole(self, declared) -> None:
@@ -69,7 +69,7 @@ class TestSettings:
         assert declared(profile="paper").settings("theirs").stimuli == 20
 
     @pytest.mark.parametrize(
-        ("profile", "size", "stimuli"), [("quick", "trial", 2), ("paper", "full", 20)]
+        ("profile", "size", "stimuli"), [("quick", "standard", 8), ("paper", "full", 20)]
     )
     def test_the_profile_says_which_size_the_build_asks(
         self, declared, profile, size, stimuli

@@ -217,14 +217,14 @@ TWO_SETS = {"article": {"validation": "literal"}}
 """What params.yaml says of occupations where `shorten` leaves two sets."""
 
 FEW = yaml_of_text("""
-stimuli: {trial: 2, standard: 4, full: 1000}
+stimuli: {trial: 2, standard: 2, full: 1000}
 new_tokens: {trial: 4, standard: 4, full: 50}
 choices: every
 """)
 """How a contrast is asked of tiny models."""
 
 FRUIT = yaml_of_text("""
-items: {trial: 6, standard: 8, full: 1000}
+items: {trial: 6, standard: 6, full: 1000}
 new_tokens: {trial: 4, standard: 4, full: 50}
 """)
 """How a domain is asked of tiny models."""

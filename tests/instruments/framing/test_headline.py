@@ -114,16 +114,25 @@ class TestRank:
         spread = np.linspace(-19, 19, K).std(ddof=1)
         assert test.detects == approx(3.4 * spread)
 
-    def test_how_often_the_old_test_detects_other_sentences_stands_beside(self) -> None:
-        """Thirteen sentences move every stimulus alike, the others none on average."""
-        still = np.tile([[1.0], [-1.0]], (N // 2, 26))
-        moving = 5 + np.tile(np.linspace([-1], [1], N), 13)
-        points = points_of(np.full(N, 3.0), np.hstack([still, moving]))
-        test = build_change_test(points, BOUND, 0)
+    def test_it_is_compared_by_the_distance_that_it_is_ranked_by(self) -> None:
+        """Sentences move a class by -34 to 4 points, the cue by -2.5: it lies 12.2 from the mean of
+        all, further than 24 of them, although nearly all move it more."""
+        changes = np.zeros((N, K)) + np.linspace(-34, 4, K)
+        test = build_change_test(points_of(np.full(N, -2.5), changes), BOUND, 0)
         assert test.compared is not None
-        assert test.compared.same_test == approx(13 / 39)
-        assert test.compared.percentile.value == approx(100 * 26 / 39)
-        assert test.compared.percentile.low < 100 * 26 / 39 < test.compared.percentile.high
+        assert test.compared.percentile.value == approx(100 * 24 / 39)
+        assert test.compared.percentile.low < 100 * 24 / 39 < test.compared.percentile.high
+        assert test.p == approx((40 - 24) / 40)
+
+    @pytest.mark.parametrize(("furthest", "detected"), [(19.0, 0.0), (60.0, 1 / 39)])
+    def test_the_same_test_ranks_each_sentence_among_the_others(
+        self, furthest: float, detected: float
+    ) -> None:
+        """The two that lie 19 from the middle are as far as each other, so none is the furthest."""
+        changes = np.zeros((N, K)) + np.append(np.linspace(-19, 18, K - 1), furthest)
+        test = build_change_test(points_of(np.zeros(N), changes), BOUND, 0)
+        assert test.compared is not None
+        assert test.compared.same_test == approx(detected)
 
     def test_fewer_than_ten_stimuli_give_no_verdict(self) -> None:
         changes = draw_changes(np.random.default_rng(7), K)[:9]

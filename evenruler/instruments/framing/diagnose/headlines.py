@@ -189,7 +189,7 @@ def build_change_test(
         return replace(test, no_verdict=why)
     if alternatives.shape[1] == 0:
         return replace(test, no_verdict="no other sentences were asked in place of the cue")
-    cue, rank = complete[0], rank_among_alternatives(complete, 0)
+    rank = rank_among_alternatives(complete, 0)
     few_stimuli = None
     if len(complete) < FEWEST_STIMULI:
         few_stimuli = f"{len(complete)} stimuli (at least {FEWEST_STIMULI} needed)"
@@ -200,7 +200,7 @@ def build_change_test(
         # The interval is over stimuli alone, so it may be narrow where sentences scatter widely.
         if detects > bound:
             no_below = f"sentences scatter so that only {detects:.2g} points would be detected"
-    compared = _compare_cue(float(cue.mean()), alternatives, grammar, seed)
+    compared = _compare_cue(complete, grammar, seed)
     return replace(
         test,
         effect=beyond_alternatives(complete, 0),
@@ -288,23 +288,40 @@ def beyond_alternatives(points: pd.DataFrame, number: int) -> Interval:
     return jackknife(np.mean, beyond, level=1 - ALPHA)
 
 
-def _compare_cue(
-    change: float, alternatives: pd.DataFrame, grammar: str | None, seed: int
-) -> ReferenceComparison:
-    """The size of a cue's change among those of its alternatives."""
-    sizes = alternatives.mean(axis=0).abs().to_numpy()
+def _compare_cue(points: pd.DataFrame, grammar: str | None, seed: int) -> ReferenceComparison:
+    """The distance of a cue's change from the mean of all others among those of its alternatives,
+    by which it is ranked.
+    """
+    numbers = alternative_numbers(points)
+    means = points[[0, *numbers]].mean(axis=0).to_numpy(dtype=np.float64)
+    distances = np.abs(means - means.mean())
 
     def percentile_among(drawn: Floats) -> float:
-        """The percentage of sizes that are smaller than that of the cue's change."""
-        return float(100 * np.mean(drawn < abs(change)))
+        """The percentage of distances that are smaller than the cue's."""
+        return float(100 * np.mean(drawn < distances[0]))
 
-    if len(sizes) > 1:
-        interval = bootstrap(percentile_among, sizes, level=1 - ALPHA, seed=seed)
+    if len(numbers) > 1:
+        interval = bootstrap(percentile_among, distances[1:], level=1 - ALPHA, seed=seed)
     else:
-        interval = Interval(percentile_among(sizes), np.nan, np.nan)
-    detected = [sign_flips(alternatives[number], seed) <= ALPHA for number in alternatives.columns]
+        interval = Interval(percentile_among(distances[1:]), np.nan, np.nan)
     name = f"sentences of the grammar {grammar}" if grammar else "sentences of the cue's form"
-    return ReferenceComparison(name, len(sizes), interval, float(np.mean(detected)))
+    same_test = _rate_rank_test(means[1:])
+    return ReferenceComparison(name, len(numbers), interval, same_test)
+
+
+def _rate_rank_test(means: Floats) -> float | None:
+    """The share of alternatives that the rank among all others calls different; None where these
+    are too few.
+    """
+    if len(means) < 2:
+        return None
+    n_detected = 0
+    for place in range(len(means)):
+        p = rank_test(means[place], np.delete(means, place)).p
+        if p is None:
+            return None
+        n_detected += p <= ALPHA
+    return n_detected / len(means)
 
 
 def _described_figures(
