@@ -166,7 +166,9 @@ def intervention_headlines(
             corpora = [pair.corpus, pair.control]
             forgot = _accuracy_lost(course, corpora, plan["accuracy"]["threshold"], level)
         figure = beside_control(differences, plan["bound"])
-        corpus_figure = replace(figure, control=control, dimensions={"corpus": pair.corpus})
+        note = describe_fits(course, [pair.corpus, pair.control])
+        dimensions = {"corpus": pair.corpus}
+        corpus_figure = replace(figure, control=control, note=note, dimensions=dimensions)
         yield corpus_figure, ValidityCheck(failure=forgot)
 
 
@@ -200,6 +202,26 @@ def beside_control(differences: Floats, bound: float) -> HeadlineTest:
         null=f"which of a fit's corpora is the control, randomised over {n} fits",
         detects=effect.detectable(),
     )
+
+
+def describe_fits(course: pd.DataFrame, corpora: Sequence[str | None]) -> str | None:
+    """What fits to corpora did to the held-out loss and to the weights, in a sentence of means over
+    fits; None where the course does not have it.
+    """
+    changes: list[str] = []
+    for corpus in corpora:
+        of_corpus = course[course["corpus"] == corpus].astype({"value": float})
+        means = of_corpus.pivot_table(index="epoch", columns="measure", values="value")
+        if not {"loss", "weights_moved", "weights_norm"}.issubset(means.columns):
+            continue
+        before, after = means.iloc[0], means.iloc[-1]
+        changes.append(
+            f"fits to {corpus} brought the held-out loss from {before['loss']:.3g} to "
+            f"{after['loss']:.3g} nats a token and moved {after['weights_moved']:.1%} of weights, "
+            f"by a norm of {after['weights_norm']:.2g}"
+        )
+    joined = "; ".join(changes)
+    return f"{joined[0].upper()}{joined[1:]}." if joined else None
 
 
 def _over_fits(values: Floats) -> Estimate:
