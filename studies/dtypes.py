@@ -1,4 +1,4 @@
-"""How far likelihoods in 16 bits lie from those in float32, on a CPU.
+"""How far likelihoods in 16 bits lie from those in float32 of the same weights, on a CPU.
 
 Needs a built repository. The sentences are those of the validation set of occupation-gender, evenly
 spread; pairs are two neighbours among them. Prints a Markdown table in nats a sentence.
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import numpy as np
+import torch
 import typer
 from numpy.typing import NDArray
 
@@ -25,9 +26,15 @@ MODELS: Final = "smollm2-135m-instruct gemma-3-270m"
 COLUMNS: Final = ("model", "dtype", "mean", "SD", "median", "largest", "SD of pairs")
 
 
-def score(folder: Path, name: str, dtype: Dtype, texts: list[str]) -> NDArray[np.float64]:
-    """[n] log-likelihoods of texts by a model that computes in a dtype on the CPU."""
+def score(
+    folder: Path, name: str, dtype: Dtype, stored: Dtype, texts: list[str]
+) -> NDArray[np.float64]:
+    """[n] log-likelihoods of texts by a model that computes in a dtype on the CPU; `stored`: dtype
+    that its weights are rounded to first.
+    """
     model = Causal(name, folder, "cpu", dtype)
+    for weight in model.model.parameters():
+        weight.data.copy_(weight.data.to(getattr(torch, stored)))
     nats = np.zeros(len(texts))
     requests = [LikelihoodRequest(text) for text in texts]
     for pack in model.loglikelihood(requests, frozenset(range(len(texts)))):
@@ -39,8 +46,9 @@ def score(folder: Path, name: str, dtype: Dtype, texts: list[str]) -> NDArray[np
 def describe(off: NDArray[np.float64]) -> list[str]:
     """Mean, SD, median and largest size of differences, and the SD between neighbours."""
     size = np.abs(off)
-    pairs = off[1::2] - off[: len(off) // 2 * 2 : 2]
-    numbers = (off.mean(), off.std(), np.median(size), size.max(), pairs.std())
+    between = np.diff(off)[::2]
+    averages = (off.mean(), off.std(), np.median(size))
+    numbers = (*averages, size.max(), between.std())
     return [f"{number:.3f}" for number in numbers]
 
 
@@ -54,9 +62,9 @@ def main(
     print_head(*COLUMNS)
     for name in models.split():
         folder = locate_model(name, catalogue.models[name], store, catalogue.models)
-        exact = score(folder, name, "float32", sentences)
         for dtype in HALF:
-            off = score(folder, name, dtype, sentences) - exact
+            exact = score(folder, name, "float32", dtype, sentences)
+            off = score(folder, name, dtype, dtype, sentences) - exact
             print_row(name, dtype, *describe(off))
 
 

@@ -20,8 +20,8 @@ reason finish` |
 | `classify` | `text` | optional `whole` | `labels`, and `logits` or (`whole`) `probabilities`,
 lists |
 | `embed` | `text` | | `vector`, a list |
-| `adaptation_progress` | | | `loss` of held-out sentences in the state, nats per token; `weights_moved`, \
-the share of weights that moved until then, and `weights_norm` of their change |
+| `adaptation_progress` | | | `loss` of held-out sentences in the state, nats per token;
+`weights_moved`, the share of weights that moved; `weights_norm` of their change |
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -61,8 +61,9 @@ class LoadedModel(NamedTuple):
 Weights = Path | AdaptedFolder | LoadedModel  # what a backend loads its model from
 
 MAKE_ROOM = (
-    "end what else runs there, compute in 16 bits (--dtype bfloat16, or `dtype` of its entry), take "
-    "another GPU (CUDA_VISIBLE_DEVICES) or engine (a server that splits it over GPUs: endpoint:NAME)"
+    "end what else runs there, compute in 16 bits (--dtype bfloat16, or `dtype` of its entry), "
+    "take another GPU (CUDA_VISIBLE_DEVICES) or engine (a server that splits it over GPUs: "
+    "endpoint:NAME)"
 )
 """The remedy for too little GPU memory."""
 

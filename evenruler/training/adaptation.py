@@ -269,6 +269,12 @@ class Progress:
     weights_norm: float
     """Norm of their change."""
 
+    @property
+    def weights_change(self) -> str:
+        """How far the weights moved, in words."""
+        moved = f"{self.weights_moved:.1%} of weights moved"
+        return f"{moved}, by a norm of {self.weights_norm:.3g}"
+
 
 def split_held_out(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
     """Split sentences into those a fit learns from and those held out; `fit`: its number, from
@@ -387,13 +393,10 @@ def require_lower_loss(name: str, corpus: str, fit: int, course: Sequence[Progre
     before, after = course[0].loss, course[-1].loss
     if math.isnan(after) or after < before:
         return
-    what = (
-        f"{name} did not learn it: the loss on held-out sentences went from {before:.4f} to "
-        f"{after:.4f} nats a token in {len(course) - 1} epochs, in which "
-        f"{course[-1].weights_moved:.1%} of its weights moved"
-    )
+    losses = f"from {before:.4f} to {after:.4f} nats a token"
+    what = f"{name} did not learn it: the loss on held-out sentences went {losses}"
     raise UserError(
-        what,
+        f"{what}; {course[-1].weights_change}",
         where=f"params.yaml: families.questionnaires.corpora.{corpus}, fit {fit}",
         remedy=f"change `epochs` or `learning_rate`, or take the `intervention` of {name} out",
     )
@@ -437,7 +440,8 @@ class _AdaptationTrainer:
             self._answering = backend.model.base_model
         self._trained = self._objective.trained
         self._trained.requires_grad_(True)
-        self._before = {key: value.clone() for key, value in self._answering.state_dict().items()}
+        tensors = self._answering.state_dict()
+        self._before = {name: tensor.clone() for name, tensor in tensors.items()}
         self.corpus, self.fit = "", 0
         self.course: list[Progress] = []
 
@@ -483,8 +487,7 @@ class _AdaptationTrainer:
         if number == self._recipe.epochs:
             before, after = self.course[0].loss, self.course[-1].loss
             losses = f"held-out loss {before:.4f} -> {after:.4f} nats a token"
-            moved, norm = self.course[-1].weights_moved, self.course[-1].weights_norm
-            print_note(f"{what}: {losses}, {moved:.1%} of weights moved, by a norm of {norm:.3g}")
+            print_note(f"{what}: {losses}, {self.course[-1].weights_change}")
 
     def _progress(self) -> Progress:
         """Bring the model that answers to the weights in training, and say how far they came."""

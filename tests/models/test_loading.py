@@ -220,16 +220,16 @@ def test_the_dtype_of_weights_is_that_of_the_configuration(config, dtype) -> Non
     assert dtype_of(config) == dtype
 
 
+OF_FIRST = [
+    (torch.bfloat16, "bfloat16"),
+    (torch.float16, "float16"),
+    (torch.float32, "float32"),
+    (torch.float64, "float32"),
+]
+
+
 @pytest.mark.parametrize("named", ["model.safetensors", "pytorch_model.bin"])
-@pytest.mark.parametrize(
-    ("first", "dtype"),
-    [
-        (torch.bfloat16, "bfloat16"),
-        (torch.float16, "float16"),
-        (torch.float32, "float32"),
-        (torch.float64, "float32"),
-    ],
-)
+@pytest.mark.parametrize(("first", "dtype"), OF_FIRST)
 def test_else_it_is_that_of_the_first_tensor_of_floats(named, first, dtype, tmp_path) -> None:
     (tmp_path / "config.json").write_text("{}")
     tensors = {"a": torch.ones(2, dtype=torch.int64), "b": torch.ones(2, dtype=first)}

@@ -383,7 +383,8 @@ class TestCausal:
                 nats = backend.model(input_ids=ids).logits[0, :-1].double().log_softmax(-1)
             of_tokens = nats.gather(1, ids[0, 1:, None])
             losses += (-of_tokens).flatten().tolist()
-        assert model.progress("gloom", 1, 0).loss == pytest.approx(np.mean(losses), rel=1e-5)
+        start = model.progress("gloom", 1, 0)
+        assert start.loss == pytest.approx(np.mean(losses), rel=1e-5)
 
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))
@@ -460,7 +461,8 @@ class TestRoundedWeights:
         params = of_causal(causal_folder)
         model = adapted(params)
         answers = course(model, WHOLE)
-        assert np.array_equal(answers["gloom", 1, 0], load("tiny", params).entailment(PAIRS))
+        untouched = load("tiny", params).entailment(PAIRS)
+        assert np.array_equal(answers["gloom", 1, 0], untouched)
         for first, second in combinations(DIFFERENT, 2):
             assert abs(answers[first] - answers[second]).max() > 1e-3
         assert '"trained_in":"float32"' in model.model_at("gloom", 1, 1).engine
@@ -496,22 +498,20 @@ class TestRefusal:
                 "params.yaml: families.questionnaires.corpora.gloom, fit 1: tiny did not learn "
                 f"it: the loss on held-out sentences went from {start.loss:.4f} to "
             )
+            assert " of weights moved, by a norm of " in line
             assert line.endswith(
-                " of its weights moved; change `epochs` or `learning_rate`, or take the "
-                "`intervention` of tiny out"
+                "; change `epochs` or `learning_rate`, or take the `intervention` of tiny out"
             )
         assert at_end.asked == 0
 
     def test_a_fit_says_what_it_did(self, causal_folder, capsys) -> None:
         model = adapted(of_causal(causal_folder))
         before, after = (model.progress("gloom", 1, epoch) for epoch in (0, 2))
-        said = capsys.readouterr().err
-        assert (
-            f"tiny: gloom, fit 1, epoch 2 of 2: held-out loss {before.loss:.4f} -> "
-            f"{after.loss:.4f} nats a token, {after.weights_moved:.1%} of weights moved, by a norm "
-            f"of {after.weights_norm:.3g}\n"
-        ) in said
-        assert after.weights_moved > 0.9
+        lines = capsys.readouterr().err
+        losses = f"held-out loss {before.loss:.4f} -> {after.loss:.4f} nats a token"
+        moved = f"99.9% of weights moved, by a norm of {after.weights_norm:.3g}"
+        assert f"tiny: gloom, fit 1, epoch 2 of 2: {losses}, {moved}\n" in lines
+        assert after.weights_moved == pytest.approx(0.999, abs=5e-4)
 
 
 def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(

@@ -156,11 +156,12 @@ def engine_string(
     hashed = hashed_files(folder, entry)
     adapter_hashes = adapter and _hash_files(adapter, _matching_files(adapter, *_ADAPTER), store)
     hashes_by_part = {part: _hash_files(folder, paths, store) for part, paths in hashed.items()}
+    dtype = choose_dtype(entry.dtype, environment.device, folder)
     parts = {
         "backend": "transformers",
         "attention": "sdpa",
         "device": environment.device,
-        "dtype": choose_dtype(entry.dtype, environment.device, folder),
+        "dtype": dtype,
         "quantisation": None,
         "adapter": adapter_hashes,
         **hashes_by_part,

@@ -214,14 +214,13 @@ def describe_fits(course: pd.DataFrame, corpora: Sequence[str | None]) -> str | 
         means = of_corpus.pivot_table(index="epoch", columns="measure", values="value")
         if not {"loss", "weights_moved", "weights_norm"}.issubset(means.columns):
             continue
-        before, after = means.iloc[0], means.iloc[-1]
-        changes.append(
-            f"fits to {corpus} brought the held-out loss from {before['loss']:.3g} to "
-            f"{after['loss']:.3g} nats a token and moved {after['weights_moved']:.1%} of weights, "
-            f"by a norm of {after['weights_norm']:.2g}"
-        )
-    joined = "; ".join(changes)
-    return f"{joined[0].upper()}{joined[1:]}." if joined else None
+        at_end = means.iloc[-1]
+        before, after = means["loss"].iloc[0], at_end["loss"]
+        moved, norm = at_end["weights_moved"], at_end["weights_norm"]
+        loss = f"the held-out loss from {before:.3g} to {after:.3g} nats a token"
+        weights = f"moved {moved:.1%} of weights, by a norm of {norm:.2g}"
+        changes.append(f"Fits to {corpus} brought {loss} and {weights}.")
+    return " ".join(changes) or None
 
 
 def _over_fits(values: Floats) -> Estimate:
