@@ -77,8 +77,12 @@ def measure(
         ),
     ] = None,
     dtype: Annotated[
-        str, typer.Option(metavar="float32|bfloat16", help="GPU data type.")
-    ] = "float32",
+        str | None,
+        typer.Option(
+            metavar="auto|float32|bfloat16|float16",
+            help="GPU data type; default: as its entry says, or as the weights are stored.",
+        ),
+    ] = None,
     start: Annotated[
         str | None, typer.Option(metavar="TOKEN", help="The token before plain texts.")
     ] = None,

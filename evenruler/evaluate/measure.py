@@ -2,6 +2,7 @@
 command line.
 """
 
+import json
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,6 @@ from evenruler.evaluate.benchmark import SCHEME, Benchmark, benchmark_of_log, op
 from evenruler.evaluate.cost import Cost, SpendingLimit
 from evenruler.evaluate.resolve_model import (
     NO_OPTIONS,
-    Dtype,
     ModelSpec,
     ResolvedModel,
     resolve_model,
@@ -28,7 +28,7 @@ from evenruler.evaluate.session import Measurement, MeasurementPlan, Session
 from evenruler.measurement.figures import Verdict, figure_in_words, model_label, row_key
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.models.backends.server import current_budget, request_budget
-from evenruler.models.declarations import HOSTED
+from evenruler.models.declarations import HOSTED, DeclaredDtype
 from evenruler.models.store import RowStore
 from evenruler.report.sentences import WIDTH, wrap_line
 from evenruler.results.record import Heading, Result
@@ -53,7 +53,7 @@ def measure(
     method: str | None = None,
     name: str | None = None,
     kind: str | None = None,
-    dtype: Dtype = "float32",
+    dtype: DeclaredDtype | None = None,
     start: str | None = None,
     options: Mapping[str, Any] = NO_OPTIONS,
     max_requests: int | None = None,
@@ -80,7 +80,8 @@ def measure(
         name: Name of the model in results; by default derived from `model`.
         kind: The backend, where the files do not say; for an endpoint `chat` (the default) or
             `completions`.
-        dtype: Data type of computations on a GPU.
+        dtype: Data type of computations on a GPU; by default that of the model's entry, or `auto`:
+            as its weights are stored.
         start: The token before plain texts, as text: of files or a loaded model instead of the
             usual one; for an endpoint with log-probabilities that does not prepend one itself.
         options: Chat settings that override the entry's, as `{"thinking": {"tokens": 4096}}` or
@@ -153,7 +154,8 @@ def measure_each(
     _require_dtype_and_benchmark(spec, benchmarks)
     subject = resolve_spec(spec, store)
     session = Session(subject, store, device)
-    print_note(f"{_describe_subject(subject)}{_start_token_note(session)}")
+    notes = f"{_start_token_note(session)}{_dtype_note(session.model.engine)}"
+    print_note(f"{_describe_subject(subject)}{notes}")
     benchmarks = benchmarks or [_find_benchmark_of_answers(session)]
     tasks = _list_tasks(benchmarks, unit)
     pages: list[StoredResult] = []
@@ -210,8 +212,9 @@ def _require_dtype_and_benchmark(spec: ModelSpec, benchmarks: Sequence[str]) -> 
     """UserError, before minutes of converting or training, where there is no such dtype, or no
     benchmark is named for a model other than recorded answers.
     """
-    if spec.dtype not in get_args(Dtype):
-        remedy = f"say {' or '.join(get_args(Dtype))}"
+    dtypes = get_args(DeclaredDtype)
+    if spec.dtype not in (None, *dtypes):
+        remedy = f"say {' or '.join(dtypes)}"
         raise UserError(f"no dtype {spec.dtype!r}", where="--dtype", remedy=remedy)
     if not benchmarks and not spec.is_recorded:
         remedy = "say which benchmark as --with NAME"
@@ -232,6 +235,19 @@ def _start_token_note(session: Session) -> str:
     """What stands before plain texts, for the first line; empty for kinds without."""
     start = session.model.start
     return f"; plain texts begin with {start.token} ({start.source})" if start else ""
+
+
+def _dtype_note(engine: str) -> str:
+    """What a model on a GPU computes in, for the first line, from its engine string; empty for
+    others.
+    """
+    parts = json.loads(engine or "{}")  # exported answers may have none
+    dtype, device = parts.get("dtype"), parts.get("device", "cpu")
+    if device == "cpu":
+        return ""
+    if dtype != "float32":
+        return f"; it computes in {dtype}"
+    return f"; it computes in float32, TF32 is {'on' if device.endswith('-tf32') else 'off'}"
 
 
 def _find_benchmark_of_answers(session: Session) -> str:

@@ -21,12 +21,12 @@ from evenruler.models.declarations import (
     NOT_STATED,
     SERVED,
     Catalogue,
+    DeclaredDtype,
     Kind,
     ModelEntry,
     slug_of,
 )
 from evenruler.models.loading import ADAPTER, LoadedModel
-from evenruler.models.loading import Dtype as Dtype
 from evenruler.models.questions import LABELS
 from evenruler.models.store import RowStore
 from evenruler.strict import LONGEST_SLUG, at_home, json_of_others, read_text, validate
@@ -73,7 +73,7 @@ class ModelSpec:
     """One of `FORMS`, or a name in the catalogue."""
     name: str | None = None
     kind: str | None = None
-    dtype: str = "float32"
+    dtype: str | None = None
     start: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -112,7 +112,6 @@ class ModelSpec:
         """The entry fields of a model outside the catalogue, as far as its source tells them."""
         return {
             "source": self.full_source,
-            "dtype": self.dtype,
             "licence": NOT_STATED,
             "origin": self.source_name,
         }
@@ -126,6 +125,8 @@ class ModelSpec:
         settings = dict(self.options)
         if self.start is not None:
             settings["start"] = self.start
+        if self.dtype is not None:
+            settings["dtype"] = self.dtype
         if self.name not in (None, slug):
             settings["label"] = self.name
         updated = dict(fields)
@@ -175,7 +176,7 @@ def resolve_model(
     *,
     name: str | None = None,
     kind: str | None = None,
-    dtype: Dtype = "float32",
+    dtype: DeclaredDtype | None = None,
     start: str | None = None,
     options: Mapping[str, Any] = NO_OPTIONS,
     tokenizer: "PreTrainedTokenizerBase | None" = None,

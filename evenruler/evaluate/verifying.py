@@ -44,7 +44,7 @@ from evenruler.measurement.figures import figure_name
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
 from evenruler.models.declarations import HOSTED
-from evenruler.models.loading import OF_FILES
+from evenruler.models.loading import HALF, OF_FILES
 from evenruler.models.model import Model
 from evenruler.models.questions import Reply
 from evenruler.models.replay import ReplayCheck
@@ -418,10 +418,8 @@ def _verify_sampled_answers(
     # otherwise.
     few_numbers = 10 * compared.beyond <= len(drawn)
     few = few_numbers and 2 * compared.otherwise <= compared.replies
-    halves = compared.beyond and "bfloat16" in (
-        engine.get("dtype"),
-        measured_model.engine.get("dtype"),
-    )
+    dtypes = {engine.get("dtype"), measured_model.engine.get("dtype")}
+    halves = compared.beyond and dtypes.intersection(HALF)
     unsure = few or halves or (measured_model.kind in HOSTED and not compared.beyond)
     if not compared.beyond + compared.otherwise:
         outcome = VERIFIED

@@ -20,7 +20,8 @@ reason finish` |
 | `classify` | `text` | optional `whole` | `labels`, and `logits` or (`whole`) `probabilities`,
 lists |
 | `embed` | `text` | | `vector`, a list |
-| `adaptation_loss` | | | `loss` of held-out sentences in the state, nats per token |
+| `adaptation_progress` | | | `loss` of held-out sentences in the state, nats per token;
+`weights_moved`, the share of weights that moved; `weights_norm` of their change |
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -190,8 +191,9 @@ class AnsweringModels:
         else:
             assert self._adapted is not None
             way, stage = self._adapted(state), (state.corpus, state.fit, state.epoch)
-            if request.operation == "adaptation_loss":
-                return {"loss": [way.loss(*stage)] * n}
+            if request.operation == "adaptation_progress":
+                reached = asdict(way.progress(*stage))
+                return {name: [number] * n for name, number in reached.items()}
             model = way.model_at(*stage)
         self._used[id(model)] = model
         return _ASKED[request.operation](model, inputs, request.settings)

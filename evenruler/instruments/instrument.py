@@ -552,7 +552,7 @@ class RequestBatch:
     """
 
     table: str
-    operation: Operation | Literal["adaptation_loss"]
+    operation: Operation | Literal["adaptation_progress"]
     rows: pd.DataFrame
     """[n] identifying columns of the questions; kept before the answers in the table."""
     inputs: Mapping[str, Sequence[Any]]

@@ -138,15 +138,15 @@ def backend_of(
     UserError where loading reads a file that is not part of the model's key, or hooks on all
     modules are registered.
     """
-    dtype = environment.dtype_on(entry, on)
-    if isinstance(weights, LoadedModel):
+    if isinstance(weights, LoadedModel):  # in the dtype that it has
         with on_device(name):
-            return _build_backend(name, entry, kind, weights, on, dtype, adapter)
+            return _build_backend(name, entry, kind, weights, on, "float32", adapter)
     over = adapter.folder if adapter else None
     if isinstance(weights, AdaptedFolder):
         base, over = weights
     else:
         base = weights
+    dtype = environment.choose_dtype(entry.dtype, on, base)
     with on_device(name), traced_reads() as reads:
         backend = _build_backend(name, entry, kind, weights, on, dtype, adapter)
     hashed = environment.hashed_files(base, entry, over)
@@ -191,7 +191,7 @@ def _build_backend(
     from evenruler.models.backends.encoders import SentenceEmbedder
 
     assert isinstance(weights, Path)
-    return SentenceEmbedder(name, weights, on)
+    return SentenceEmbedder(name, weights, on, dtype)
 
 
 def base_sha256(folder: Path, store: RowStore) -> str:

@@ -201,6 +201,8 @@ ADAPTED: Final = ("causal", "seq2seq", "masked")  # kinds that support `adapter`
 UNTRAINED: Final = ("causal", "masked", "nli")  # kinds that can be created with random weights
 
 
+DeclaredDtype = Literal["auto", "float32", "bfloat16", "float16"]
+
 LABEL_PATTERN: Final = r"[A-Za-z0-9][\w .:/+@-]*"
 
 
@@ -245,8 +247,8 @@ class ModelEntry(ChatSettings):
         Text, pattern_validator(LABEL_PATTERN, "letters, digits and . _ : / + - @")
     ] | (None) = Field(default=None, max_length=LONGEST_SLUG)
     """Its name for readers, where that is not a slug: `gpt-3.5-turbo` of `gpt-3-5-turbo`."""
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    """Dtype on a GPU; a CPU always computes in float32."""
+    dtype: DeclaredDtype = "auto"
+    """Dtype on a GPU; `auto`: as the weights are stored. A CPU always computes in float32."""
     gpus: float = Field(default=1, ge=0, le=1)
     """GPU share per copy on a Ray cluster with GPUs: .25 puts four copies on each, 0 uses none."""
     chat: bool = False

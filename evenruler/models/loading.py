@@ -31,7 +31,8 @@ if TYPE_CHECKING:  # which take seconds to import
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 OF_THE_MACHINE = ("memory", "cuda")  # words in PyTorch errors that are not about the files
-Dtype = Literal["float32", "bfloat16"]  # dtype of computations
+Dtype = Literal["float32", "bfloat16", "float16"]  # dtype of computations
+HALF: Final[tuple[Dtype, ...]] = ("bfloat16", "float16")  # of 16 bits
 ADAPTER = "adapter_config.json"  # PEFT's adapter configuration, next to its weights
 
 
@@ -60,7 +61,9 @@ class LoadedModel(NamedTuple):
 Weights = Path | AdaptedFolder | LoadedModel  # what a backend loads its model from
 
 MAKE_ROOM = (
-    "end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model"
+    "end what else runs there, compute in 16 bits (--dtype bfloat16, or `dtype` of its entry), "
+    "take another GPU (CUDA_VISIBLE_DEVICES) or engine (a server that splits it over GPUs: "
+    "endpoint:NAME)"
 )
 """The remedy for too little GPU memory."""
 
@@ -404,10 +407,11 @@ def _kinds_of_tensors(path: Path) -> dict[str, str]:
             import torch
 
             held = torch.load(path, map_location="meta", mmap=True, weights_only=True)
-            return {
-                key: KINDS.get(str(tensor.dtype).removeprefix("torch."), "F32")
-                for key, tensor in held.items()
-            }
+            kinds: dict[str, str] = {}
+            for key, tensor in held.items():
+                other = "F32" if tensor.is_floating_point() else "I64"
+                kinds[key] = KINDS.get(str(tensor.dtype).removeprefix("torch."), other)
+            return kinds
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(min(length, MOST_OF_A_HEADER)))
@@ -426,15 +430,53 @@ def _kinds_of_tensors(path: Path) -> dict[str, str]:
 
 
 KINDS: Final = {
+    "bfloat16": "BF16",
+    "float16": "F16",
     "int8": "I8",
     "uint8": "U8",
     "float8_e4m3fn": "F8_E4M3",
     "float8_e5m2": "F8_E5M2",
     "qint8": "QI8",
 }
-"""Names in safetensors of PyTorch's dtypes of 8 bits; others of a pickle are plain."""
+"""Names in safetensors of PyTorch's dtypes of 16 bits or fewer; others of a pickle are plain."""
 
 MOST_OF_A_HEADER: Final = 100_000_000  # bytes, the limit of safetensors
+
+
+def dtype_of(config: Mapping[str, Any]) -> str:
+    """The dtype of a model's weights, from its `config.json`; empty where that does not say it."""
+    nested = config.get("text_config")
+    for settings in (config, nested):
+        if isinstance(settings, dict):
+            dtype = settings.get("dtype") or settings.get("torch_dtype")
+            if dtype:
+                return str(dtype)
+    return ""
+
+
+def stored_dtype(folder: Path) -> Dtype:
+    """The dtype of the weights in a folder, float32 for others than `HALF`: as `config.json` says,
+    else that of the first tensor, as transformers loads them with `dtype="auto"`.
+    """
+    config = folder / "config.json"
+    named = dtype_of(read_json_file(config, dict)) if config.exists() else ""
+    stored = named or _first_dtype(folder)
+    return next((dtype for dtype in HALF if dtype == stored), "float32")
+
+
+def _first_dtype(folder: Path) -> str:
+    """The dtype of the first tensor of floats in a folder's weights; empty for those of more than
+    16 bits, and where there is none.
+    """
+    for path in _weights_in(folder)[:1]:
+        for kind in _kinds_of_tensors(path).values():
+            if kind in PLAIN:
+                return NAMES.get(kind, "")
+    return ""
+
+
+NAMES: Final = {kind: dtype for dtype, kind in KINDS.items()}
+"""PyTorch's names of dtypes by those of safetensors."""
 
 LAYERS: Final = ("num_hidden_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
 

@@ -93,6 +93,7 @@ WORD = _of_struct(
 NUMBER: AnswerCodec[float] = AnswerCodec(
     struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite
 )
+WEIGHTS_CHANGE = _of_struct("<dd")  # share of weights that moved, norm of the change
 LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
 NEXT_WORDS: AnswerCodec[NDArray[Any]] = AnswerCodec(VECTOR.pack, VECTOR.unpack)
 """Nats, and NaN for words that are not read; so the backend itself refuses what is no number."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from fnmatch import filter as names_like
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from evenruler.declaration.params import Params
 from evenruler.errors import UserError, suggest_nearest
@@ -14,7 +14,7 @@ from evenruler.evaluate.resolve_model import kind_of, read_json_object
 from evenruler.hub import find_commit, hub_errors_as_user_errors
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declarations import NOT_STATED, Kind, ModelEntry, slug_of
-from evenruler.models.loading import UNQUANTISED
+from evenruler.models.loading import UNQUANTISED, Dtype, dtype_of
 from evenruler.models.sources import TOKENIZERS
 from evenruler.project.editing import append_entry
 from evenruler.project.pin import require_edit
@@ -29,9 +29,6 @@ NEEDED = {
     "tokenizer": TOKENIZERS,
 }
 """Patterns of the files without which a model cannot be loaded, by what they hold."""
-
-HALF = ("bfloat16", "float16")
-"""Dtypes of weights that a GPU computes with in bfloat16."""
 
 FINAL_CHANNEL = "<|channel|>final<|message|>"
 """What ends a thought in the template of gpt-oss."""
@@ -75,8 +72,8 @@ def describe_model(source: str, kind: Kind | None = None) -> dict[str, Any]:
     _require_class(config, source)
     fields: dict[str, Any] = {"kind": kind, "source": f"hub:{repo}"}
     fields["revision"] = commit.sha
-    if dtype_of(config) in HALF:
-        fields["dtype"] = "bfloat16"
+    if dtype_of(config) in get_args(Dtype):
+        fields["dtype"] = dtype_of(config)
     template = read_chat_template(Path(folder))
     if kind == "causal" and template:
         fields["chat"] = True
@@ -85,17 +82,6 @@ def describe_model(source: str, kind: Kind | None = None) -> dict[str, Any]:
             fields["thinking"] = thinking
     fields |= {"licence": commit.licence or NOT_STATED, "origin": repo}
     return fields
-
-
-def dtype_of(config: Mapping[str, Any]) -> str:
-    """The dtype of a model's weights, from its `config.json`; empty where that does not say it."""
-    nested = config.get("text_config")
-    for settings in (config, nested):
-        if isinstance(settings, dict):
-            dtype = settings.get("dtype") or settings.get("torch_dtype")
-            if dtype:
-                return str(dtype)
-    return ""
 
 
 def _require_class(config: Mapping[str, Any], where: str) -> None:

@@ -3,11 +3,17 @@
 
 An encoder learns masked words, and keeps the entailment head fitted before; a causal model learns
 next words. Progress is measured on held-out sentences: the loss of masked or next words, in nats
-per token. Random draws come from PyTorch's generator.
+per token; a fit that does not lower it is refused. Random draws come from PyTorch's generator.
+
+Training moves weights in float32 whatever a model answers in: most of its steps are smaller than
+what 16 bits can tell apart. After each epoch the weights are rounded for the model that answers.
 """
 
+import copy
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, cast
 
@@ -20,10 +26,10 @@ from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.encoders import Nli
 from evenruler.models.declarations import Catalogue
 from evenruler.models.loading import embeddings_of
-from evenruler.models.model import NUMBER, Model
+from evenruler.models.model import NUMBER, WEIGHTS_CHANGE, Model
 from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import content_sha256
-from evenruler.terminal import progress_bar
+from evenruler.terminal import print_note, progress_bar
 
 if TYPE_CHECKING:  # which takes seconds to import
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -47,9 +53,16 @@ IGNORED: Final = -100  # label of tokens without a loss
 class NextWords:
     """Training objective of a causal model: every next word."""
 
-    def __init__(self, model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> None:
-        """All of the model is trained, in place."""
-        self.trained, self._tokenizer = model, tokenizer
+    def __init__(
+        self,
+        model: "PreTrainedModel",
+        tokenizer: "PreTrainedTokenizerBase",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        """All of the model, whose weights are float32, is trained, in place; `dtype`: that of the
+        model that answers.
+        """
+        self.trained, self._tokenizer, self._dtype = model, tokenizer, dtype
 
     def begin(self, sentences: Sequence[str]) -> None:
         """Prepare for learning sentences: does nothing."""
@@ -73,7 +86,8 @@ class NextWords:
         number.
         """
         ids, there = tokenise_sentences(self._tokenizer, sentences, self.trained.device)
-        logits = self.trained(input_ids=ids, attention_mask=there).logits[:, :-1].float()
+        with mixed_precision(self.trained.device, self._dtype):
+            logits = self.trained(input_ids=ids, attention_mask=there).logits[:, :-1].float()
         labels = ids[:, 1:].masked_fill(
             there[:, 1:] == 0, IGNORED
         )  # the first token is not predicted
@@ -97,12 +111,14 @@ class MaskedWords:
         model: "PreTrainedModel",
         tokenizer: "PreTrainedTokenizerBase",
         corpora: Sequence[str],
+        dtype: torch.dtype = torch.float32,
     ) -> None:
-        """The encoder under the model's head is trained, in place; `corpora`: texts whose tokens
-        the new head chooses among.
+        """The encoder under the model's head, whose weights are float32, is trained, in place;
+        `corpora`: texts whose tokens the new head chooses among; `dtype`: that of the model that
+        answers.
         """
         self.trained = cast("PreTrainedModel", model.base_model)
-        self._tokenizer = tokenizer
+        self._tokenizer, self._dtype = tokenizer, dtype
         ids, there = tokenise_sentences(tokenizer, corpora, model.device)
         self._words = torch.unique(ids[there == 1])
         self._transform: torch.nn.Sequential  # the head, which `begin` fits
@@ -187,11 +203,9 @@ class MaskedWords:
         is_of_round = places % ROUNDS == numbers.to(ids.device)
         is_masked = is_of_round & (there == 1) & ~special
         masked = ids.masked_fill(is_masked, self._tokenizer.mask_token_id)
-        states = (
-            self.trained(input_ids=masked, attention_mask=there)
-            .last_hidden_state[is_masked]
-            .float()
-        )
+        with mixed_precision(self.trained.device, self._dtype):
+            hidden = self.trained(input_ids=masked, attention_mask=there).last_hidden_state
+        states = hidden[is_masked].float()
         return states, torch.searchsorted(self._words, ids[is_masked])
 
 
@@ -203,7 +217,32 @@ def tokenise_sentences(
     return likelihood.pad_sequences(read, device, filler=tokenizer.pad_token_id or 0)
 
 
+def mixed_precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
+    """Forward passes in bfloat16 over float32 weights, for a model that answers in 16 bits; as they
+    are for one in float32.
+
+    Also for float16, whose gradients would have to be scaled.
+    """
+    if dtype == torch.float32:
+        return nullcontext()
+    return torch.autocast(device.type, torch.bfloat16)
+
+
+def measure_change(
+    module: torch.nn.Module, before: Mapping[str, torch.Tensor]
+) -> tuple[float, float]:
+    """The share of a module's weights that differ from those before, and the norm of the change."""
+    n_weights, n_moved, squares = 0, 0, 0.0
+    for name, weight in module.named_parameters():
+        change = weight.detach().float() - before[name].float()
+        n_weights += change.numel()
+        n_moved += int(change.count_nonzero())
+        squares += float(change.square().sum(dtype=torch.float64))
+    return n_moved / n_weights, math.sqrt(squares)
+
+
 VERSION: Final = 2  # version of the adaptation: part of the cache key of every answer
+CHANGE: Final = "weights-change/1"  # operation: how far weights moved, with its version
 PARTS: Final = 5
 """A fit learns four parts of a corpus and is evaluated on the fifth; each of five fits on
 another."""
@@ -216,6 +255,25 @@ class Recipe:
     epochs: int
     learning_rate: float
     batch: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an adaptation came until an epoch."""
+
+    loss: float
+    """Mean loss on held-out sentences in nats per token; NaN where they have no token."""
+    weights_moved: float
+    """Share of the trained weights that differ from those before, as the model answers with
+    them."""
+    weights_norm: float
+    """Norm of their change."""
+
+    @property
+    def weights_change(self) -> str:
+        """How far the weights moved, in words."""
+        moved = f"{self.weights_moved:.1%} of weights moved"
+        return f"{moved}, by a norm of {self.weights_norm:.3g}"
 
 
 def split_held_out(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
@@ -277,26 +335,30 @@ class AdaptationSchedule:
         state = self._identity(corpus, fit, epoch) if epoch else None
         return self._untouched.adapted(state, lambda: _StatefulModel(train_to_state))
 
-    def loss(self, corpus: str, fit: int, epoch: int) -> float:
-        """Mean loss after an epoch on the held-out sentences, in nats per token; NaN where they
-        have no token.
+    def progress(self, corpus: str, fit: int, epoch: int) -> Progress:
+        """How far the adaptation came; UserError where a whole fit did not lower the held-out
+        loss.
         """
-        loss_identity = [
+        identity = [
             self._identity(corpus, fit, epoch)
         ]  # for epoch 0 too, since the held-out sentences differ
-        (key,) = keys_of(
-            self.model_at(corpus, fit, epoch).engine, f"adaptation-loss/{VERSION}", [loss_identity]
-        )
-        loss_by_key = self._store.get([key])
-        if key not in loss_by_key:
-            loss_by_key = {key: NUMBER.pack(self._train_to_epoch(corpus, fit, epoch)[epoch])}
-            self._store.put(loss_by_key.items())
-        return NUMBER.unpack(loss_by_key[key])
+        engine = self.model_at(corpus, fit, epoch).engine
+        (loss_key,) = keys_of(engine, f"adaptation-loss/{VERSION}", [identity])
+        (change_key,) = keys_of(engine, CHANGE, [identity])
+        stored = self._store.get([loss_key, change_key])
+        if len(stored) < 2:
+            reached = self._train_to_epoch(corpus, fit, epoch)[epoch]
+            change = (reached.weights_moved, reached.weights_norm)
+            stored = {loss_key: NUMBER.pack(reached.loss), change_key: WEIGHTS_CHANGE.pack(change)}
+            self._store.put(stored.items())
+        return Progress(NUMBER.unpack(stored[loss_key]), *WEIGHTS_CHANGE.unpack(stored[change_key]))
 
     def _identity(self, corpus: str, fit: int, epoch: int) -> dict[str, object]:
         """Everything besides the model itself that the state depends on."""
         causal = self._untouched.kind == "causal"
+        is_rounded = json.loads(self._untouched.engine)["dtype"] != "float32"
         return {
+            **({"trained_in": "float32"} if is_rounded else {}),
             "adaptation": VERSION,
             "corpus": content_sha256(list(self._corpora[corpus])),
             "words": None if causal else content_sha256(self._all_texts),
@@ -305,18 +367,39 @@ class AdaptationSchedule:
             "epoch": epoch,
         }
 
-    def _train_to_epoch(self, corpus: str, fit: int, epoch: int) -> Sequence[float]:
-        """Losses from epoch 0 to this one; leaves the model in memory at this epoch."""
+    def _train_to_epoch(self, corpus: str, fit: int, epoch: int) -> Sequence[Progress]:
+        """The progress from epoch 0 to this one; leaves the model in memory at this epoch.
+
+        UserError where this is the last epoch and the held-out loss is not below that of epoch 0.
+        """
         if self._training is None:
             backend = cast("Nli | Causal", self._untouched.backend)
             self._training = _AdaptationTrainer(self.name, backend, self._all_texts)
         training = self._training
         is_other = (training.corpus, training.fit) != (corpus, fit)
-        if is_other or len(training.losses) > epoch + 1:
+        if is_other or len(training.course) > epoch + 1:
             training.start(corpus, fit, self._corpora[corpus], self._recipes[corpus])
-        while len(training.losses) <= epoch:
+        while len(training.course) <= epoch:
             training.epoch()
-        return training.losses
+        if epoch == self._recipes[corpus].epochs:
+            require_lower_loss(self.name, corpus, fit, training.course)
+        return training.course
+
+
+def require_lower_loss(name: str, corpus: str, fit: int, course: Sequence[Progress]) -> None:
+    """UserError where the held-out loss at the end of a fit is not below that at its start; a loss
+    that is NaN says nothing.
+    """
+    before, after = course[0].loss, course[-1].loss
+    if math.isnan(after) or after < before:
+        return
+    losses = f"from {before:.4f} to {after:.4f} nats a token"
+    what = f"{name} did not learn it: the loss on held-out sentences went {losses}"
+    raise UserError(
+        f"{what}; {course[-1].weights_change}",
+        where=f"params.yaml: families.questionnaires.corpora.{corpus}, fit {fit}",
+        remedy=f"change `epochs` or `learning_rate`, or take the `intervention` of {name} out",
+    )
 
 
 @dataclass
@@ -331,30 +414,39 @@ class _StatefulModel:
 
 
 class _AdaptationTrainer:
-    """One model in memory, its initial state, and the corpus that it is being adapted to."""
+    """One model in memory, its initial state, and the corpus that it is being adapted to.
+
+    What is trained is the model that answers if that is float32, else a copy of it in float32.
+    """
 
     def __init__(self, name: str, backend: Nli | Causal, all_texts: Sequence[str]) -> None:
         """Copy the initial weights of a backend. `all_texts`: of all corpora; UserError if an
         encoder's tokenizer has no mask token.
         """
         self._name = name
+        dtype = backend.model.dtype
+        is_rounded = dtype != torch.float32
+        model = copy.deepcopy(backend.model).float() if is_rounded else backend.model
         if isinstance(backend, Causal):
-            self._objective: NextWords | MaskedWords = NextWords(backend.model, backend.tokenizer)
+            self._objective: NextWords | MaskedWords = NextWords(model, backend.tokenizer, dtype)
+            self._answering: torch.nn.Module = backend.model
         elif backend.tokenizer.mask_token is None:
             what = f"{name} has no token to mask words with, so that it cannot be adapted"
             raise UserError(
                 what, where=f"params.yaml: models.{name}", remedy="take its `intervention` out"
             )
         else:
-            self._objective = MaskedWords(backend.model, backend.tokenizer, all_texts)
+            self._objective = MaskedWords(model, backend.tokenizer, all_texts, dtype)
+            self._answering = backend.model.base_model
         self._trained = self._objective.trained
         self._trained.requires_grad_(True)
-        self._before = {key: value.clone() for key, value in self._trained.state_dict().items()}
+        tensors = self._answering.state_dict()
+        self._before = {name: tensor.clone() for name, tensor in tensors.items()}
         self.corpus, self.fit = "", 0
-        self.losses: list[float] = []
+        self.course: list[Progress] = []
 
     def start(self, corpus: str, fit: int, sentences: Sequence[str], recipe: Recipe) -> None:
-        """Restore the initial weights, and hold sentences out; `losses` then has epoch 0 alone."""
+        """Restore the initial weights, and hold sentences out; `course` then has epoch 0 alone."""
         self._trained.load_state_dict(self._before)
         self.corpus, self.fit, self._recipe = corpus, fit, recipe
         self._learnt, self._held_out = split_held_out(sentences, fit)
@@ -369,11 +461,11 @@ class _AdaptationTrainer:
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
             self._optimizer, lambda step: 1 - step / steps
         )
-        self.losses = [self._loss()]
+        self.course = [self._progress()]
 
     def epoch(self) -> None:
         """Train one epoch; order and masking are seeded by fit and epoch."""
-        number = len(self.losses)
+        number = len(self.course)
         progress = f"epoch {number} of {self._recipe.epochs}"
         what = f"{self._name}: {self.corpus}, fit {self.fit}, {progress}"
         self._trained.train()
@@ -391,9 +483,16 @@ class _AdaptationTrainer:
                     self._schedule.step()
                 bar.update(len(places))
         self._trained.eval()
-        self.losses.append(self._loss())
+        self.course.append(self._progress())
+        if number == self._recipe.epochs:
+            before, after = self.course[0].loss, self.course[-1].loss
+            losses = f"held-out loss {before:.4f} -> {after:.4f} nats a token"
+            print_note(f"{what}: {losses}, {self.course[-1].weights_change}")
 
-    def _loss(self) -> float:
-        """Mean loss on the held-out sentences in nats per token; NaN where they have none."""
+    def _progress(self) -> Progress:
+        """Bring the model that answers to the weights in training, and say how far they came."""
+        if self._answering is not self._trained:
+            self._answering.load_state_dict(self._trained.state_dict())  # which rounds
         total, tokens = self._objective.total_loss(self._held_out)
-        return total / tokens if tokens else math.nan
+        loss = total / tokens if tokens else math.nan
+        return Progress(loss, *measure_change(self._answering, self._before))

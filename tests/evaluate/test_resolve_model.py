@@ -154,3 +154,20 @@ def test_options_of_a_name_of_the_catalogue(store: RowStore, elsewhere: Path) ->
     assert model.entry.thinking == Thinking(end="[/T]", tokens=80)
     assert model.entry.template == {"a": 1, "b": 2}
     assert model.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [(None, "bfloat16"), ("float32", "float32")])
+def test_a_dtype_is_laid_over_that_of_the_catalogue(
+    dtype, expected, store: RowStore, elsewhere: Path
+) -> None:
+    entry = "{kind: causal, source: 'local:a', licence: x, origin: x, dtype: bfloat16}"
+    (elsewhere / "params.yaml").write_text(f"models:\n  a: {entry}\n")
+    assert resolve_model("a", store, dtype=dtype).entry.dtype == expected
+
+
+def test_files_are_computed_in_their_own_dtype_unless_it_is_said_otherwise(
+    store: RowStore, tiny_folder: Path
+) -> None:
+    source = f"local:{tiny_folder}"
+    assert resolve_model(source, store).entry.dtype == "auto"
+    assert resolve_model(source, store, dtype="float16").entry.dtype == "float16"

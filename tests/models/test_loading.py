@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.models import load, sources
-from evenruler.models.loading import convert_load_errors, save_tokenizer
+from evenruler.models.loading import convert_load_errors, dtype_of, save_tokenizer, stored_dtype
 from tests.tiny import KINDS, catalogue_of, save_tiny, tiny_declaration, tiny_params, tiny_tokenizer
 
 SIZE = KINDS["llama"]
@@ -206,3 +206,37 @@ def test_a_tokenizer_is_saved_in_the_same_bytes_whether_it_was_loaded_offline(
         contents.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert contents[0] == contents[1]
     assert "tokenizer_config.json" in contents[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "dtype"),
+    [
+        ({"dtype": "float16"}, "float16"),
+        ({"text_config": {"torch_dtype": "bfloat16"}}, "bfloat16"),
+        ({}, ""),
+    ],
+)
+def test_the_dtype_of_weights_is_that_of_the_configuration(config, dtype) -> None:
+    assert dtype_of(config) == dtype
+
+
+OF_FIRST = [
+    (torch.bfloat16, "bfloat16"),
+    (torch.float16, "float16"),
+    (torch.float32, "float32"),
+    (torch.float64, "float32"),
+]
+
+
+@pytest.mark.parametrize("named", ["model.safetensors", "pytorch_model.bin"])
+@pytest.mark.parametrize(("first", "dtype"), OF_FIRST)
+def test_else_it_is_that_of_the_first_tensor_of_floats(named, first, dtype, tmp_path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    tensors = {"a": torch.ones(2, dtype=torch.int64), "b": torch.ones(2, dtype=first)}
+    save = torch.save if named.endswith(".bin") else save_file
+    save(tensors, tmp_path / named)
+    assert stored_dtype(tmp_path) == dtype
+
+
+def test_a_folder_without_weights_is_computed_in_float32(tmp_path) -> None:
+    assert stored_dtype(tmp_path) == "float32"

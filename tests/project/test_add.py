@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenruler.declaration.params import load_params
-from evenruler.project.add import dtype_of, thinking_of
+from evenruler.project.add import thinking_of
 from tests.hub_client import Client
 from tests.loopback_hub import LoopbackHub, running
 from tests.project.hub_repository import WEIGHTS, add_repository, list_errors, make_client
@@ -121,7 +121,7 @@ def test_its_kind_is_that_of_its_class_or_as_the_user_says(
     put_model(hub, "org/model", config)
     client.run("evenruler", "add", "hub:org/model", *words, "--yes")
     model = load_params(params).models["model"]
-    assert (model.kind, model.entailment, model.dtype) == (kind, None, "float32")
+    assert (model.kind, model.entailment) == (kind, None)
 
 
 def test_a_diff_that_is_refused_leaves_the_file_as_it_was(client, params, hub) -> None:
@@ -214,12 +214,11 @@ def test_thinking_is_switched_off_or_has_a_budget_as_the_template_says(template,
 
 
 @pytest.mark.parametrize(
-    ("config", "dtype"),
-    [
-        ({"dtype": "float16"}, "float16"),
-        ({"text_config": {"torch_dtype": "bfloat16"}}, "bfloat16"),
-        ({}, ""),
-    ],
+    ("stored", "dtype"), [("float16", "float16"), ("float64", "auto"), ("", "auto")]
 )
-def test_the_dtype_of_weights_is_that_of_the_configuration(config, dtype) -> None:
-    assert dtype_of(config) == dtype
+def test_its_dtype_is_that_of_its_weights_where_a_model_can_be_computed_in_it(
+    client, params, hub, stored, dtype
+) -> None:
+    put_model(hub, "org/model", {**CAUSAL, "torch_dtype": stored})
+    client.run("evenruler", "add", "hub:org/model", "--yes")
+    assert load_params(params).models["model"].dtype == dtype

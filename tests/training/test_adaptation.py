@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ import pytest
 import torch
 
 from evenruler.models import catalogue, load
+from evenruler.models.backends.causal import Causal
+from evenruler.models.backends.encoders import Nli
 from evenruler.models.declarations import Catalogue
+from evenruler.models.engines import environment
 from evenruler.models.store import RowStore
 from evenruler.training import adaptation
 from evenruler.training.adaptation import AdaptationSchedule, Recipe, split_held_out
@@ -26,8 +30,9 @@ PAIRS = [
     ("I feel calm.", "I am upset."),
     ("the man is a man", "the woman is a man"),
 ]
-GLOOM = ["the rain is the rain", "a man is a man", "the sea is grey", "he is at home", "it is late"]
-DULL = ["a pump broke down", "the lid is lost", "rust ate the gate"]
+GLOOM = ["the rain is the man", "the sea is the man"] * 6
+DULL = ["a pump is a lid"] * 12
+"""What is held out is among what is learnt, so that its loss falls."""
 CORPORA = {"gloom": GLOOM, "dull": DULL}
 RECIPE = Recipe(epochs=2, learning_rate=1e-3, batch=2)
 
@@ -232,11 +237,11 @@ class TestStore:
     def test_a_second_run_loads_trains_and_asks_nothing(self, either, nothing_loads) -> None:
         model = adapted(either)
         expected = course(model, WHOLE)
-        losses = [model.loss(*state) for state in WHOLE]
+        progress = [model.progress(*state) for state in WHOLE]
         nothing_loads()
         again = adapted(either)
         assert same(expected, course(again, WHOLE))
-        assert losses == [again.loss(*state) for state in WHOLE]
+        assert progress == [again.progress(*state) for state in WHOLE]
         assert not any(again.model_at(*state).asked for state in WHOLE)
 
     def test_each_answer_is_counted_once(self, either) -> None:
@@ -252,16 +257,16 @@ class TestStore:
         assert n_asked == [0 if state == ("dull", 1, 0) else per_state for state in WHOLE]
 
     def test_what_a_kill_left_is_completed_to_the_same(self, either, own_cache) -> None:
-        """Losses too: they may be gone where the answers are not."""
+        """Progress too: it may be gone where the answers are not."""
         model = adapted(either)
         expected = course(model, WHOLE)
-        losses = [model.loss(*state) for state in WHOLE]
+        progress = [model.progress(*state) for state in WHOLE]
         whole = rows(own_cache)
 
         drop_half(own_cache)
         model = adapted(either)
         assert same(expected, course(model, WHOLE))
-        assert losses == [model.loss(*state) for state in WHOLE]
+        assert progress == [model.progress(*state) for state in WHOLE]
         assert rows(own_cache) == whole
 
 
@@ -301,13 +306,13 @@ class TestEncoders:
         four parts is done."""
         backend = load("tiny", of_head(head_folder)).backend
         training = adaptation._AdaptationTrainer("tiny", backend, [*GLOOM, *DULL])
-        training.start("gloom", 2, GLOOM, RECIPE)
+        training.start("gloom", 2, GLOOM[:6], RECIPE)
         objective: Any = training._objective
         tokenizer, encoder = backend.tokenizer, backend.model.base_model
         tokens = sorted(set(chain.from_iterable(tokenizer([*GLOOM, *DULL])["input_ids"])))
         assert objective._words.tolist() == tokens
         words = encoder.get_input_embeddings().weight[tokens]
-        (held_out,) = split_held_out(GLOOM, 2)[1]
+        (held_out,) = split_held_out(GLOOM[:6], 2)[1]
         ids = torch.tensor(tokenizer(held_out)["input_ids"])
         is_word = ~torch.isin(ids, torch.tensor(tokenizer.all_special_ids))
         losses = []
@@ -324,7 +329,8 @@ class TestEncoders:
             for row, token in zip(nats, ids[is_masked].tolist(), strict=True):
                 losses.append(-float(row[tokens.index(token)]))
         assert len(losses) > 3
-        assert training.losses == [pytest.approx(np.mean(losses), rel=1e-5)]
+        (start,) = training.course
+        assert start.loss == pytest.approx(np.mean(losses), rel=1e-5)
 
     def test_a_batch_of_which_no_word_is_masked_breaks_nothing(self, head_folder) -> None:
         """Of one short sentence often none is: a mean over none is no number, and would make every
@@ -360,7 +366,7 @@ class TestCausal:
         )
         states = [model.model_at("gloom", 1, epoch) for epoch in range(3)]
         nats = [state.loglikelihood(GLOOM[:4]).nats.sum() for state in states]
-        losses = [model.loss("gloom", 1, epoch) for epoch in range(3)]
+        losses = [model.progress("gloom", 1, epoch).loss for epoch in range(3)]
         assert nats == sorted(nats)
         assert losses == sorted(losses, reverse=True)
         assert losses[-1] < 0.8 * losses[0]
@@ -377,11 +383,12 @@ class TestCausal:
                 nats = backend.model(input_ids=ids).logits[0, :-1].double().log_softmax(-1)
             of_tokens = nats.gather(1, ids[0, 1:, None])
             losses += (-of_tokens).flatten().tolist()
-        assert model.loss("gloom", 1, 0) == pytest.approx(np.mean(losses), rel=1e-5)
+        start = model.progress("gloom", 1, 0)
+        assert start.loss == pytest.approx(np.mean(losses), rel=1e-5)
 
     def test_a_sentence_of_one_token_teaches_nothing(self, causal_folder) -> None:
         model = adapted(of_causal(causal_folder), {"gloom": ["x", "y"]}, replace(RECIPE, batch=1))
-        assert math.isnan(model.loss("gloom", 1, 1))
+        assert math.isnan(model.progress("gloom", 1, 1).loss)
         before = model.model_at("gloom", 1, 0).entailment(PAIRS)
         assert np.array_equal(model.model_at("gloom", 1, 2).entailment(PAIRS), before)
 
@@ -391,6 +398,120 @@ class TestCausal:
         cut = adapted(params, {"gloom": ["xyxyabcdef", "abababcdef"]}).model_at("gloom", 1, 1)
         short = adapted(params, {"gloom": ["xyxy", "abab"]}).model_at("gloom", 1, 1)
         assert np.array_equal(cut.entailment(PAIRS), short.entailment(PAIRS))
+
+
+SLOW_RECIPE = Recipe(epochs=8, learning_rate=2e-5, batch=8)
+"""Steps that bfloat16 cannot tell apart, as the paper's are."""
+
+
+@pytest.fixture(scope="module")
+def plain_folder(tmp_path_factory) -> Path:
+    """A causal model with weights as small as those of a trained one."""
+    return save_tiny(tmp_path_factory.mktemp("plain"), chat=True, initializer_range=0.05)
+
+
+@pytest.fixture
+def in_bfloat16(monkeypatch) -> None:
+    """Models on a CPU compute in bfloat16, as on a GPU that they are declared for."""
+    monkeypatch.setattr(environment, "choose_dtype", lambda *_: "bfloat16")
+
+
+class TestRoundedWeights:
+    def test_a_model_in_16_bits_learns_what_one_in_32_learns(self, plain_folder) -> None:
+        """Trained in bfloat16 itself, a tenth of the weights moved, by a quarter of the norm."""
+        fits = {}
+        for dtype in ("float32", "bfloat16"):
+            backend = Causal("tiny", plain_folder, "cpu", dtype)
+            training = adaptation._AdaptationTrainer("tiny", backend, GLOOM)
+            training.start("gloom", 1, GLOOM * 4, SLOW_RECIPE)
+            for _ in range(SLOW_RECIPE.epochs):
+                training.epoch()
+            assert {weight.dtype for weight in training._trained.parameters()} == {torch.float32}
+            fits[dtype] = training.course
+            assert backend.model.dtype == getattr(torch, dtype)
+        exact, rounded = fits["float32"], fits["bfloat16"]
+        assert exact[0].weights_moved == exact[0].weights_norm == 0
+        assert exact[-1].weights_moved > 0.99
+        assert rounded[-1].weights_moved > 0.5
+        assert rounded[-1].weights_norm == pytest.approx(exact[-1].weights_norm, rel=0.15)
+        assert exact[-1].loss < exact[0].loss - 0.02
+        for before, after in zip(exact, rounded, strict=True):
+            assert after.loss == pytest.approx(before.loss, abs=0.01)
+
+    def test_an_encoder_in_16_bits_learns_too_and_its_head_stays(self, head_folder) -> None:
+        fits = {}
+        for dtype in ("float32", "bfloat16"):
+            backend = Nli("tiny", head_folder, "cpu", dtype)
+            training = adaptation._AdaptationTrainer("tiny", backend, [*GLOOM, *DULL])
+            head = backend.model.classifier.weight.clone()
+            training.start("gloom", 1, GLOOM, RECIPE)
+            training.epoch()
+            assert torch.equal(backend.model.classifier.weight, head)
+            assert backend.model.base_model.dtype == getattr(torch, dtype)
+            fits[dtype] = training.course[-1]
+        assert fits["bfloat16"].loss == pytest.approx(fits["float32"].loss, abs=0.05)
+        assert fits["float32"].weights_moved > 0.9  # by decay where nothing else
+        assert 0.3 < fits["bfloat16"].weights_moved < 0.9
+        norm = fits["float32"].weights_norm
+        assert fits["bfloat16"].weights_norm == pytest.approx(norm, rel=0.1)
+
+    def test_its_states_begin_with_the_model_itself_and_have_keys_of_their_own(
+        self, causal_folder, in_bfloat16
+    ) -> None:
+        params = of_causal(causal_folder)
+        model = adapted(params)
+        answers = course(model, WHOLE)
+        untouched = load("tiny", params).entailment(PAIRS)
+        assert np.array_equal(answers["gloom", 1, 0], untouched)
+        for first, second in combinations(DIFFERENT, 2):
+            assert abs(answers[first] - answers[second]).max() > 1e-3
+        assert '"trained_in":"float32"' in model.model_at("gloom", 1, 1).engine
+
+    def test_keys_of_models_in_float32_are_as_they_were(self, either) -> None:
+        assert "trained_in" not in adapted(either).model_at("gloom", 1, 1).engine
+
+
+def test_how_far_weights_moved() -> None:
+    module = torch.nn.Linear(3, 1)
+    before = {name: weight.clone() for name, weight in module.state_dict().items()}
+    with torch.no_grad():
+        module.weight[0, 1] += 3
+        module.bias += 4
+    share, norm = adaptation.measure_change(module, before)
+    assert (share, norm) == (0.5, pytest.approx(5, rel=1e-6))
+
+
+class TestRefusal:
+    @pytest.mark.parametrize("rate", [1e-12, 10.0])
+    def test_a_fit_that_does_not_lower_the_held_out_loss_is_refused_in_one_line(
+        self, rate, causal_folder, error_of
+    ) -> None:
+        """Before its last state answers, and again where it is asked again."""
+        recipe = Recipe(epochs=1, learning_rate=rate, batch=2)
+        model = adapted(of_causal(causal_folder), recipe=recipe)
+        start = model.progress("gloom", 1, 0)
+        assert (start.weights_moved, start.weights_norm) == (0, 0)
+        at_end = model.model_at("gloom", 1, 1)
+        for ask in (partial(at_end.entailment, PAIRS), partial(model.progress, "gloom", 1, 1)):
+            line = error_of(ask)
+            assert line.startswith(
+                "params.yaml: families.questionnaires.corpora.gloom, fit 1: tiny did not learn "
+                f"it: the loss on held-out sentences went from {start.loss:.4f} to "
+            )
+            assert " of weights moved, by a norm of " in line
+            assert line.endswith(
+                "; change `epochs` or `learning_rate`, or take the `intervention` of tiny out"
+            )
+        assert at_end.asked == 0
+
+    def test_a_fit_says_what_it_did(self, causal_folder, capsys) -> None:
+        model = adapted(of_causal(causal_folder))
+        before, after = (model.progress("gloom", 1, epoch) for epoch in (0, 2))
+        lines = capsys.readouterr().err
+        losses = f"held-out loss {before.loss:.4f} -> {after.loss:.4f} nats a token"
+        moved = f"99.9% of weights moved, by a norm of {after.weights_norm:.3g}"
+        assert f"tiny: gloom, fit 1, epoch 2 of 2: {losses}, {moved}\n" in lines
+        assert after.weights_moved == pytest.approx(0.999, abs=5e-4)
 
 
 def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(

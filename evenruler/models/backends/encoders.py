@@ -581,7 +581,7 @@ def _tokens_of(placed: WordInPlace, offsets: Sequence[tuple[int, int]]) -> list[
 class SentenceEmbedder:
     """A loaded sentence embedder."""
 
-    def __init__(self, name: str, folder: Path, device: str) -> None:
+    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
         """Load it; UserError if sentence-transformers cannot load the folder."""
         from sentence_transformers import SentenceTransformer
 
@@ -589,7 +589,11 @@ class SentenceEmbedder:
             require_plain_numbers(name, str(place), place)
         with silence_libraries(), convert_load_errors(name, str(folder)):
             self._model: Any = SentenceTransformer(
-                str(folder), device=device, local_files_only=True, trust_remote_code=False
+                str(folder),
+                device=device,
+                model_kwargs={"dtype": getattr(torch, dtype)},
+                local_files_only=True,
+                trust_remote_code=False,
             )
         model: PreTrainedModel = cast("PreTrainedModel", self._model[0].auto_model)
         files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]

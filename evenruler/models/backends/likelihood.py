@@ -376,7 +376,8 @@ def pad_sequences(
 def _logit_slices(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
     """Float32 logits by vocabulary slice, so that full rows are never held."""
     for weights in torch.split(head, VOCABULARY_CHUNK):
-        if hidden.is_cuda and hidden.dtype == torch.bfloat16:  # GPUs accumulate in float32; keep it
+        is_half = hidden.dtype in (torch.bfloat16, torch.float16)
+        if hidden.is_cuda and is_half:  # GPUs accumulate in float32; keep it
             yield torch.mm(hidden, weights.T, out_dtype=torch.float32)
         else:
             yield (hidden @ weights.T).float()

@@ -10,8 +10,8 @@ from pathlib import Path
 from evenruler.errors import UserError
 from evenruler.files import read_json_file
 from evenruler.models.chat_settings import NOW
-from evenruler.models.declarations import ModelEntry
-from evenruler.models.loading import Dtype, card_memory, tokenizer_folder
+from evenruler.models.declarations import DeclaredDtype, ModelEntry
+from evenruler.models.loading import Dtype, card_memory, stored_dtype, tokenizer_folder
 from evenruler.models.starts import start_in_key
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical_json
@@ -88,7 +88,8 @@ def current_environment(on: str) -> ComputeEnvironment:
 
 
 def device_class() -> str:
-    """Device class with equal arithmetic: `cpu`, or `cuda` with its compute capability and memory.
+    """Device class with equal arithmetic: `cpu`, or `cuda` with its compute capability and memory,
+    and `tf32` where float32 matrices are multiplied in it.
 
     Memory determines packs (`backends/causal.py`), and packs determine the last bits of results.
     """
@@ -97,12 +98,29 @@ def device_class() -> str:
 
     import torch
 
-    return "cuda-{}.{}-{}GiB".format(*torch.cuda.get_device_capability(), card_memory() // 2**30)
+    capability = torch.cuda.get_device_capability()
+    device = "cuda-{}.{}-{}GiB".format(*capability, card_memory() // 2**30)
+    return f"{device}-tf32" if uses_tf32() else device
 
 
-def dtype_on(entry: ModelEntry, on: str) -> Dtype:
-    """A model's dtype: float32 on a CPU, on a GPU as declared in params."""
-    return "float32" if on == "cpu" else entry.dtype
+def uses_tf32() -> bool:
+    """Whether PyTorch multiplies float32 matrices on a GPU in TF32, of 10 bits instead of 23; off
+    unless somebody turned it on in this process.
+    """
+    import torch
+
+    return bool(torch.backends.cuda.matmul.fp32_precision == "tf32")
+
+
+def choose_dtype(declared: DeclaredDtype, device: str, folder: Path) -> Dtype:
+    """The dtype that a model computes in: float32 on a CPU; on a GPU the declared one, which `auto`
+    takes from the weights in the folder.
+
+    `device`: `cpu`, or the name of a GPU, which need not be there.
+    """
+    if device == "cpu":
+        return "float32"
+    return stored_dtype(folder) if declared == "auto" else declared
 
 
 def engine_string(
@@ -138,11 +156,12 @@ def engine_string(
     hashed = hashed_files(folder, entry)
     adapter_hashes = adapter and _hash_files(adapter, _matching_files(adapter, *_ADAPTER), store)
     hashes_by_part = {part: _hash_files(folder, paths, store) for part, paths in hashed.items()}
+    dtype = choose_dtype(entry.dtype, environment.device, folder)
     parts = {
         "backend": "transformers",
         "attention": "sdpa",
         "device": environment.device,
-        "dtype": dtype_on(entry, environment.device),
+        "dtype": dtype,
         "quantisation": None,
         "adapter": adapter_hashes,
         **hashes_by_part,

@@ -34,6 +34,7 @@ from evenruler.measurement import Resampling
 from evenruler.models.declarations import Catalogue
 from evenruler.models.questions import LogLikelihoods
 from evenruler.tables import table_of
+from evenruler.training.adaptation import Progress
 from tests.instruments.questionnaires.doors import subject, together
 from tests.instruments.questionnaires.test_rows import SCALE, SOURCE
 from tests.text_tables import yaml_of_text
@@ -203,8 +204,8 @@ class Way:
         state = f"{corpus} {fit} {epoch}"
         return self.states.setdefault(state, Scripted(state if epoch else ""))
 
-    def loss(self, corpus: str, fit: int, epoch: int) -> float:
-        return 5.0 - epoch
+    def progress(self, corpus: str, fit: int, epoch: int) -> Progress:
+        return Progress(5.0 - epoch, epoch / 4, epoch / 2)
 
 
 def through(
@@ -430,9 +431,12 @@ class TestThroughTheDoors:
     def test_the_course_is_told_once(self, adapted_run) -> None:
         course = together(adapted_run[0], RESAMPLING)["course"]
         assert not course.duplicated(["corpus", "fit", "epoch", "measure"]).any()
-        assert course["measure"].value_counts().to_dict() == {"accuracy": 5, "reply": 5, "loss": 5}
+        measures = ["accuracy", "reply", "loss", "weights_moved", "weights_norm"]
+        assert course["measure"].value_counts().to_dict() == dict.fromkeys(measures, 5)
         gloom = course.query("corpus == 'gloom' and epoch == 2").set_index("measure")
         assert gloom.loc["loss", ["value", "n"]].tolist() == [3.0, 2]
+        assert gloom.loc["weights_moved", ["value", "n"]].tolist() == [0.5, 2]
+        assert gloom.loc["weights_norm", ["value", "n"]].tolist() == [1.0, 2]
         assert gloom.loc["reply", "text"] == "Yes gloom 1 2"
         assert gloom.loc["accuracy", "n"] == JUDGED
 

@@ -118,8 +118,10 @@ class TestTheModelItself:
         monkeypatch.setattr(torch.nn.Module, "to", full)
 
         too_large = "tiny does not fit into the memory of the GPU; end what else runs there"
-        with pytest.raises(UserError, match=too_large):
+        with pytest.raises(UserError, match=too_large) as refused:
             llama.loglikelihood(TEXTS)
+        assert "--dtype bfloat16" in str(refused.value)
+        assert "engine" in str(refused.value)
 
     def test_a_trial_that_runs_out_of_memory_says_nothing_about_masks(
         self, llama, monkeypatch

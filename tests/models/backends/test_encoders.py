@@ -181,9 +181,22 @@ def test_a_model_that_does_not_normalise_is_normalised(shipped_params, store, tm
     length = np.linalg.norm(raw)
     assert abs(length - 1) > 0.1
 
-    ((answer,),) = SentenceEmbedder(NAME, folder, "cpu").embed(
+    ((answer,),) = SentenceEmbedder(NAME, folder, "cpu", "float32").embed(
         SENTENCES[:1],
         frozenset([0]),
     )
 
     assert answer[1] == pytest.approx(raw / length, abs=1e-6)
+
+
+def test_an_embedder_computes_in_the_dtype_of_its_key_whatever_it_is_stored_in(
+    shipped_params, store, tmp_path
+) -> None:
+    shipped = sources.locate_model(NAME, shipped_params.models[NAME], store)
+    folder = shutil.copytree(shipped, tmp_path / "model")
+    sentence_transformers.SentenceTransformer(
+        str(folder), device="cpu", local_files_only=True
+    ).bfloat16().save(str(folder))
+    for dtype in ("float32", "bfloat16"):
+        embedder = SentenceEmbedder(NAME, folder, "cpu", dtype)
+        assert {weight.dtype for weight in embedder._model.parameters()} == {getattr(torch, dtype)}

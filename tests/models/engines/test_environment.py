@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
 
 from evenruler import repository
 from evenruler.models import load
@@ -77,17 +78,43 @@ class TestChange:
 
         assert engine() != before
 
-    def test_a_gpu_computes_in_what_is_declared_and_a_cpu_in_float32(
-        self, engine, monkeypatch
-    ) -> None:
-        monkeypatch.setattr(environment, "device_class", lambda: "cuda-9.0")
-
+    def test_a_gpu_computes_in_what_is_declared_and_a_cpu_in_float32(self, folder, engine) -> None:
+        gpu = environment.ComputeEnvironment("cuda-9.0-80GiB", ())
+        cpu = environment.ComputeEnvironment("cpu", ())
         engines = set()
-        for dtype, device in product(("float32", "bfloat16"), ("cpu", "cuda")):
-            expected = dtype if device == "cuda" else "float32"
-            assert environment.dtype_on(entry(dtype=dtype), device) == expected
-            engines.add(engine(device, dtype=dtype))
-        assert len(engines) == 3  # one CPU, two on the GPU
+        for dtype, on in product(("float32", "bfloat16", "float16"), (cpu, gpu)):
+            expected = dtype if on is gpu else "float32"
+            assert environment.choose_dtype(dtype, on.device, folder) == expected
+            described = engine(on, dtype=dtype)
+            assert json.loads(described)["dtype"] == expected
+            engines.add(described)
+        assert len(engines) == 4  # one CPU, three on the GPU
+
+    @pytest.mark.parametrize("stored", ["float32", "bfloat16", "float16"])
+    def test_a_gpu_computes_as_weights_are_stored_where_nothing_is_declared(
+        self, stored, tmp_path, folder, engine
+    ) -> None:
+        """Under the key of the same dtype declared; on a CPU a key says float32 as ever."""
+        AutoModelForCausalLM.from_pretrained(folder, dtype=stored).save_pretrained(folder)
+        gpu = environment.ComputeEnvironment("cuda-9.0-80GiB", ())
+
+        assert environment.choose_dtype("auto", "cuda-9.0-80GiB", folder) == stored
+        assert engine(gpu) == engine(gpu, dtype="auto") == engine(gpu, dtype=stored)
+        assert json.loads(engine("cpu"))["dtype"] == "float32"
+        assert engine("cpu") == engine("cpu", dtype=stored)
+
+    def test_a_gpu_that_multiplies_in_tf32_is_another_device(self, monkeypatch) -> None:
+        monkeypatch.setattr(environment, "count_gpus", lambda: 1)
+        monkeypatch.setattr(environment, "card_memory", lambda: 80 * 2**30)
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+        names = []
+        for precision in ("highest", "high"):
+            torch.set_float32_matmul_precision(precision)
+            names.append(environment.device_class())
+        torch.set_float32_matmul_precision("highest")
+
+        assert names == ["cuda-9.0-80GiB", "cuda-9.0-80GiB-tf32"]
+        assert not environment.uses_tf32()
 
     def test_a_gpu_is_known_by_its_memory_too_since_packs_follow_from_it(self, monkeypatch) -> None:
         """Not by what is free: a card that others use has the answers that it had."""

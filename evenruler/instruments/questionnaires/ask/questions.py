@@ -240,7 +240,7 @@ def course_requests(
     state: State, plan: QuestionnairePlan, subject: ModelMeta
 ) -> Iterator[RequestBatch]:
     """Requests that track the adaptation: the labelled pairs on which accuracy is judged, a chat
-    model's reply to a message, and the loss.
+    model's reply to a message, the loss, and how far the weights moved.
     """
     here: dict[str, Any] = {
         "corpus": state.corpus,
@@ -264,7 +264,7 @@ def course_requests(
         )
     n = len(dict(state.adaptation.corpora)[state.corpus])
     yield RequestBatch(
-        "losses", "adaptation_loss", pd.DataFrame([{**here, "n": n}]), {}, state=state
+        "losses", "adaptation_progress", pd.DataFrame([{**here, "n": n}]), {}, state=state
     )
 
 
@@ -290,6 +290,8 @@ def adaptation_course(answers: Tables, model: str) -> pd.DataFrame:
         losses, "loss", value=losses["loss"], reason=loss_reasons, n=losses["n"]
     )
     measure_frames = [accuracy_rows, reply_rows, loss_rows]
+    for measure in ("weights_moved", "weights_norm"):
+        measure_frames.append(_measure_rows(losses, measure, value=losses[measure], n=losses["n"]))
     course = pd.concat(measure_frames, ignore_index=True).assign(model=model)
     return course.sort_values(STAGE, kind="stable")
 

@@ -199,7 +199,7 @@ class Settings(BaseSettings[Source]):
     """Corpora that models with `intervention` are adapted to, by file name under `shared/corpora`;
     an entry with `scale` is used only at that scale."""
     fits: ByProfile[_ToMost] = by_profile(1, 6)
-    """Fits per corpus, each with another seed and another held-out part; below five the course is
+    """Fits per corpus, each with another seed and another held-out part; below six the course is
     shown without a verdict."""
     adapted: ByProfile[Annotated[int, Field(ge=1)]] = by_profile(1000, 1000)
     """The most items asked after adaptation."""

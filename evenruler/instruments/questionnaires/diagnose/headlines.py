@@ -166,7 +166,9 @@ def intervention_headlines(
             corpora = [pair.corpus, pair.control]
             forgot = _accuracy_lost(course, corpora, plan["accuracy"]["threshold"], level)
         figure = beside_control(differences, plan["bound"])
-        corpus_figure = replace(figure, control=control, dimensions={"corpus": pair.corpus})
+        note = describe_fits(course, [pair.corpus, pair.control])
+        dimensions = {"corpus": pair.corpus}
+        corpus_figure = replace(figure, control=control, note=note, dimensions=dimensions)
         yield corpus_figure, ValidityCheck(failure=forgot)
 
 
@@ -200,6 +202,25 @@ def beside_control(differences: Floats, bound: float) -> HeadlineTest:
         null=f"which of a fit's corpora is the control, randomised over {n} fits",
         detects=effect.detectable(),
     )
+
+
+def describe_fits(course: pd.DataFrame, corpora: Sequence[str | None]) -> str | None:
+    """What fits to corpora did to the held-out loss and to the weights, in a sentence of means over
+    fits; None where the course does not have it.
+    """
+    changes: list[str] = []
+    for corpus in corpora:
+        of_corpus = course[course["corpus"] == corpus].astype({"value": float})
+        means = of_corpus.pivot_table(index="epoch", columns="measure", values="value")
+        if not {"loss", "weights_moved", "weights_norm"}.issubset(means.columns):
+            continue
+        at_end = means.iloc[-1]
+        before, after = means["loss"].iloc[0], at_end["loss"]
+        moved, norm = at_end["weights_moved"], at_end["weights_norm"]
+        loss = f"the held-out loss from {before:.3g} to {after:.3g} nats a token"
+        weights = f"moved {moved:.1%} of weights, by a norm of {norm:.2g}"
+        changes.append(f"Fits to {corpus} brought {loss} and {weights}.")
+    return " ".join(changes) or None
 
 
 def _over_fits(values: Floats) -> Estimate:
