@@ -137,6 +137,36 @@ class ScriptedServer:
         return said_in(question).upper() if self.content is None else self.content
 
 
+@dataclass
+class ServerWithCapacity(ScriptedServer):
+    """Computes so many answers together, as a GPU does, and lets all others wait."""
+
+    capacity: int = 16
+    seconds: float = 0.2
+    """That an answer takes."""
+    busy_above: int | None = None
+    """Requests together above which it turns more away with 429; None: it never does."""
+    _together: int = 0
+    _lock: Any = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._slots = threading.Semaphore(self.capacity)
+
+    def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
+        with self._lock:
+            self._together += 1
+            is_busy = self.busy_above is not None and self._together > self.busy_above
+        try:
+            if is_busy:
+                return 429, {"error": {"message": "too many requests"}}
+            with self._slots:
+                time.sleep(self.seconds)
+            return super().answer(question)
+        finally:
+            with self._lock:
+                self._together -= 1
+
+
 def said_in(question: dict[str, Any]) -> str:
     """The text of a question, or all of its texts."""
     if "messages" in question:

@@ -187,6 +187,7 @@ class Server:
 
         url = server_address()
         self._concurrency = Concurrency(most_at_once(url.hostname))
+        self._printed_concurrency = ""
         parameters = parse_qsl(url.query)
         values = [value for _, value in parameters if len(value) >= SHORTEST_SECRET]
         in_path = list(filter(LIKE_A_KEY.search, url.path.split("/")))
@@ -472,8 +473,16 @@ class Server:
             pool.shutdown()
             self._over.clear()
             self._abandoned.clear()
+            self._print_concurrency()
         if run_state.fault is not None:
             raise run_state.fault
+
+    def _print_concurrency(self) -> None:
+        """Print how many requests go out together, where that is settled and other than before."""
+        line = self._concurrency.in_words
+        if line and line != self._printed_concurrency:
+            print_note(f"{self.name}: {line}")
+        self._printed_concurrency = line
 
     def _current_room(self) -> int:
         """Requests that may now run concurrently; one until the server has answered."""
