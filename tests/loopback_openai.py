@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
-from itertools import accumulate
+from itertools import accumulate, islice
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -137,6 +137,36 @@ class ScriptedServer:
         return said_in(question).upper() if self.content is None else self.content
 
 
+@dataclass
+class ServerWithCapacity(ScriptedServer):
+    """Computes so many answers together, as a GPU does, and lets all others wait."""
+
+    capacity: int = 16
+    seconds: float = 0.2
+    """That an answer takes."""
+    busy_above: int | None = None
+    """Requests together above which it turns more away with 429; None: it never does."""
+    _together: int = 0
+    _lock: Any = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._slots = threading.Semaphore(self.capacity)
+
+    def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
+        with self._lock:
+            self._together += 1
+            is_busy = self.busy_above is not None and self._together > self.busy_above
+        try:
+            if is_busy:
+                return 429, {"error": {"message": "too many requests"}}
+            with self._slots:
+                time.sleep(self.seconds)
+            return super().answer(question)
+        finally:
+            with self._lock:
+                self._together -= 1
+
+
 def said_in(question: dict[str, Any]) -> str:
     """The text of a question, or all of its texts."""
     if "messages" in question:
@@ -147,6 +177,8 @@ def said_in(question: dict[str, Any]) -> str:
 
 Scorer = Callable[[str], list[tuple[str, float]]]
 """(Token, nats given the start token and those before) of a text."""
+Lister = Callable[[str], dict[str, float]]
+"""Nats of all tokens that may follow a text, the likeliest first."""
 
 
 @dataclass
@@ -154,6 +186,9 @@ class EchoingServer(ScriptedServer):
     """Gives prompts back with log-probabilities, as vLLM does unless told otherwise."""
 
     scorer: Scorer = lambda text: []
+    lister: Lister = lambda text: {}
+    most_listed: int | None = None
+    """Next tokens that it lists at most, in the way of vLLM; None: as many as are asked for."""
     start: str | None = "<s>"
     """The start token; None: the model has none, or the server does not show it."""
     first: bool = True
@@ -184,7 +219,10 @@ class EchoingServer(ScriptedServer):
 
     def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
         if not question.get("echo"):
-            return self.write(question) if question.get("logprobs") else super().complete(question)
+            if not question.get("logprobs"):
+                return super().complete(question)
+            written = question["max_tokens"] > 1
+            return self.write(question) if written else self.list_next(question)
         prompt, new = question["prompt"], question["max_tokens"]
         texts = [prompt] if isinstance(prompt, str) else prompt
         if self.gives == "no echo":
@@ -213,6 +251,23 @@ class EchoingServer(ScriptedServer):
                 {"index": 0, "text": "".join(tokens), "finish_reason": "length", "logprobs": table}
             ]
         }
+
+    def list_next(self, question: dict[str, Any]) -> tuple[int, Any]:
+        """Next tokens after each prompt, the likeliest of which is written."""
+        prompts, length = question["prompt"], question["logprobs"]
+        if len(prompts) > 1 and not self.together:
+            return 400, {"error": {"message": "one prompt at a time"}}
+        if self.most_listed is not None and length > self.most_listed:
+            allowed = f"which is greater than max allowed: {self.most_listed}"
+            message = f"Requested sample logprobs of {length}, {allowed}"
+            return 400, {"error": {"message": message, "param": "logprobs", "code": 400}}
+        choices: list[dict[str, Any]] = []
+        for index, prompt in enumerate(prompts):
+            with self._lock:
+                listed = dict(islice(self.lister(prompt).items(), length))
+            table = {"tokens": [*listed][:1], "top_logprobs": [listed] if listed else None}
+            choices.append({"index": index, "text": "", "logprobs": table})
+        return 200, {"object": "text_completion", "choices": choices[::-1]}
 
     def choice(self, index: int, texts: list[str], new: int) -> dict[str, Any]:
         text, shift = texts[index], self.shift(texts, index)
@@ -289,6 +344,25 @@ def scorer_of(model: Any, tokenizer: Any) -> Scorer:
         ]
 
     return score
+
+
+def lister_of(model: Any, tokenizer: Any) -> Lister:
+    """All next tokens of a transformers model, parts of characters as OpenAI writes them."""
+    import torch
+
+    def name_of(token: int) -> str:
+        text = tokenizer.decode([token])
+        return f"bytes:{token}" if "\N{REPLACEMENT CHARACTER}" in text else text
+
+    def list_next(text: str) -> dict[str, float]:
+        token_ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        ids = torch.tensor([[tokenizer.bos_token_id, *token_ids]])
+        with torch.inference_mode():
+            logits = model(input_ids=ids, use_cache=False).logits[0, -1]
+        nats, tokens = logits.double().log_softmax(-1).sort(descending=True)
+        return dict(zip(map(name_of, tokens.tolist()), nats.tolist(), strict=True))
+
+    return list_next
 
 
 def letters(text: str) -> list[tuple[str, float]]:

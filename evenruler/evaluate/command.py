@@ -147,6 +147,15 @@ def measure(
             min=0, metavar="N", help="Most requests to send, with retries; 0 prints the cost."
         ),
     ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Most requests to an endpoint at a time; default: 8, at a private address 256. "
+            "It starts with 8, and tries more as long as that is faster.",
+        ),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Send requests to an endpoint without confirmation.")
     ] = False,
@@ -177,6 +186,7 @@ def measure(
     from evenruler.evaluate.cost import Price, SpendingLimit
     from evenruler.evaluate.measure import measure_each
     from evenruler.evaluate.resolve_model import ModelSpec, parse_options
+    from evenruler.models.backends.concurrency import set_most_at_once
     from evenruler.models.engines import set_engine
 
     if demo:
@@ -184,6 +194,7 @@ def measure(
     if model is None:
         raise UserError("no model is named", remedy="name a MODEL, or say --demo")
     set_engine(engine)
+    set_most_at_once(at_once)
     show: Literal["summary", "all", "json", "html"]
     if output != "text":
         show = output

@@ -67,7 +67,7 @@ BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
     "causal": frozenset(("loglikelihood", "words", "next_words", "generate", "slor")),
     "seq2seq": frozenset(("words", "generate")),
     "chat": frozenset(("generate",)),
-    "completions": frozenset(("loglikelihood", "generate")),
+    "completions": frozenset(("loglikelihood", "words", "generate")),
     "masked": frozenset(("in_place", "pll")),
     "nli": frozenset(("entail",)),
     "classifier": frozenset(("classify",)),

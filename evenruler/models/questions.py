@@ -159,6 +159,11 @@ class WordRequest(LikelihoodRequest):
     chat: bool = False  # whether to apply the chat template to the prompt
 
 
+WordAnswer = tuple[float, float, float, float, int]
+"""A backend's answer about a word: nats of the word, that it ends, that it stands alone and of its
+first token, and that token (`WordLikelihoods`)."""
+
+
 @dataclass(frozen=True)
 class NextWordsRequest:
     """A prompt and all words to score right after it."""

@@ -66,6 +66,7 @@ measure:
     --answers-as: [x]
     --format: *word
     --max-requests: ['-1', much, '']
+    --at-once: *count
     --price: ['1', 'a,b', '-1,2', '1,2,3', 'nan,1', '1,inf', '']
     --max-cost: ['-1', much, '', nan]
     --engine: &engine [spark, '']

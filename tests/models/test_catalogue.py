@@ -51,7 +51,7 @@ class TestCan:
         ("kind", "expected"),
         [
             ("causal", CAUSAL),
-            ("completions", {"loglikelihood", "generate", "entail"}),
+            ("completions", {"loglikelihood", "words", "generate", "entail"}),
             ("seq2seq", {"words", "generate"}),
             ("chat", {"generate"}),
             ("masked", {"in_place", "pll"}),

@@ -92,6 +92,7 @@ def vllm(smollm2: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         "smollm2",
     ]
     command += ["--dtype", "float32", "--max-model-len", "512", "--enforce-eager"]
+    command += ["--max-logprobs", "-1"]  # all next tokens, for the ends of words
     command += ["--host", "127.0.0.1", "--port", str(port)]
     with up(command, port, tmp_path_factory.mktemp("vllm") / "log") as url:
         yield url

@@ -211,6 +211,25 @@ def test_choices_of_a_framing_instrument(both: Both, say: Say) -> None:
     assert max(apart) < APART
 
 
+def test_words_of_a_framing_instrument(both: Both, say: Say) -> None:
+    """The mass of every form, with what follows it."""
+    (request, *_) = requests_of(FRAMING, both.chosen("completions"), "words", "trial", STIMULI)
+    pairs = request.inputs["prompt"], request.inputs["surface_form"]
+    models = (both.hosted(), both.local)
+    served, here = (model.whole_words(*pairs) for model in models)
+    mass_served = np.exp(served.nats + served.ends)
+    mass_here = np.exp(here.nats + here.ends)
+    apart = np.abs(mass_served - mass_here).max()
+    likely = here.nats > np.log(1e-5)
+    n_forms, n_likely = len(likely), likely.sum()
+    ends_apart = np.abs(served.ends - here.ends)[likely].max()
+    say(f"masses of {n_forms:,} forms, {apart:.1e} apart")
+    say(f"ends of {n_likely:,} forms, {ends_apart:.1e} nats apart")
+    assert n_likely > 10
+    assert apart < 1e-3
+    assert ends_apart < 1e-3
+
+
 def test_the_likeliest_replies_in_a_chat(both: Both, say: Say) -> None:
     """Replies that are sampled are drawn by other generators; without chance they are the same
     words."""

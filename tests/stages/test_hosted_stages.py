@@ -19,6 +19,7 @@ from tests.loopback_openai import (
     EchoingServer,
     ScriptedServer,
     chat_choice,
+    lister_of,
     running,
     scorer_of,
 )
@@ -95,6 +96,12 @@ def declare(folder: Path) -> Callable[[dict], None]:
     return change
 
 
+def keep_two_words(source: dict[str, Any]) -> None:
+    """One word a class: of all, the stand-in would score 28,000, at some eighty a second."""
+    source["outcomes"]["young"] = ["young"]
+    source["outcomes"]["old"]["forms"] = ["old"]
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Iterator[Hosted]:
     """The clone, built by the real DVC; its server goes on meanwhile.
@@ -106,14 +113,16 @@ def built(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Iterat
     folder = tmp_path_factory.mktemp("hosted")
     weights = save_tiny(folder / LOCAL)
     model = AutoModelForCausalLM.from_pretrained(weights)
-    scorer = scorer_of(model, AutoTokenizer.from_pretrained(weights))
+    tokenizer = AutoTokenizer.from_pretrained(weights)
+    served = {"scorer": scorer_of(model, tokenizer), "lister": lister_of(model, tokenizer)}
     clone = clone_into(folder / "clone", folder / "cache", warm)
     clone.edit("params.yaml", declare(folder))
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(6, ("validation",)))
     clone.edit("data/sources/probes/occupation-gender.yaml", two_targets)
     clone.edit("data/sources/questionnaires/gad-7.yaml", shorten_items)
+    clone.edit("data/sources/framing/age.yaml", keep_two_words)
     short_pairs(clone.folder / PAIRS.parent)
-    with running(EchoingServer(scorer=scorer)) as server:
+    with running(EchoingServer(**served)) as server:
         hosted = Hosted(clone, server)
         clone.run("evenruler", "check")
         clone.run("dvc", "repro")
@@ -126,6 +135,7 @@ class TestBuilt:
         [
             ("probes/{}/likelihoods", ["nats", "tokens"]),
             ("questionnaires/{}/entailment", [*LABELS]),  # by the verbaliser
+            ("framing/{}/forms", ["nats", "ends", "alone", "first_nats"]),
         ],
     )
     def test_answers_behind_the_server_are_those_of_the_same_model_here(

@@ -48,6 +48,7 @@ from evenruler.models.questions import (
     NextWordsRequest,
     Prompt,
     Reply,
+    WordAnswer,
     WordRequest,
 )
 from evenruler.models.starts import choose_start, other_start, usual_starts
@@ -183,9 +184,6 @@ def capacity_on(device: str, model: "PreTrainedModel") -> Capacity:
     weights = sum(tensor.nbytes for tensor in tensors)
     return fit_capacity(best, card_memory() - weights, shape_of(model))
 
-
-WordAnswer = tuple[float, float, float, float, int]
-"""What `Causal.words` answers for a word."""
 
 POSITIONS = 32  # next-token distributions held in float64 at a time
 

@@ -45,6 +45,17 @@ class Concurrency:
         """When the number fell last; None as long as the server was never busy."""
         self._lock = threading.Lock()
 
+    @property
+    def in_words(self) -> str:
+        """What the number has come to, as one line; empty as long as more are being tried."""
+        if self._narrowed is not None:
+            return f"{self.room:,} requests at a time by the end, since the server was busy (429)"
+        if self._slower_rounds < ROUNDS or self.most <= AT_ONCE:
+            return ""
+        rate = f"{self._best_rate:,.3g} answers a second"
+        why = "more are not allowed" if self.room == self.most else "more were not faster"
+        return f"{self.room:,} requests at a time give {rate}; {why}"
+
     def note_answer(self) -> None:
         """Take an answer into account."""
         with self._lock:
@@ -83,6 +94,14 @@ class Concurrency:
     def _begin_round(self) -> None:
         """Reset the number of answers and the time from which the next rate is measured."""
         self._n_answers, self._round_began = 0, time.monotonic()
+
+
+def set_most_at_once(most: int | None) -> None:
+    """Set how many requests go out together at most, for this process and its children; None
+    changes nothing.
+    """
+    if most is not None:
+        os.environ[VARIABLE] = str(most)
 
 
 def most_at_once(host: str | None) -> int:

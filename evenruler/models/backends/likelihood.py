@@ -2,7 +2,6 @@
 in tokens.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +14,7 @@ from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
 from evenruler.models.backends.batching import split_by_length, split_into_packs
+from evenruler.models.backends.next_tokens import RARE, begins_word, continues_word
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 from evenruler.models.classes import decoder_of
 
@@ -33,10 +33,6 @@ MASKED_KINDS = {
     "full_attention",
     "sliding_attention",
 }  # layer kinds whose attention follows a given mask
-
-RARE = float(np.log(1e-5))
-"""Words below these nats count as complete without a check; their mass is overstated by less than 1
-in 100,000."""
 
 NO_TOKEN = -1  # where a word is not one token
 
@@ -472,10 +468,6 @@ LINE = (
     "\n"  # precedes a word tokenised alone, since some tokenizers prepend a space to a first word
 )
 BEFORE = "a"  # precedes a token to decode, since a decoder may drop a leading space
-BROKEN = "\N{REPLACEMENT CHARACTER}"  # what decoders write for incomplete characters
-BEGINS_WORD = re.compile(
-    rf"[^\S\n\r\v\f\x85\u2028\u2029]*([^\W_]|{BROKEN})"
-)  # after blanks within the line
 
 
 def word_tokens(
@@ -567,13 +559,6 @@ def word_ends(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
     since they may be part of a letter. `texts`: from `token_texts`; `size`: of the model's
     vocabulary.
     """
-
-    def continues_word(text: str) -> bool:
-        """Whether a token's text begins with a letter, or a part of a character, so that the word
-        goes on.
-        """
-        return text[:1].isalpha() or text[:1] == BROKEN
-
     return _non_continuing_mask(texts, size, continues_word)
 
 
@@ -587,11 +572,11 @@ def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
     tokens end a word, too (`word_ends`); special tokens, unused entries and incomplete characters,
     also after blanks, count as there.
     """
-    return _non_continuing_mask(texts, size, BEGINS_WORD.match)
+    return _non_continuing_mask(texts, size, begins_word)
 
 
 def _non_continuing_mask(
-    texts: Mapping[int, str], size: int, goes_on: Callable[[str], object]
+    texts: Mapping[int, str], size: int, goes_on: Callable[[str], bool]
 ) -> NDArray[np.bool_]:
     """[size] False for tokens for whose text `goes_on` is true; True for all others, also for ids
     of no token.

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from evenruler.errors import UserError
 from evenruler.models.backends import prompt_logprobs
 from evenruler.models.backends.concurrency import AT_ONCE
+from evenruler.models.backends.next_tokens import RARE
 from evenruler.models.backends.prompt_logprobs import Echo, EchoDialect
 from evenruler.models.backends.server import (
     LIMIT,
@@ -24,16 +25,20 @@ from evenruler.models.backends.server import (
     ServerStoppedError,
     server_place,
 )
+from evenruler.models.backends.word_ends import WordEndReader
 from evenruler.models.chat_settings import TOKENS_A_SECOND, ChatSettings, Thinking
 from evenruler.models.questions import (
     LikelihoodRequest,
     Prompt,
     Reply,
     Sampling,
+    WordAnswer,
+    WordRequest,
     chat_messages,
     join_system_prompt,
 )
 from evenruler.tables import group_by_key
+from evenruler.tables.ids import content_sha256
 
 Scored = tuple[float, int]  # nats, number of tokens
 Mode = Literal["chat", "completions"]  # /v1/chat/completions, or /v1/completions with raw texts
@@ -108,6 +113,7 @@ class OpenAI:
             *(key for key in parameters if not user_settings.get(key)),
         }  # not set by the user
         self._manner: EchoDialect | None = None
+        self._word_ends = WordEndReader(self._server, self._start)
         self._answered: set[Sampling] = set()
         """Sampling settings that have worked, so that a refusal concerns the prompt."""
 
@@ -172,26 +178,81 @@ class OpenAI:
             yield empty
         indices = [i for i in missing if requests[i].text]
         if indices:
-            # Order by prompt, so that a batch includes each prompt once.
-            by_prompt = group_by_key((requests[i].prompt, i) for i in indices)
-            batches: list[list[int]] = [[]]
-            for i in chain.from_iterable(by_prompt.values()):
-                if len(_texts_to_echo([*batches[-1], i], requests)) > TEXTS:
-                    batches.append([])
-                batches[-1].append(i)
-            letters = 0
-            for batch in batches:
-                letters += sum(map(len, _texts_to_echo(batch, requests)))
+            batches = _split_into_batches(indices, requests)
+            letters = _count_letters(batches, requests)
             tried = TRIAL if self._manner is None else 0
             with self._server.budget.announce_requests(self._name, len(batches) + tried, letters):
                 manner = self.trial()
-                if not manner.first and "" in by_prompt:  # fail before paying for the others
-                    raise prompt_logprobs.unscored_text_error(
-                        self._name, requests[by_prompt[""][0]].text
-                    )
+                self._require_first_tokens(manner, [requests[i] for i in indices])
                 yield from self._server.at_once(
                     partial(self._score_batch, manner, batch, requests) for batch in batches
                 )
+
+    def _require_first_tokens(
+        self, manner: EchoDialect, requests: Sequence[LikelihoodRequest]
+    ) -> None:
+        """UserError, before paying for the others, if a text without a prompt cannot be scored."""
+        unscored = [request.text for request in requests if not request.prompt]
+        if unscored and not manner.first:
+            raise prompt_logprobs.unscored_text_error(self._name, unscored[0])
+
+    def words(
+        self, requests: Sequence[WordRequest], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, WordAnswer]]]:
+        """Score the wanted words after their prompts, batch by batch: the tokens by prompt
+        log-probabilities, what follows by lists of next tokens.
+
+        Yields [(index, numbers of a `WordAnswer`)]; the first token is a number of its text.
+        UserError, after all answers received, as for `loglikelihood`, or if the server lists too
+        few next tokens, or writes tokens without their blanks; ValueError if a word has no token.
+        """
+        indices = sorted(wanted)
+        batches = _split_into_batches(indices, requests)
+        tried = TRIAL if self._manner is None else 0
+        n_requests = tried + 2 * len(batches)  # for the words, and for what follows them
+        letters = 2 * _count_letters(batches, requests)
+        with self._server.budget.announce_requests(self._name, n_requests, letters):
+            manner = self.trial()
+            self._require_first_tokens(manner, [requests[i] for i in indices])
+            if not manner.spaces:
+                what = "the server writes tokens without their blanks, so where words end is hidden"
+                raise self._server.user_error(what, "take a newer one, or replies (sampled)")
+            yield from self._server.at_once(
+                partial(self._score_words, manner, batch, requests) for batch in batches
+            )
+
+    def _score_words(
+        self, manner: EchoDialect, batch: Sequence[int], requests: Sequence[WordRequest]
+    ) -> BatchOutcome[tuple[int, WordAnswer]]:
+        """Score a batch of words after their prompts; a failing word does not affect the others."""
+        texts = _texts_to_echo(batch, requests)
+        outcome_by_text = dict(zip(texts, self._echo_outcomes(texts, manner.new), strict=True))
+        scored: dict[int, tuple[float, float, str]] = {}
+        fault = None
+        for i in batch:
+            prompt, word = requests[i].prompt, requests[i].text
+            try:
+                whole = _echo_or_raise(outcome_by_text[prompt + word])
+                alone = _echo_or_raise(outcome_by_text[prompt]) if prompt else None
+                scored[i] = prompt_logprobs.word_log_likelihood(
+                    self._name, manner, word, whole, alone
+                )
+            except UserError as error:
+                fault = fault or error
+        ends = dict.fromkeys(scored, (0.0, 0.0))  # by definition for rare words
+        likely = [i for i, (nats, _, _) in scored.items() if nats >= RARE]
+        try:
+            word_ends = self._word_ends.read_ends(
+                [requests[i].prompt + requests[i].text for i in likely]
+            )
+            ends |= dict(zip(likely, word_ends, strict=True))
+        except UserError as error:
+            fault = fault or error
+            scored = {i: word for i, word in scored.items() if i not in likely}
+        answers: list[tuple[int, WordAnswer]] = []
+        for i, (nats, first_nats, token) in scored.items():
+            answers.append((i, (nats, *ends[i], first_nats, _number_of_token(token))))
+        return BatchOutcome(answers, fault)
 
     def trial(self) -> EchoDialect:
         """Test once whether the server's prompt log-probabilities are reliable, and how it gives
@@ -207,7 +268,7 @@ class OpenAI:
         if self._manner is None:
             texts = prompt_logprobs.trial_texts(secrets.token_hex(4))
             new = self._new_tokens()
-            first = self._echoes(texts, new)
+            first = self._request_echoes(texts, new)
             manner = prompt_logprobs.detect_echo_dialect(self._name, first, new)
             if self._start and any(
                 text_echo.tokens[0] != self._start or text_echo.tokens[1] == self._start
@@ -222,9 +283,9 @@ class OpenAI:
                     "by itself"
                 )
                 raise self._server.user_error(what, remedy)
-            second = self._echoes(texts, new)
-            reverse = self._echoes(texts[::-1], new)[::-1]
-            single = [self._echoes([text], new)[0] for text in texts]
+            second = self._request_echoes(texts, new)
+            reverse = self._request_echoes(texts[::-1], new)[::-1]
+            single = [self._request_echoes([text], new)[0] for text in texts]
             for again, how in (
                 (second, "asked twice"),
                 (reverse, "asked in reverse order"),
@@ -275,7 +336,7 @@ class OpenAI:
             if not isinstance(written_text, str) or not written_text:
                 continue
             nats = prompt_logprobs.max_generated_difference(
-                before, written, self._echoes([text + written_text], new)[0]
+                before, written, self._request_echoes([text + written_text], new)[0]
             )
             if nats is None:
                 continue
@@ -295,18 +356,18 @@ class OpenAI:
         """The smallest `max_tokens` that works: 0, or 1 if the server rejects or ignores 0."""
         text = "The"
         try:
-            (text_echo,) = self._echoes([text], 0)
+            (text_echo,) = self._request_echoes([text], 0)
             if text.endswith(text_echo.tokens[-1]):
                 return 0
         except UserError:
             pass  # an actual fault recurs below
         try:
-            self._echoes([text], 1)
+            self._request_echoes([text], 1)
         except _UnscoredError as error:
             raise prompt_logprobs.missing_log_probs_error(self._name, error.refusal) from None
         return 1
 
-    def _echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
+    def _request_echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
         """The echo of each text, with `new` generated tokens; the first text's UserError if one
         fails.
         """
@@ -317,8 +378,7 @@ class OpenAI:
         # Temperature 1 gives the model's own log-probabilities even if the server applies it.
         question = {"echo": True, "max_tokens": new, "logprobs": 1, "temperature": 1}
         try:
-            prompts = [self._start + text for text in texts]
-            choices = self._server.ask("/completions", {"prompt": prompts, **question}).choices
+            choices = self._server.ask_texts([self._start + text for text in texts], question)
         except RefusalError as error:
             if len(texts) == 1:
                 return [_UnscoredError(self._name, texts[0], str(error))]
@@ -329,21 +389,11 @@ class OpenAI:
                 except UserError as fault:  # nothing more is asked
                     return [*single_outcomes, *[fault] * (len(texts) - len(single_outcomes))]
             return single_outcomes
-        by_index = {
-            choice.get("index"): choice
-            for choice in choices
-            if isinstance(choice.get("index"), int)
-        }
-        has_all = set(by_index) == set(range(len(texts)))
-        if len(choices) != len(texts) or not has_all:
-            raise self._server.user_error(
-                f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers"
-            )
         outcomes: list[Echo | UserError] = []
-        for i, text in enumerate(texts):
+        for text, choice in zip(texts, choices, strict=True):
             try:
                 outcomes.append(
-                    prompt_logprobs.parse_echo(self._name, by_index[i], self._start + text, new)
+                    prompt_logprobs.parse_echo(self._name, choice, self._start + text, new)
                 )
             except UserError as fault:
                 outcomes.append(fault)
@@ -499,3 +549,31 @@ def _texts_to_echo(batch: Sequence[int], requests: Sequence[LikelihoodRequest]) 
     prompts = [requests[i].prompt for i in batch if requests[i].prompt]
     texts = [requests[i].prompt + requests[i].text for i in batch]
     return list(dict.fromkeys([*prompts, *texts]))
+
+
+def _split_into_batches(
+    indices: Sequence[int], requests: Sequence[LikelihoodRequest]
+) -> list[list[int]]:
+    """Indices of requests in batches of at most `TEXTS` texts; requests with the same prompt stand
+    together, so that a batch includes each prompt once.
+    """
+    by_prompt = group_by_key((requests[i].prompt, i) for i in indices)
+    batches: list[list[int]] = [[]]
+    for i in chain.from_iterable(by_prompt.values()):
+        if len(_texts_to_echo([*batches[-1], i], requests)) > TEXTS:
+            batches.append([])
+        batches[-1].append(i)
+    return batches
+
+
+def _count_letters(batches: Sequence[Sequence[int]], requests: Sequence[LikelihoodRequest]) -> int:
+    """Letters of all texts to echo for some batches."""
+    letters = 0
+    for batch in batches:
+        letters += sum(map(len, _texts_to_echo(batch, requests)))
+    return letters
+
+
+def _number_of_token(token: str) -> int:
+    """A number that stands for a token by its text, since servers give no ids."""
+    return int(content_sha256(token)[:12], 16)

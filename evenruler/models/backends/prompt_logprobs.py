@@ -67,6 +67,8 @@ class EchoDialect:
     start: str | None  # start token that it prepends and shows; None if it shows none
     first: bool
     """Whether first tokens have a log-probability, so that texts can be scored without a prompt."""
+    spaces: bool
+    """Whether tokens are written with the blanks before them, so that it shows where words end."""
 
 
 def trial_texts(number: str) -> list[str]:
@@ -219,7 +221,9 @@ def detect_echo_dialect(name: str, echoes: Sequence[Echo], new: int) -> EchoDial
         echoes[0].tokens[0] if len(firsts) == 1 else None
     )  # texts that begin with different letters
     scored = all(echo.nats[0] for echo in echoes)  # some servers write 0 for null
-    return EchoDialect(new, start, start is not None or scored)
+    first_echo = echoes[0].tokens
+    spaces = any(token.startswith(" ") for token in first_echo)
+    return EchoDialect(new, start, start is not None or scored, spaces)
 
 
 def text_log_likelihood(
@@ -243,3 +247,27 @@ def text_log_likelihood(
     if len(summed) < len(values) or (begin == 0 and not manner.first):
         raise unscored_text_error(name, text)
     return math.fsum(summed), len(summed)
+
+
+def word_log_likelihood(
+    name: str, manner: EchoDialect, word: str, whole: Echo, prompt: Echo | None
+) -> tuple[float, float, str]:
+    """Log-probability of a word after its prompt, or after the start: sum in nats, nats of its
+    first token, and that token.
+
+    `word`: for errors; `whole`, `prompt`: as in `text_log_likelihood`. UserError if the word's
+    first token begins before it; ValueError if it has no token.
+    """
+    nats, _ = text_log_likelihood(name, manner, word, whole, prompt)
+    begin = int(manner.start is not None)
+    if prompt is not None:
+        begin = len(prompt.tokens)
+        if whole.tokens[:begin] != prompt.tokens:
+            what = f"its tokenizer joins {word!r} with the end of the prompt"
+            remedy = "leave this word out, or measure the model's files"
+            raise UserError(what, where=name, remedy=remedy)
+    if len(whole.tokens) == begin:
+        raise ValueError(f"the word {word!r} has no token")
+    first_nats = whole.nats[begin]
+    assert first_nats is not None  # else `text_log_likelihood` raises
+    return nats, first_nats, whole.tokens[begin]

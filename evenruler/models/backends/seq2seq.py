@@ -14,7 +14,8 @@ from evenruler.errors import UserError
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.backends.batching import Batches, batched, split_into_packs
 from evenruler.models.backends.causal import CAPACITY
-from evenruler.models.backends.likelihood import RARE, pad_sequences, word_end_masks
+from evenruler.models.backends.likelihood import pad_sequences, word_end_masks
+from evenruler.models.backends.next_tokens import RARE
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.vocabulary import UnknownWords

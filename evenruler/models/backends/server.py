@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -187,6 +187,7 @@ class Server:
 
         url = server_address()
         self._concurrency = Concurrency(most_at_once(url.hostname))
+        self._printed_concurrency = ""
         parameters = parse_qsl(url.query)
         values = [value for _, value in parameters if len(value) >= SHORTEST_SECRET]
         in_path = list(filter(LIKE_A_KEY.search, url.path.split("/")))
@@ -324,6 +325,23 @@ class Server:
             if left:
                 of_itself["own"] = left
             return ServerReply(answer["choices"], usage, of_itself)
+
+    def ask_texts(self, texts: Sequence[str], question: dict[str, Any]) -> list[dict[str, Any]]:
+        """Ask the same of several texts in one request for completions: the choice of each, in
+        their order; errors as `ask`.
+        """
+        choices = self.ask("/completions", {"prompt": [*texts], **question}).choices
+        by_index = {
+            choice.get("index"): choice
+            for choice in choices
+            if isinstance(choice.get("index"), int)
+        }
+        is_whole = by_index.keys() == {*range(len(texts))}
+        if len(choices) != len(texts) or not is_whole:
+            raise self.user_error(
+                f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers"
+            )
+        return [by_index[i] for i in range(len(texts))]
 
     def _send_with_retries(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """The answer to a request body, with retries; errors as `ask`."""
@@ -472,8 +490,16 @@ class Server:
             pool.shutdown()
             self._over.clear()
             self._abandoned.clear()
+            self._print_concurrency()
         if run_state.fault is not None:
             raise run_state.fault
+
+    def _print_concurrency(self) -> None:
+        """Print how many requests go out together, where that is settled and other than before."""
+        line = self._concurrency.in_words
+        if line and line != self._printed_concurrency:
+            print_note(f"{self.name}: {line}")
+        self._printed_concurrency = line
 
     def _current_room(self) -> int:
         """Requests that may now run concurrently; one until the server has answered."""

@@ -113,7 +113,10 @@ def test_what_a_model_cannot_do_is_not_asked() -> None:
     continued = requests(
         TABLES, every, {}, subject("completions", chats=False)
     )  # its own one, of want of the other
-    assert outline(continued) == [("replies", "generate", {"new_tokens": 20, "chat": False}, 10)]
+    assert outline(continued) == [
+        ("forms", "words", {"chat": False}, FORMS),
+        ("replies", "generate", {"new_tokens": 20, "chat": False}, 10),
+    ]
     assert requests(TABLES, every, {}, subject("masked", chats=False)) == []
 
 

@@ -22,7 +22,7 @@ from evenruler.models.backends.server import (
     BudgetExhaustedError,
     request_budget,
 )
-from evenruler.models.questions import LikelihoodRequest, Prompt, Reply
+from evenruler.models.questions import LikelihoodRequest, Prompt, Reply, WordRequest
 from evenruler.models.store import RowStore
 from tests.loopback_openai import (
     NO_ANSWERS,
@@ -31,6 +31,7 @@ from tests.loopback_openai import (
     ScriptedServer,
     chat_choice,
     letters,
+    lister_of,
     said_in,
     scorer_of,
 )
@@ -348,6 +349,97 @@ def test_likelihoods_are_those_of_the_model_behind_the_server(
     theirs = answers_of(hosted().loglikelihood, REQUESTS)
     assert_alike(theirs, answers_of(local.loglikelihood, REQUESTS))
     assert theirs[len(SENTENCES)] == (0.0, 0)
+
+
+WORDS = {
+    "The man is at the theatre. Is it": (" he", "he", " He", " a", " is", " the", ".", "é"),
+    "": ("The", "x", " man"),
+    "The man is a": (" man", "n", " manager"),
+}
+WORD_REQUESTS = [WordRequest(word, before) for before in WORDS for word in WORDS[before]]
+
+
+@pytest.mark.parametrize(
+    "manner",
+    [{}, {"together": False}, {"zero": "refused", "ends": True}, {"most_listed": 300}],
+    ids=str,
+)
+def test_words_are_those_of_the_model_behind_the_server(
+    manner: dict[str, Any], serve: Serve, local: Causal, scorer: Scorer
+) -> None:
+    """Nats of the word, of its end, of standing alone and of its first token; tokens are known by
+    their texts."""
+    lister = lister_of(local.model, local.tokenizer)
+    serve(EchoingServer(scorer=scorer, lister=lister, **manner))
+    ours = answers_of(local.words, WORD_REQUESTS)
+    theirs = answers_of(hosted().words, WORD_REQUESTS)
+    assert sum(ends < 0 for _, ends, *_ in ours) > 5, "of common words it is asked what follows"
+    for place in range(4):
+        assert [row[place] for row in theirs] == pytest.approx(
+            [row[place] for row in ours], abs=1e-4
+        )
+    our_tokens, their_tokens = ([row[4] for row in rows] for rows in (ours, theirs))
+    n_distinct = len(set(our_tokens))
+    assert len(set(their_tokens)) == n_distinct
+    assert len(set(zip(our_tokens, their_tokens, strict=True))) == n_distinct
+
+
+def pieces(text: str) -> list[tuple[str, float]]:
+    """Letters in the manner of servers that write the pieces of SentencePiece."""
+    scored = letters(text.replace("▁", " "))
+    return [(letter.replace(" ", "▁"), nats) for letter, nats in scored]
+
+
+UNLISTED = (
+    "big: the server lists at most 20 next tokens, which leaves 0.9 of the probability after "
+    "'A man is a' open; let it list all (vLLM: --max-logprobs -1), or measure replies "
+    "(--method sampled)"
+)
+NO_LIST = (
+    "big: the server does not list next tokens (no `top_logprobs`), so where words end is not "
+    "known; let it list all (vLLM: --max-logprobs -1), or measure replies (--method sampled)"
+)
+HIDDEN = (
+    "big: the server writes tokens without their blanks, so where words end is hidden; take a "
+    "newer one, or replies (sampled)"
+)
+JOINED = (
+    "big: its tokenizer joins 'he' with the end of the prompt; leave this word out, or measure the "
+    "model's files"
+)
+
+
+def uniform(text: str) -> dict[str, float]:
+    """200 next tokens, one as likely as the other."""
+    return {f" {place}": -math.log(200) for place in range(200)}
+
+
+@pytest.mark.parametrize(
+    ("server", "line"),
+    [
+        (EchoingServer(scorer=letters, lister=uniform, most_listed=20), UNLISTED),
+        (EchoingServer(scorer=letters), NO_LIST),
+        (EchoingServer(scorer=pieces), HIDDEN),
+    ],
+    ids=["unlisted", "no list", "hidden"],
+)
+def test_what_a_server_lacks_for_words_is_one_line(
+    server: EchoingServer, line: str, serve: Serve
+) -> None:
+    serve(server)
+    assert refusal_of(answers_of, hosted().words, [WordRequest("a", "A man is ")]) == line
+
+
+def test_a_word_that_is_joined_with_its_prompt_is_one_line(serve: Serve, scorer: Scorer) -> None:
+    """Text alone cannot ask a server for "he" after the token " t"."""
+    serve(EchoingServer(scorer=scorer))
+    assert refusal_of(answers_of, hosted().words, [WordRequest("he", "The man is at t")]) == JOINED
+
+
+def test_a_word_without_a_token_is_an_error(serve: Serve) -> None:
+    serve(EchoingServer(scorer=letters))
+    with pytest.raises(ValueError, match="the word '' has no token"):
+        answers_of(hosted().words, [WordRequest("", "A man")])
 
 
 class Unopened(EchoingServer):
