@@ -98,6 +98,8 @@ profile paper
 new pairs ages
 translate scale.csv
 finetune tiny
+finetune --all
+population nli
 refresh fruit
 find fruit
 power fruit

@@ -165,6 +165,16 @@ def finetune(
         return read_adapter(name)
 
 
+def list_unfitted(params: Catalogue) -> list[str]:
+    """Encoders of any profile that no head was fitted on, in the order of `params.yaml`."""
+    encoders = [
+        name
+        for name, entry in params.models.items()
+        if entry.kind == "encoder" and entry.profile != "none"
+    ]
+    return [name for name in encoders if not (ADAPTERS / name / RECORD).exists()]
+
+
 def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     """Fit, or resume from the last complete checkpoint under `run`; the result is in `run /
     "done"`.
