@@ -92,6 +92,35 @@ class TestLoad:
             == f"{where}no intervention 'depressive-mood' is in use; {remedy}"
         )
 
+    def test_a_corpus_without_its_file_is_left_out_with_its_control(
+        self, read, tmp_path, monkeypatch
+    ) -> None:
+        """Its sentences may be nobody's to ship; the digest of settings holds those that are
+        there."""
+        monkeypatch.chdir(tmp_path)
+        names = ("depressive-mood", "everyday-trouble", "hate-speech", "other-tweets")
+        chosen = settings(corpora={name: {} for name in names})
+        questionnaire = read(*names)
+        assert {*questionnaire.corpora} == {"depressive-mood", "everyday-trouble"}
+        assert chosen.extra_files("gad-7", questionnaire, tmp_path) == {}
+        lines = [line for line in chosen.warnings(questionnaire) if "left out" in line]
+        for name, line in zip(names[2:], lines, strict=True):
+            assert line.startswith(f"corpus {name} is left out: ")
+            missing = f"file: no file data/training/{name}.txt; put it there or check the name"
+            assert line.endswith(f"/{name}.yaml: {missing}")
+
+        folder = Path("data/training")
+        files = {name: folder / f"{name}.txt" for name in names[2:]}
+        files["hate-speech"].parent.mkdir(parents=True)
+        files["other-tweets"].write_text("they are awful\nthis is bad\n")
+        lines = chosen.warnings(read(*names))
+        assert lines[-1] == "corpus other-tweets is left out: it is the control of hate-speech"
+        shutil.copy(files["other-tweets"], files["hate-speech"])
+        questionnaire = read(*names)
+        assert {*questionnaire.corpora} == {*names}
+        assert chosen.extra_files("gad-7", questionnaire, tmp_path) == files
+        assert chosen.warnings(questionnaire) == []
+
     def test_an_intervention_has_one_control(self, read, folder, error_of) -> None:
         luck, where = (
             folder / "shared/corpora/everyday-luck.yaml",

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from evenruler.errors import UserError
+from evenruler.errors import UnfinishedError, UserError
 from evenruler.strict import (
     Passage,
     Quoted,
@@ -178,12 +178,17 @@ class CorpusSource(StrictModel):
 
 
 def load_corpus(path: Path) -> CorpusSource:
-    """Read and check a corpus; lines of its `file`, if any, become its sentences. UserError below
-    two sentences.
+    """Read and check a corpus; lines of its `file`, if any, become its sentences.
+
+    UnfinishedError where there is no such file; UserError below two sentences.
     """
     corpus = validate(CorpusSource, read_yaml(path), path)
     if corpus.file is not None:
-        corpus = corpus.model_copy(update={"sentences": lines_of(corpus.file, f"{path}: file")})
+        where = f"{path}: file"
+        if not Path(corpus.file).expanduser().exists():
+            remedy = "put it there or check the name"
+            raise UnfinishedError(f"no file {corpus.file}", where=where, remedy=remedy)
+        corpus = corpus.model_copy(update={"sentences": lines_of(corpus.file, where)})
     if len(corpus.sentences) < FEWEST_SENTENCES:
         raise UserError(
             "holds one sentence", where=str(path), remedy="give at least two: a part is held out"
