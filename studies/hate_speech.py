@@ -47,8 +47,8 @@ def main() -> None:
         path = Path(read_yaml(source)["file"])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{tweet}\n" for tweet in tweets), encoding="utf-8")
-        means = pd.Series(profile_sentences(load_corpus(source).sentences))
-        print(f"{path}: {len(tweets)} tweets, {means.round(2).to_dict()}")
+        means = pd.Series(profile_sentences(load_corpus(source).sentences)).round(2)
+        print(f"{path}: {len(tweets)} tweets, {means.to_dict()}")
 
 
 def clean_tweet(tweet: str) -> str:

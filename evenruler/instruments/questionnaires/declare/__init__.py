@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, SkipValidation
+from pydantic import BeforeValidator, Field
 
 from evenruler.errors import UnfinishedError, UserError, suggest_nearest
 from evenruler.instruments.instrument import (
@@ -167,9 +167,8 @@ class Source(QuestionnaireSource):
 
     responses: ResponseScale
     """The response scale named by `scale`."""
-    corpora: dict[Slug, SkipValidation[CorpusSource]] = Field(default_factory=dict)
-    """Corpora in use at this scale, by name; with sentences and the file that they came from, of
-    which a declaration may have one alone."""
+    corpora: dict[Slug, CorpusSource] = Field(default_factory=dict)
+    """Corpora in use at this scale, by name."""
     missing_corpora: dict[Slug, str] = Field(default_factory=dict)
     """Why corpora are left out, by name: their file of sentences is not there."""
     pairs: list[LabelledPair] = Field(default_factory=list)
