@@ -261,10 +261,10 @@ class Settings(BaseSettings[Source]):
         sentences = {name: corpus.sentences for name, corpus in source.corpora.items()}
         unlike = control_mismatches(sentences, matches)
         n = len(source.items)
-        missing = [
-            f"corpus {name} is left out: {why}" for name, why in source.missing_corpora.items()
-        ]
-        warnings = [*self.twin_warnings(source), *unlike, *missing]
+        warnings = [*self.twin_warnings(source), *unlike]
+        if source.missing_corpora:
+            lines = [f"{name} ({why})" for name, why in source.missing_corpora.items()]
+            warnings.append(f"it does without the corpora {', '.join(lines)}")
         if n < self.least:
             items = "item" if n == 1 else "items"
             few = f"{n} {items} (at least {self.least} needed): no verdict is possible"
@@ -348,10 +348,10 @@ def _load_corpora(
         try:
             corpora[name] = load_corpus(folder / f"{name}.yaml")
         except UnfinishedError as problem:
-            missing[name] = str(problem)
+            missing[name] = problem.what
     for name, corpus in [*corpora.items()]:
         if corpus.matched is not None and corpus.matched.to in missing:
-            missing[name] = f"it is the control of {corpus.matched.to}"
+            missing[name] = f"the control of {corpus.matched.to}"
             del corpora[name]
     return corpora, missing
 
