@@ -263,7 +263,8 @@ class Settings(BaseSettings[Source]):
         n = len(source.items)
         warnings = [*self.twin_warnings(source), *unlike]
         if source.missing_corpora:
-            lines = [f"{name} ({why})" for name, why in source.missing_corpora.items()]
+            reasons = source.missing_corpora.items()
+            lines = [f"{name} ({why})" for name, why in reasons]
             warnings.append(f"it does without the corpora {', '.join(lines)}")
         if n < self.least:
             items = "item" if n == 1 else "items"
