@@ -73,8 +73,8 @@ class TestLoad:
             for name, corpus in questionnaire.corpora.items()
         }
         assert corpora == {
-            "depressive-mood": ("intervention", 100),
-            "everyday-trouble": ("control", 100),
+            "depressive-mood": ("intervention", 200),
+            "everyday-trouble": ("control", 200),
         }
         assert read().corpora == {}
 

@@ -246,6 +246,12 @@ class TestShippedCorpora:
         sentences = {name: corpus.sentences for name, corpus in corpora.items()}
         matches = {name: corpus.matched for name, corpus in corpora.items() if corpus.matched}
         assert list(control_mismatches(sentences, matches)) == []
+        assert {name: len(lines) for name, lines in sentences.items()} == {
+            "depressive-mood": 200,
+            "everyday-trouble": 200,
+            "high-coherence": 280,
+            "everyday-luck": 280,
+        }
         assert profile_sentences(sentences["everyday-trouble"])["valence"] < -0.05
 
     @pytest.mark.parametrize("name", ["everyday-luck", "everyday-trouble"])
