@@ -39,8 +39,10 @@ NOT_TEXT = re.compile(r"https?://\S+|\bRT\b|[@#]\w+:?|[^\x20-\x7e]|[\\\\\"!]+(?=
 
 def main() -> None:
     """Read the tweets, write two files, and say how like they are."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    rows, _ = read_data(TRAINING, load_params().training[TRAINING])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--training", default=TRAINING, help="entry of `training` in params.yaml")
+    training = parser.parse_args().training
+    rows, _ = read_data(training, load_params().training[training])
     hurting, harmless = choose_tweets(describe_tweets(rows))
     for name, tweets in ((HATE, hurting), (CONTROL, harmless)):
         source = CORPORA / f"{name}.yaml"
