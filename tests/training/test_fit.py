@@ -554,6 +554,17 @@ class TestWhatIsRefused:
             "an entry"
         )
 
+    def test_a_gpu_that_is_too_small(self, here, store, monkeypatch, error_of) -> None:
+        def fill_memory(fitting: Any, run: Path) -> None:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+        monkeypatch.setattr(fit, "_fit_or_resume", fill_memory)
+        assert error_of(finetune, "tiny", params(MOODS), store=store) == (
+            "tiny: the GPU has too little memory for a fit; lower `batch` (params.yaml: "
+            "models.tiny.finetune), or leave the model out"
+        )
+        assert not ADAPTER.exists()
+
     def test_an_encoder_that_does_not_load(self, here, store, error_of) -> None:
         Path("encoder/model.safetensors").write_bytes(b"nothing")
         line = error_of(
