@@ -279,9 +279,52 @@ def add_model(
     add.require_fitting_words(params, name, families or ())
     fields = add.describe_model(source, kind)
     fields |= add.choose_settings(fields["kind"], families or (), profile)
-    after = add.add_model(before, path, params, name, fields)
+    after = add.add_models(before, path, params, {name: fields})
     _write_confirmed(path, before, after, yes)
     say(f"{path}: models now holds {name}; next: `evenruler check`")
+
+
+@app.command("population")
+def write_population(
+    _kind: Annotated[
+        Literal["nli"],
+        typer.Argument(metavar="nli", help="Classifiers of entailment, ready or to be fitted."),
+    ],
+    most: Annotated[int, typer.Option(min=1, help="Most models, those declared included.")] = 100,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(
+            "--min-accuracy",
+            min=0,
+            max=1,
+            help="Accuracy that a model must reach to count; default: that of questionnaires.",
+        ),
+    ] = None,
+    yes: Confirmed = False,
+) -> None:
+    """Write entries for the most downloaded models of the Hub that tell entailment into
+    params.yaml, and for encoders that `evenruler finetune --all` makes one of.
+
+    What is there stays. A model that is gated, missing, without safetensors or of other labels is
+    a line, and the next one takes its place.
+    """
+    from evenruler.declaration.params import load_params
+    from evenruler.project import population
+    from evenruler.strict import read_text
+
+    repository.enter_repository()
+    path = Path(repository.DECLARATION)
+    before, params = read_text(path), load_params(path)
+    least = population.accuracy_in_force(params) if accuracy is None else accuracy
+    chosen = population.choose_models(params, most, least)
+    for problem in chosen.problems:
+        say(f"left out: {problem}", err=True)
+    after = population.write_population(before, path, params, chosen, least)
+    if after != before:
+        _write_confirmed(path, before, after, yes)
+    say(f"{path}: {chosen.describe_news()}")
+    if chosen.failure is not None:
+        raise chosen.failure
 
 
 @app.command()
@@ -305,8 +348,12 @@ def new(
 @app.command()
 def finetune(
     name: Annotated[
-        str, typer.Argument(help="An entry of kind encoder under `models` in params.yaml.")
-    ],
+        str | None,
+        typer.Argument(help="An entry of kind encoder under `models` in params.yaml."),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All that no head was fitted on, one after the other.")
+    ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="Fit again even if the adapter exists.")
     ] = False,
@@ -316,13 +363,28 @@ def finetune(
     """
     from evenruler.declaration.params import load_params
     from evenruler.training.fit import finetune as fit
+    from evenruler.training.fit import list_unfitted
 
+    if (name is not None) == every or (every and again):
+        remedy = "name an encoder, or say --all without --again"
+        raise UserError("nothing to fit", where="evenruler finetune", remedy=remedy)
     repository.enter_repository()
-    record = fit(name, load_params(), again=again)
-    place = "below" if record.below_bar else "not below"
-    accuracy = f"accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows"
-    bar = f"{place} the bar of {record.recipe['bar']:.2f}"
-    say(f"{name}: {accuracy}, {bar}; data/adapters/{name}")
+    params = load_params()
+    problems: list[UserError] = []
+    for encoder in list_unfitted(params) if name is None else [name]:
+        try:
+            record = fit(encoder, params, again=again)
+        except UserError as problem:
+            if not every:
+                raise
+            say(f"error: {problem}", err=True)
+            problems.append(problem)
+            continue
+        place = "below" if record.below_bar else "not below"
+        accuracy = f"accuracy {record.accuracy:.3f} on {record.n_held_out:,} held-out rows"
+        bar = f"{place} the bar of {record.recipe['bar']:.2f}"
+        say(f"{encoder}: {accuracy}, {bar}; data/adapters/{encoder}")
+    raise typer.Exit(2 if problems else 0)
 
 
 Base = Annotated[

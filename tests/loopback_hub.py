@@ -18,12 +18,14 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 from tests.loopback import LoopbackServer
 
 USER, WRITE_TOKEN, READ_TOKEN = "you", "hf_write", "hf_read"
 LFS_SUFFIX = ".parquet"
+PAGE = 3
+"""Models in an answer to a list; the Hub has 1,000."""
 DATE = "2026-01-01T00:00:00.000Z"
 
 
@@ -79,6 +81,9 @@ class Repo:
     """What the head of its card says, such as its licence."""
     gated: bool = False
     """Whether `WRITE_TOKEN` alone has accepted its terms."""
+    task: str = ""
+    """The list of models that it stands in."""
+    downloads: int = 0
 
     def commit(self, files: dict[str, Blob], message: str) -> str:
         new_commit = Commit(files, message, self.head or None)
@@ -314,6 +319,24 @@ class Handler(BaseHTTPRequestHandler):
     def validate_yaml(self) -> None:
         self._answer({"errors": [], "warnings": []})
 
+    def list_models(self) -> None:
+        """A page of the models of a task whose name holds a word, the most downloaded first."""
+        wanted = {key: values[0] for key, values in self.query.items()}
+        if (wanted["sort"], wanted["filter"]) != ("downloads", "transformers"):
+            raise RefusalError(400, f"no such list: {wanted}")
+        listed = []
+        for name, repo in self.hub.repos.items():
+            has_word = wanted.get("search", "") in name.lower()
+            if has_word and repo.task == wanted["pipeline_tag"]:
+                listed.append({"id": name, "downloads": repo.downloads, "cardData": repo.card})
+        listed.sort(key=lambda model: -model["downloads"])
+        first = int(wanted.get("cursor", 0))
+        headers = {}
+        if first + PAGE < len(listed):
+            query = urlencode({**wanted, "cursor": first + PAGE})
+            headers["Link"] = f'<{self.hub.endpoint}/api/models?{query}>; rel="next"'
+        self._answer(listed[first : first + PAGE], headers=headers)
+
     def info(self, repo: str, revision: str) -> None:
         repository = self._repo(repo)
         sha = repository.resolve(revision or "main")
@@ -499,6 +522,7 @@ ROUTES: list[tuple[tuple[str, ...], str, Callable[..., None]]] = [
     (("GET",), "/api/whoami-v2", Handler.whoami),
     (("POST",), "/api/repos/create", Handler.create),
     (("POST",), "/api/validate-yaml", Handler.validate_yaml),
+    (("GET",), "/api/models", Handler.list_models),
     (("GET", "HEAD"), rf"{_API}(?:/revision/{_REVISION})?", Handler.info),
     (("GET",), rf"{_API}/auth-check", Handler.auth_check),
     (("POST",), rf"{_API}/preupload/{_REVISION}", Handler.preupload),

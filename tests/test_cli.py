@@ -106,6 +106,8 @@ profile paper
 new pairs ages
 translate scale.csv
 finetune tiny
+finetune --all
+population nli
 refresh fruit
 find fruit
 power fruit

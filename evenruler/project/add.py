@@ -4,6 +4,7 @@ say.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import filter as names_like
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -11,12 +12,12 @@ from typing import Any, Literal, get_args
 from evenruler.declaration.params import Params
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.evaluate.resolve_model import kind_of, read_json_object
-from evenruler.hub import find_commit, hub_errors_as_user_errors
+from evenruler.hub import HubCommit, RepositoryError, find_commit, hub_errors_as_user_errors
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declarations import NOT_STATED, Kind, ModelEntry, slug_of
 from evenruler.models.loading import UNQUANTISED, Dtype, dtype_of
 from evenruler.models.sources import TOKENIZERS
-from evenruler.project.editing import append_entry
+from evenruler.project.editing import append_entries
 from evenruler.project.pin import require_edit
 from evenruler.strict import content_of, read_text, validate
 
@@ -49,23 +50,51 @@ def name_of(source: str) -> str:
     return slug_of(repo.rpartition("/")[2])
 
 
+@dataclass(frozen=True)
+class DescribingFiles:
+    """The files of a repository that say how its model is asked, at a commit."""
+
+    source: str
+    """As the user or a list names it, for errors."""
+    repo: str
+    commit: HubCommit
+    folder: Path
+
+
 def describe_model(source: str, kind: Kind | None = None) -> dict[str, Any]:
     """The keys of an entry for `hub:ORG/NAME[@REVISION]`, from the repository's card and files.
 
     `kind`: by default that of the model's class. UserError where it cannot be read or asked.
+    """
+    return describe_files(fetch_describing_files(source), kind)
+
+
+def fetch_describing_files(
+    source: str, needed: Mapping[str, Sequence[str]] = NEEDED
+) -> DescribingFiles:
+    """Find the commit of `hub:ORG/NAME[@REVISION]`, and download what describes its model.
+
+    RepositoryError where it lacks a file, as `needed` has patterns by what they hold, or cannot be
+    read; UserError where the Hub fails.
     """
     from huggingface_hub import snapshot_download
 
     repo, revision = split_source(source)
     commit = find_commit(repo, revision, where=source)
     top_files = [name for name in commit.files if "/" not in name]
-    for what, patterns in NEEDED.items():
+    for what, patterns in needed.items():
         if not any(names_like(top_files, pattern) for pattern in patterns):
             remedy = "name a repository that transformers loads"
-            raise UserError(f"no {what}", where=source, remedy=remedy)
+            raise RepositoryError(f"no {what}", where=source, remedy=remedy)
     with hub_errors_as_user_errors(repo, revision=commit.sha, where=source):
         folder = snapshot_download(repo, revision=commit.sha, allow_patterns=DESCRIBING)
-    config = read_json_object(Path(folder) / "config.json")
+    return DescribingFiles(source, repo, commit, Path(folder))
+
+
+def describe_files(files: DescribingFiles, kind: Kind | None = None) -> dict[str, Any]:
+    """The keys of an entry, as `describe_model`; the Hub is not asked."""
+    source, repo, commit = files.source, files.repo, files.commit
+    config = read_json_object(files.folder / "config.json")
     if config.get("quantization_config"):
         raise UserError("its weights are quantised", where=source, remedy=UNQUANTISED)
     kind = kind or kind_of(config, source)
@@ -74,7 +103,7 @@ def describe_model(source: str, kind: Kind | None = None) -> dict[str, Any]:
     fields["revision"] = commit.sha
     if dtype_of(config) in get_args(Dtype):
         fields["dtype"] = dtype_of(config)
-    template = read_chat_template(Path(folder))
+    template = read_chat_template(files.folder)
     if kind == "causal" and template:
         fields["chat"] = True
         thinking = thinking_of(template)
@@ -135,20 +164,23 @@ def require_fitting_words(params: Params, name: str, families: Sequence[str]) ->
             raise UserError(f"no family {family!r}", where="--family", remedy=remedy)
 
 
-def add_model(text: str, path: Path, params: Params, name: str, fields: Mapping[str, Any]) -> str:
-    """The text of `params.yaml` with an entry of these keys at the end of `models`.
+def add_models(
+    text: str, path: Path, params: Params, entries: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """The text of `params.yaml` with entries of these keys, by name, at the end of `models`.
 
     UserError where a family that is named in `families` cannot ask such a model.
     """
-    entry = validate(ModelEntry, dict(fields), path, under=f"models.{name}")
-    catalogue = params.model_copy(update={"models": {**params.models, name: entry}})
-    for family in entry.families or ():
-        if not family_module(family, "declare").takes(catalogue, name):
-            what = f"it asks nothing that a model of kind {entry.kind} can do"
-            raise UserError(what, where=f"--family {family}", remedy="name another family")
     expected = content_of(text, path)
-    expected["models"][name] = dict(fields)
-    return require_edit(lambda: append_entry(text, "models", name, fields), path, expected)
+    for name, fields in entries.items():
+        entry = validate(ModelEntry, dict(fields), path, under=f"models.{name}")
+        catalogue = params.model_copy(update={"models": {**params.models, name: entry}})
+        for family in entry.families or ():
+            if not family_module(family, "declare").takes(catalogue, name):
+                what = f"it asks nothing that a model of kind {entry.kind} can do"
+                raise UserError(what, where=f"--family {family}", remedy="name another family")
+        expected["models"][name] = dict(fields)
+    return require_edit(lambda: append_entries(text, "models", entries), path, expected)
 
 
 def choose_settings(

@@ -72,8 +72,8 @@ def _edit_yaml(text: str, change: Callable[[CommentedMap], None]) -> str:
     return buffer.getvalue()
 
 
-def set_keys(text: str, settings: Mapping[tuple[str, ...], str], after: str) -> str:
-    """Set keys of mappings to texts, by the keys that lead there; all other characters stay.
+def set_keys(text: str, settings: Mapping[tuple[str, ...], str | float], after: str) -> str:
+    """Set keys of mappings to texts or numbers, by the keys that lead there; all else stays.
 
     `after`: the key of the same mapping behind which a missing one is put. KeyError where a key
     above it, or `after`, is not written there.
@@ -88,7 +88,7 @@ def set_keys(text: str, settings: Mapping[tuple[str, ...], str], after: str) -> 
 
 
 def _edit_of_key(
-    text: str, document: Node, path: tuple[str, ...], setting: str, after: str
+    text: str, document: Node, path: tuple[str, ...], setting: str | float, after: str
 ) -> tuple[int, int, str]:
     """Where a text changes to set one key, and what is put there."""
     *above, key = path
@@ -112,10 +112,10 @@ def _edit_of_key(
     return begin, end, rendered
 
 
-def append_entry(text: str, section: str, name: str, entry: Mapping[str, Any]) -> str:
-    """Put an entry at the end of a section; all other characters stay as they are.
+def append_entries(text: str, section: str, entries: Mapping[str, Mapping[str, Any]]) -> str:
+    """Put entries, by name, at the end of a section; all other characters stay as they are.
 
-    Comments and empty lines at the end of the section come after it. KeyError where there is no
+    Comments and empty lines at the end of the section come after them. KeyError where there is no
     such section, or it has no entry in lines of its own.
     """
     mapping = _mapping_at(YAML().compose(text), [section])
@@ -125,7 +125,7 @@ def append_entry(text: str, section: str, name: str, entry: Mapping[str, Any]) -
     _, last_entry = mapping.value[-1]
     end = _end_of_last_line(text, last_entry.end_mark.index)
     yaml, buffer = params_yaml(), StringIO()
-    yaml.dump({name: dict(entry)}, buffer)
+    yaml.dump({name: dict(entry) for name, entry in entries.items()}, buffer)
     indent = " " * first_key.start_mark.column
     lines = textwrap.indent(buffer.getvalue(), indent).removesuffix("\n")
     return f"{text[:end]}\n{lines}{text[end:]}"
@@ -167,10 +167,10 @@ def _end_of_last_line(text: str, place: int) -> int:
     return _end_of_line(text, len("\n".join(lines)))
 
 
-def _render_scalar(text: str) -> str:
-    """A text as YAML, in quotes where it needs them in any place."""
+def _render_scalar(scalar: str | float) -> str:
+    """A text or a number as YAML, a text in quotes where it needs them in any place."""
     yaml, buffer = YAML(), StringIO()
     yaml.default_flow_style = True
     yaml.width = 10_000
-    yaml.dump({"key": text}, buffer)
+    yaml.dump({"key": scalar}, buffer)
     return buffer.getvalue().removeprefix("{key: ").removesuffix("}\n")

@@ -8,7 +8,8 @@ import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -53,6 +54,7 @@ from evenruler.models.loading import (
     RECORD,
     AdapterRecord,
     convert_load_errors,
+    is_out_of_memory,
     read_adapter,
     require_all,
     save_tokenizer,
@@ -136,7 +138,7 @@ def finetune(
         recipe = entry.finetune.model_dump()
         identity = content_sha256(recipe, base_sum, labels, sums)
         run = store.root / "finetune" / f"{name}-{identity[:16]}"
-        with silence_libraries():
+        with silence_libraries(), _require_memory(name):
             history = _fit_or_resume(fitting, run)
         with silence_libraries(), replace_folder(ADAPTERS / name) as folder:
             _copy_fitted_model(fitting, run / "done", folder)
@@ -163,6 +165,29 @@ def finetune(
             path.unlink()
         shutil.rmtree(run, ignore_errors=True)
         return read_adapter(name)
+
+
+@contextmanager
+def _require_memory(name: str) -> Iterator[None]:
+    """UserError where the GPU's memory does not suffice for a fit."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        remedy = f"lower `batch` (params.yaml: models.{name}.finetune), or leave the model out"
+        what = "the GPU has too little memory for a fit"
+        raise UserError(what, where=name, remedy=remedy) from None
+
+
+def list_unfitted(params: Catalogue) -> list[str]:
+    """Encoders of any profile that no head was fitted on, in the order of `params.yaml`."""
+    encoders = [
+        name
+        for name, entry in params.models.items()
+        if entry.kind == "encoder" and entry.profile != "none"
+    ]
+    return [name for name in encoders if not (ADAPTERS / name / RECORD).exists()]
 
 
 def _fit_or_resume(fitting: _Fitting, run: Path) -> list[dict[str, float]]:

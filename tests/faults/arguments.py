@@ -86,6 +86,12 @@ add:
     --profile: *word
     --name: [Capitals, '', smollm3-3b]
     --kind: [encoder, '']
+population:
+  right: {_kind: nli}
+  wrong:
+    _kind: *word
+    --most: *count
+    --min-accuracy: ['2', '-1', much, '']
 new:
   right: {family: probes, name: mine}
   wrong:

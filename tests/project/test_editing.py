@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from dvc.utils.hydra import apply_overrides
 
-from evenruler.project.editing import append_entry, edit_section, set_keys
+from evenruler.project.editing import append_entries, edit_section, set_keys
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,13 +81,19 @@ top:
 
 
 def test_keys_are_set_and_the_rest_stays_byte_for_byte() -> None:
-    """On one line, folded, empty, missing; what would be no text is in quotes."""
-    by_path = {"a new": "1e5", "a c": "one, two", "d b": "short", "e f": "y", "e new": "off"}
+    """On one line, folded, empty, missing; a text that would be no text is in quotes."""
+    by_path: dict[str, str | float] = {
+        "a new": "1e5",
+        "a c": "one, two",
+        "d b": "short",
+        "e f": 0.8,
+        "e new": "off",
+    }
     settings = {("top", *path.split()): setting for path, setting in by_path.items()}
     assert set_keys(KEYS, settings, "b") == (
         KEYS.replace("{b: 1,   c: x}", "{b: 1, new: '1e5',   c: 'one, two'}")
         .replace(">-\n      long\n      text\n", "short\n")
-        .replace("f: #", "f: y #")
+        .replace("f: #", "f: 0.8 #")
         .replace("  e:\n    b: 1\n", "  e:\n    b: 1\n    new: off\n")
     )
 
@@ -103,10 +109,10 @@ def test_an_entry_is_put_before_comments_that_end_its_section(end) -> None:
     text = "top: # it\n    a: {b:   1} # last"
     entry = {"kind": "causal", "thinking": "off", "families": ["saged"]}
     lines = "\n    c:\n      kind: causal\n      thinking: off\n      families:\n      - saged"
-    assert append_entry(text + end, "top", "c", entry) == text + lines + end
+    assert append_entries(text + end, "top", {"c": entry}) == text + lines + end
 
 
 @pytest.mark.parametrize("text", ["top: {a: 1}\n", "top: {}\n", "other:\n  a: 1\n"])
 def test_a_section_without_lines_of_its_own_takes_no_entry(text) -> None:
     with pytest.raises(KeyError):
-        append_entry(text, "top", "c", {"kind": "causal"})
+        append_entries(text, "top", {"c": {"kind": "causal"}})

@@ -141,6 +141,41 @@ class TestControls:
                 elif isinstance(setting, int | float):
                     assert setting <= paper[key], (name, key)
 
+    def test_every_tool_of_quick_is_used_at_paper(self, instruments):
+        """Embedders, judges and classifiers, but those that make a source."""
+        for name, quick in instruments["quick"].items():
+            uses = [quick.uses, instruments["paper"][name].uses]
+            tools, at_paper = ({use.model for use in listed if use.tool} for listed in uses)
+            assert tools <= at_paper, name
+
+    def test_the_same_fits_and_adapted_models_answer_questionnaires(self, params, at_scale):
+        """Fits of one encoder that differ in their seed, and models that corpora move."""
+        chosen = {}
+        for profile, active in at_scale.items():
+            names = active.families["questionnaires"].models
+            chosen[profile] = {
+                name
+                for name in names
+                if params.models[name].finetune or params.models[name].intervention
+            }
+        assert chosen["quick"] == {"mpnet-nli-a", "mpnet-nli-b", "mpnet-nli-c"}
+        assert chosen["paper"] == {*chosen["quick"], "smollm3-3b"}
+
+    def test_every_corpus_has_its_control(self, instruments):
+        """At the profile of the paper, in each questionnaire; a file of tweets may be missing."""
+        folder = SOURCES / "questionnaires/shared/corpora"
+        corpora = {path.stem: read_yaml(path) for path in folder.glob("*.yaml")}
+        controls = {
+            name: corpus["matched"]["to"]
+            for name, corpus in corpora.items()
+            if corpus["role"] == "control"
+        }
+        assert sorted(controls.values()) == sorted(corpora.keys() - controls.keys())
+        for instrument in instruments["paper"].values():
+            if instrument.family == "questionnaires":
+                assert instrument.settings.corpora.keys() == corpora.keys()
+                assert instrument.settings.fits >= 6  # fewer have no p of .05
+
     def test_classifiers_of_ours_stand_beside_those_of_the_paper(self, instruments):
         features = instruments["paper"]["countries"].settings.features
         models = {feature.model for feature in features.values()}

@@ -20,6 +20,7 @@ from filelock import FileLock
 from safetensors.torch import load_file, save_file
 from transformers.trainer_callback import TrainerState
 
+from evenruler.errors import UserError
 from evenruler.models import LABELS, load
 from evenruler.models.loading import AdapterRecord, read_adapter
 from evenruler.models.store import RowStore
@@ -512,12 +513,57 @@ def test_the_precision_is_what_the_processor_has_instructions_for(
     assert fit.precision() == precision
 
 
+class TestAll:
+    """`evenruler finetune --all`: what was fitted stays, and a failure stops no other."""
+
+    @pytest.fixture
+    def fitted_names(self, here, copied, monkeypatch) -> list[str]:
+        """Grows by the encoders that are fitted; of three, `tiny` was fitted before."""
+        declared = declaration(MOODS)
+        entry = declared["models"]["tiny"]
+        declared["models"] |= {"broken": entry, "next": entry, "off": {**entry, "profile": "none"}}
+        Path("params.yaml").write_text(json.dumps(declared))
+        names: list[str] = []
+
+        def record_name(name: str, declared: Any, *, again: bool) -> AdapterRecord:
+            if name == "broken":
+                raise UserError("no weights", where="encoder", remedy="get them")
+            names.append(name)
+            return copied
+
+        monkeypatch.setattr(fit, "finetune", record_name)
+        return names
+
+    def test_those_without_a_fit_in_turn(self, fitted_names, run_evenruler) -> None:
+        status, out, err = run_evenruler("finetune", "--all")
+        assert fitted_names == ["next"]
+        assert (status, err) == (2, "error: encoder: no weights; get them\n")
+        assert re.fullmatch(r"next: accuracy \S+ on 40 held-out rows, .*data/adapters/next\n", out)
+
+    @pytest.mark.parametrize("words", [(), ("tiny", "--all"), ("--all", "--again")])
+    def test_what_says_nothing_to_fit_is_one_line(self, words, fitted_names, run_evenruler) -> None:
+        line = "nothing to fit; name an encoder, or say --all without --again"
+        assert run_evenruler("finetune", *words) == (2, "", f"error: evenruler finetune: {line}\n")
+        assert fitted_names == []
+
+
 class TestWhatIsRefused:
     def test_an_unknown_name(self, here, store, error_of) -> None:
         assert error_of(finetune, "tinny", params(MOODS), store=store) == (
             "params.yaml: models: no encoder 'tinny'; check the name (did you mean 'tiny'?) or add "
             "an entry"
         )
+
+    def test_a_gpu_that_is_too_small(self, here, store, monkeypatch, error_of) -> None:
+        def fill_memory(fitting: Any, run: Path) -> None:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+        monkeypatch.setattr(fit, "_fit_or_resume", fill_memory)
+        assert error_of(finetune, "tiny", params(MOODS), store=store) == (
+            "tiny: the GPU has too little memory for a fit; lower `batch` (params.yaml: "
+            "models.tiny.finetune), or leave the model out"
+        )
+        assert not ADAPTER.exists()
 
     def test_an_encoder_that_does_not_load(self, here, store, error_of) -> None:
         Path("encoder/model.safetensors").write_bytes(b"nothing")

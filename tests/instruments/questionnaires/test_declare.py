@@ -73,8 +73,8 @@ class TestLoad:
             for name, corpus in questionnaire.corpora.items()
         }
         assert corpora == {
-            "depressive-mood": ("intervention", 100),
-            "everyday-trouble": ("control", 100),
+            "depressive-mood": ("intervention", 200),
+            "everyday-trouble": ("control", 200),
         }
         assert read().corpora == {}
 
@@ -91,6 +91,34 @@ class TestLoad:
             error_of(read, "everyday-trouble")
             == f"{where}no intervention 'depressive-mood' is in use; {remedy}"
         )
+
+    def test_a_corpus_without_its_file_is_left_out_with_its_control(
+        self, read, tmp_path, monkeypatch
+    ) -> None:
+        """Its sentences may be nobody's to ship; the digest of settings holds those that are
+        there."""
+        monkeypatch.chdir(tmp_path)
+        names = ("depressive-mood", "everyday-trouble", "hate-speech", "other-tweets")
+        chosen = settings(corpora={name: {} for name in names})
+        questionnaire = read(*names)
+        assert {*questionnaire.corpora} == {"depressive-mood", "everyday-trouble"}
+        assert chosen.extra_files("gad-7", questionnaire, tmp_path) == {}
+        assert chosen.warnings(questionnaire) == [
+            "it does without the corpora hate-speech (no file data/training/hate-speech.txt), "
+            "other-tweets (no file data/training/other-tweets.txt)"
+        ]
+
+        folder = Path("data/training")
+        files = {name: folder / f"{name}.txt" for name in names[2:]}
+        files["hate-speech"].parent.mkdir(parents=True)
+        files["other-tweets"].write_text("they are awful\nthis is bad\n")
+        (line,) = chosen.warnings(read(*names))
+        assert line.endswith("other-tweets (the control of hate-speech)")
+        shutil.copy(files["other-tweets"], files["hate-speech"])
+        questionnaire = read(*names)
+        assert {*questionnaire.corpora} == {*names}
+        assert chosen.extra_files("gad-7", questionnaire, tmp_path) == files
+        assert chosen.warnings(questionnaire) == []
 
     def test_an_intervention_has_one_control(self, read, folder, error_of) -> None:
         luck, where = (

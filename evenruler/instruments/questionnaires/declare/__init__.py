@@ -1,13 +1,14 @@
 """Declarations of questionnaires: settings, source, response scale and corpora."""
 
 import math
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from evenruler.errors import UserError, suggest_nearest
+from evenruler.errors import UnfinishedError, UserError, suggest_nearest
 from evenruler.instruments.instrument import (
     BaseSettings,
     ByProfile,
@@ -168,6 +169,8 @@ class Source(QuestionnaireSource):
     """The response scale named by `scale`."""
     corpora: dict[Slug, CorpusSource] = Field(default_factory=dict)
     """Corpora in use at this scale, by name."""
+    missing_corpora: dict[Slug, str] = Field(default_factory=dict)
+    """Why corpora are left out, by name: their file of sentences is not there."""
     pairs: list[LabelledPair] = Field(default_factory=list)
     """Labelled pairs that measure a model's accuracy in entailment."""
     facts: list[Fact] = Field(default_factory=list)
@@ -238,9 +241,17 @@ class Settings(BaseSettings[Source]):
             tools.append(ToolUse(self.acceptability, ("slor", "classify"), "acceptability"))
         return tools
 
+    def extra_files(self, name: str, source: Source, root: Path) -> dict[str, Path]:
+        """Files of sentences that corpora name, by corpus."""
+        files: dict[str, Path] = {}
+        for corpus_name, corpus in source.corpora.items():
+            if corpus.file is not None:
+                files[corpus_name] = Path(corpus.file).expanduser()
+        return files
+
     def warnings(self, source: Source) -> list[str]:
-        """Warnings on too few items, and on controls that do not match what they control: twins,
-        and corpora.
+        """Warnings on too few items, on corpora that are left out, and on controls that do not
+        match what they control: twins, and corpora.
         """
         matches = {
             name: corpus.matched
@@ -251,6 +262,10 @@ class Settings(BaseSettings[Source]):
         unlike = control_mismatches(sentences, matches)
         n = len(source.items)
         warnings = [*self.twin_warnings(source), *unlike]
+        if source.missing_corpora:
+            reasons = source.missing_corpora.items()
+            lines = [f"{name} ({why})" for name, why in reasons]
+            warnings.append(f"it does without the corpora {', '.join(lines)}")
         if n < self.least:
             items = "item" if n == 1 else "items"
             few = f"{n} {items} (at least {self.least} needed): no verdict is possible"
@@ -276,11 +291,12 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     """Read and check a questionnaire, its response scale, and the corpora in use.
 
     `shared`: the folder with `scales`, `corpora` and `pairs`; corpora may refer to questionnaires
-    in the folder of `path`. UserError where a file is missing or invalid.
+    in the folder of `path`. UserError where a file is missing or invalid, but for the sentences of
+    a corpus, which is left out.
     """
     written, scale = load_questionnaire(path, shared / "scales")
     folder = shared / "corpora"
-    corpora = {name: load_corpus(folder / f"{name}.yaml") for name in settings.corpora}
+    corpora, missing = _load_corpora(folder, settings.corpora)
     # Corpora may only refer to existing questionnaires, and each intervention has at most one
     # control.
     questionnaire_names = {path.stem for path in path.parent.glob("*.yaml")}
@@ -313,11 +329,32 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     shares = {
         "responses": scale,
         "corpora": corpora,
+        "missing_corpora": missing,
         "pairs": pairs,
         "facts": facts,
         "subjects": subjects,
     }
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
+
+
+def _load_corpora(
+    folder: Path, names: Iterable[str]
+) -> tuple[dict[str, CorpusSource], dict[str, str]]:
+    """The corpora of these names, and by name why others are left out: they, or what they control,
+    have no file of sentences.
+    """
+    corpora: dict[str, CorpusSource] = {}
+    missing: dict[str, str] = {}
+    for name in names:
+        try:
+            corpora[name] = load_corpus(folder / f"{name}.yaml")
+        except UnfinishedError as problem:
+            missing[name] = problem.what
+    for name, corpus in [*corpora.items()]:
+        if corpus.matched is not None and corpus.matched.to in missing:
+            missing[name] = f"the control of {corpus.matched.to}"
+            del corpora[name]
+    return corpora, missing
 
 
 takes = Catalogue.may_answer_questionnaires

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from evenruler.errors import UserError
+from evenruler.errors import UnfinishedError, UserError
 from evenruler.strict import (
     Passage,
     Quoted,
@@ -156,18 +156,24 @@ class CorpusSource(StrictModel):
             raise ValueError(f"{duplicate[1]!r} stands twice")
         return sentences
 
-    @model_validator(mode="after")
-    def _one_origin(self) -> "CorpusSource":
-        """Refuse a corpus with both or neither of `sentences` and `file`, a control that expects a
-        move, and `matched` without a control or the reverse (ValueError).
+    @model_validator(mode="before")
+    @classmethod
+    def _one_origin(cls, written: object) -> object:
+        """Refuse a corpus with both or neither of `sentences` and `file` (ValueError); a loaded one
+        has the sentences of its file.
         """
-        if bool(self.sentences) == (self.file is not None):
-            what = (
-                "holds no text, give `sentences`, or `file`"
-                if not self.sentences
-                else "found both, keep one"
-            )
-            raise ValueError(what)
+        if isinstance(written, Mapping):
+            if not written.get("sentences") and not written.get("file"):
+                raise ValueError("holds no text, give `sentences`, or `file`")
+            if written.get("sentences") and written.get("file"):
+                raise ValueError("found both, keep one")
+        return written
+
+    @model_validator(mode="after")
+    def _match_role(self) -> "CorpusSource":
+        """Refuse a control that expects a move, and `matched` without a control or the reverse
+        (ValueError).
+        """
         if self.role == "control" and set(self.expect.values()) - {"none"}:
             raise ValueError("a control moves nothing: every direction in `expect` is none")
         if (self.role == "control") != (self.matched is not None):
@@ -178,12 +184,17 @@ class CorpusSource(StrictModel):
 
 
 def load_corpus(path: Path) -> CorpusSource:
-    """Read and check a corpus; lines of its `file`, if any, become its sentences. UserError below
-    two sentences.
+    """Read and check a corpus; lines of its `file`, if any, become its sentences.
+
+    UnfinishedError where there is no such file; UserError below two sentences.
     """
     corpus = validate(CorpusSource, read_yaml(path), path)
     if corpus.file is not None:
-        corpus = corpus.model_copy(update={"sentences": lines_of(corpus.file, f"{path}: file")})
+        where = f"{path}: file"
+        if not Path(corpus.file).expanduser().exists():
+            remedy = "put it there or check the name"
+            raise UnfinishedError(f"no file {corpus.file}", where=where, remedy=remedy)
+        corpus = corpus.model_copy(update={"sentences": lines_of(corpus.file, where)})
     if len(corpus.sentences) < FEWEST_SENTENCES:
         raise UserError(
             "holds one sentence", where=str(path), remedy="give at least two: a part is held out"
