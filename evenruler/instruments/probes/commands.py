@@ -84,7 +84,7 @@ def evolve(
     set_engine(engine)
     choose_profile(profile)
     repository.enter_repository()
-    params = ParamsFile()
+    params = ParamsFile(profile=profile)
     settings = params.settings(name, "probes")
     if settings.made_by != "evolve":
         raise UserError(
