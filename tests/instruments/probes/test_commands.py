@@ -248,8 +248,8 @@ class TestOperator:
         (declaration,) = recorded
         assert not declaration.settings.evolve.shots
         assert operator_line == (
-            "to replay them, say in params.yaml under instruments.occupation-gender-evolved.evolve: "
-            "operator: big-one, shots: false"
+            "to replay them, say in params.yaml under instruments.occupation-gender-evolved"
+            ".evolve: operator: big-one, shots: false"
         )
         words, _, written = model_line.partition(": big-one: ")
         assert words == "and under models"
