@@ -39,8 +39,19 @@ PAGE = ROOT / "docs/paper-scale.md"
 BESIDE = ROOT / "docs/papers-ours.csv"
 """Every cell of `papers.csv` with our figure, and after those of a row (`what`) our other
 models."""
+CORRECTIONS = ROOT / "docs/corrections.csv"
+"""A line for each figure that is built as published and as ours.
+
+`correction` is what differs, `here` what was measured on small models, as the page shows it;
+`published` and `ours` are benchmarks, each with its `..._dimensions`, which have `figure` at the
+profile `paper`.
+"""
 HEAD = ("| | paper | ours |", "| --- | --- | --- |")
-NOT_RUN, OVER_MODELS = "not run", "all models"
+CORRECTIONS_HEAD = (
+    "| what differs | figure | here: as published; ours | at `paper`: as published; ours |",
+    "| --- | --- | --- | --- |",
+)
+NOT_RUN, NOT_MEASURED, OVER_MODELS = "not run", "not measured", "all models"
 
 Cell = Mapping[str, str]
 Key = tuple[str, str, str]
@@ -148,15 +159,30 @@ def _describe_row(row: Row) -> str:
     return f"`{row.ours}` {figure}" + (f" ({rest})" if rest else "")
 
 
+def correction_line(correction: Cell, found: Figures) -> str:
+    """A line of the table of corrections: what was measured here, and both benchmarks of the
+    pipeline, by model.
+    """
+    sides: list[str] = []
+    for side in ("published", "ours"):
+        key = (correction[side], correction["figure"], correction[f"{side}_dimensions"])
+        by_model = found.get(key, {})
+        figures_in_words = [f"`{model}` {by_model[model].value}" for model in sorted(by_model)]
+        sides.append(", ".join(figures_in_words))
+    at_paper = "; ".join(sides) if all(sides) else NOT_MEASURED
+    cells = (correction["correction"], correction["name"], correction["here"] or NOT_MEASURED)
+    return f"| {' | '.join(cells)} | {at_paper} |"
+
+
 def page(text: str, shown: Mapping[str, Sequence[str]]) -> str:
     """The page with new tables.
 
     Args:
-        text: With a pair of markers for each paper, `<!-- PAPER -->` and `<!-- / -->`.
-        shown: The lines of the table of each paper.
+        text: With a pair of markers for each table, `<!-- NAME -->` and `<!-- / -->`.
+        shown: The lines of each table, its head included.
 
     Raises:
-        ValueError: A paper has no markers.
+        ValueError: A table has no markers.
     """
     for paper, lines in shown.items():
         first = f"<!-- {paper} -->\n"
@@ -164,7 +190,7 @@ def page(text: str, shown: Mapping[str, Sequence[str]]) -> str:
         _, last, after = rest.partition("<!-- / -->")
         if not (marker and last):
             raise ValueError(f"{PAGE.name} has no markers for {paper}")
-        text = "\n".join([before + marker + HEAD[0], HEAD[1], *lines, last]) + after
+        text = before + marker + "\n".join([*lines, last]) + after
     return text
 
 
@@ -182,7 +208,10 @@ def written(folder: Path = ROOT) -> dict[Path, str]:
         rows = list(beside(own, found))
         out.writerows(rows)
         if rows and own[0]["shown"]:
-            shown.setdefault(own[0]["paper"], []).append(line(rows))
+            shown.setdefault(own[0]["paper"], list(HEAD)).append(line(rows))
+    with CORRECTIONS.open(encoding="utf-8", newline="") as opened:
+        corrections = [correction_line(row, found) for row in csv.DictReader(opened)]
+    shown["corrections"] = [*CORRECTIONS_HEAD, *corrections]
     return {BESIDE: table.getvalue(), PAGE: page(PAGE.read_text(encoding="utf-8"), shown)}
 
 

@@ -72,6 +72,8 @@ def read_declaration(params: ParamsFile, name: str) -> AnyDeclaration:
     source = family_module(entry.family, "declare").load(
         written, settings, SOURCES / entry.family / "shared"
     )
+    if settings.source_of:  # its source has the title of another instrument
+        source = source.model_copy(update={"title": f"{source.title} ({name})"})
     return Declaration(name, entry.family, settings, source, tables, sizes=params.sizes(name))
 
 

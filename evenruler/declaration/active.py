@@ -68,19 +68,8 @@ def instruments_at(root: Path, params: Path, profile: Profile) -> list[DeclaredI
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
         written = settings.source_name(name)
-        if (
-            settings.made_by == "evolve"
-        ):  # made from another instrument of its family, which users write
-            other_names = [
-                other
-                for other, other_family in declared.every_instrument().items()
-                if other_family == family and other != name
-            ]
-            if written not in other_names or declared.settings(written).made_by == "evolve":
-                what = f"{name!r} is made from {written!r}, which is no hand-written instrument of "
-                what += f"the family {family}"
-                remedy = f"check the name ({suggest_nearest(written, other_names)})"
-                raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
+        if settings.source_of or settings.made_by == "evolve":
+            _require_written_instrument(declared, name, written)
         path = SOURCES / family / f"{written}.yaml"
         try:
             source = family_module(family, "declare").load(
@@ -106,6 +95,25 @@ def instruments_at(root: Path, params: Path, profile: Profile) -> list[DeclaredI
             )
         )
     return instruments
+
+
+def _require_written_instrument(declared: ParamsFile, name: str, written: str) -> None:
+    """UserError unless the source that an instrument takes is that of another one of its family,
+    which users write.
+    """
+    every_instrument = declared.every_instrument()
+    family = every_instrument[name]
+    other_names = [
+        other
+        for other, other_family in every_instrument.items()
+        if other_family == family and other != name
+    ]
+    if written in other_names and declared.settings(written).source_name(written) == written:
+        return
+    what = f"{name!r} is made from {written!r}, which is no hand-written instrument of "
+    what += f"the family {family}"
+    remedy = f"check the name ({suggest_nearest(written, other_names)})"
+    raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
 
 
 def asking_of(family: str, model: str) -> str:

@@ -170,14 +170,20 @@ class BaseSettings(StrictModel, Generic[SourceT]):
     validation (`ByProfile`).
     """
 
+    source_of: Slug | None = None
+    """The instrument of the family whose source it has, where only its settings are others, such as
+    those of a paper."""
+
     _size: Size = PrivateAttr(STANDARD)
+    _profile: Profile = PrivateAttr("quick")
     _waiting: str = PrivateAttr("")
 
     @model_validator(mode="after")
-    def _remember_size(self, info: ValidationInfo) -> Self:
-        """The settings, which know for which size they were read."""
+    def _remember_context(self, info: ValidationInfo) -> Self:
+        """The settings, which know for which profile and size they were read."""
         context = info.context or {}
-        self._size = context.get("size") or SIZE_AT[context["profile"]]
+        self._profile = context["profile"]
+        self._size = context.get("size") or SIZE_AT[self._profile]
         return self
 
     @property
@@ -215,7 +221,7 @@ class BaseSettings(StrictModel, Generic[SourceT]):
 
     def source_name(self, name: str) -> str:
         """Stem of the file under the family's sources that users write for an instrument."""
-        return name
+        return self.source_of or name
 
     def replies(self, name: str) -> Path:
         """Path below the family's sources of the operator's replies, for an instrument that

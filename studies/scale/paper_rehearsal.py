@@ -33,11 +33,16 @@ from tests.stages.conftest import Clone, clone_into, edit_yaml
 from tests.tiny import PUBLISHED
 from tests.warm import Warm
 
-EVOLVED = "-evolved"
-EVOLVING = ("occupation-gender", "age-competence", "political-ideology-personality")
+EVOLVING = (
+    "occupation-gender-evolved",
+    "age-competence-evolved",
+    "political-ideology-personality-evolved",
+    "occupation-gender-as-published",
+)
+OPERATOR = "qwen2-5-32b-instruct"
 COMMANDS = (
     "evenruler profile paper",
-    *(f"evenruler evolve {domain}{EVOLVED} --profile paper" for domain in EVOLVING),
+    *(f"evenruler evolve {name} --profile paper" for name in EVOLVING),
     "evenruler repro --profile paper",
     "python docs/papers.py profiles/paper",
 )
@@ -183,8 +188,8 @@ class Rehearsal:
         instruments = params["instruments"]
         instruments["age"]["asked"] = False
         instruments["p-at-gender-8"]["asked"] = True
-        evolve = instruments["occupation-gender-evolved"]["evolve"]
-        evolve |= {"gradient_attributes": 2, "tries": 1}
+        for name in ("occupation-gender-evolved", "occupation-gender-as-published"):
+            instruments[name]["evolve"] |= {"gradient_attributes": 2, "tries": 1}
         params["diagnosis"]["resamples"] = 200
 
     def run_command(self, command: str) -> None:
@@ -232,18 +237,16 @@ class Rehearsal:
 
     def list_losses(self) -> Iterator[str]:
         """Yield what a rehearsal must not lose, and lost."""
-        params = self.read_params()
         for family in FAMILIES:
             yield from self._list_losses_of_family(family)
         deleted = subprocess.check_output(["git", "ls-files", "-d"], cwd=self.folder, text=True)
         yield from (f"deleted: {line}" for line in deleted.splitlines())
-        for name in params["instruments"]:
-            if name.endswith(EVOLVED):
-                yield from self._list_losses_of_evolution(name)
+        for name in EVOLVING:
+            yield from self._list_losses_of_evolution(name)
         yield from self._list_empty_tables()
         for name in sorted(SHAPES.keys() - self.list_asked() - {*TOOLS}):
             yield f"{name} was asked nothing"
-        for stage, why in (params.get("left_out") or {}).items():
+        for stage, why in (self.read_params().get("left_out") or {}).items():
             yield f"left out: {stage}: {why}"
         if any(line.startswith("Traceback") for line in self.lines):
             yield "a traceback"
@@ -268,7 +271,7 @@ class Rehearsal:
             return
         n_generations = pd.read_parquet(folder / "history.parquet")["generation"].max()
         operators = set(pd.read_parquet(folder / "tries.parquet")["operator"])
-        if not n_generations or operators != {"smollm3-3b"}:
+        if not n_generations or operators != {OPERATOR}:
             yield f"{name}: {n_generations} generations, by {operators}"
 
     def _list_empty_tables(self) -> Iterator[str]:

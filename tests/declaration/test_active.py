@@ -41,6 +41,18 @@ class TestWhatItSays:
         (use,) = bred.uses
         assert (use.model, use.operation, use.key) == ("parked", "entail", "judge")
 
+    def test_an_instrument_may_have_the_source_of_another(self, tmp_path) -> None:
+        path = told.put(tmp_path, ("others: true", "source_of: doctors, most: 7"))
+        instruments = {
+            instrument.name: instrument for instrument in instruments_at(tmp_path, path, "quick")
+        }
+        doctors, nurses = instruments["doctors"], instruments["nurses"]
+        assert nurses.written == doctors.written
+        assert nurses.source == doctors.source
+        assert (doctors.settings.most, nurses.settings.most) == (3, 7)
+        entries = read(tmp_path, path, "quick").instruments
+        assert entries["nurses"].source == "data/sources/pairs/doctors.yaml"
+
     def test_a_model_may_name_the_instruments_that_ask_it(self, tmp_path) -> None:
         named = (
             '"local:weights/tiny", ',
@@ -137,9 +149,20 @@ class TestWhatIsRefused:
         assert line.startswith(f"{source}: license: unknown key 'license'; did you mean 'licence'?")
 
 
-@pytest.mark.parametrize("base", ["nobody", "bred"])
+@pytest.mark.parametrize("base", ["nobody", "bred", "hair"])
 def test_what_an_instrument_is_made_of_is_one_of_its_family(tmp_path, error_of, base) -> None:
-    path = told.put(tmp_path, ("of: doctors", f"of: {base}"))
-    message = error_of(instruments_at, tmp_path, path, "quick")
-    what = f"'bred' is made from {base!r}, which is no hand-written instrument of the family pairs"
-    assert message.startswith(f"{path}: instruments.bred: {what}; check the name (")
+    path = told.put(tmp_path, ("source_of: doctors", f"source_of: {base}"))
+    assert_is_refused(error_of(instruments_at, tmp_path, path, "quick"), path, "bred", base)
+
+
+@pytest.mark.parametrize("base", ["nobody", "nurses", "bred", "hair"])
+def test_whose_source_an_instrument_has_is_one_of_its_family(tmp_path, error_of, base) -> None:
+    path = told.put(tmp_path, ("others: true", f"source_of: {base}"))
+    assert_is_refused(error_of(instruments_at, tmp_path, path, "quick"), path, "nurses", base)
+
+
+def assert_is_refused(message: str, path: Path, name: str, base: str) -> None:
+    what = (
+        f"{name!r} is made from {base!r}, which is no hand-written instrument of the family pairs"
+    )
+    assert message.startswith(f"{path}: instruments.{name}: {what}; check the name (")

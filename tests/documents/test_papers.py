@@ -44,3 +44,41 @@ def test_every_model_of_ours_is_declared(cells) -> None:
     instruments = declared["instruments"]
     benchmarks = {f"{instruments[name]['family']}-{name}" for name in instruments}
     assert {cell["benchmark"] for cell in cells} - benchmarks == {""}
+
+
+CORRECTION = {
+    "correction": "names masked",
+    "name": "range of means",
+    "figure": "range",
+    "published": "saged-a",
+    "published_dimensions": "all",
+    "ours": "saged-b",
+    "ours_dimensions": "all",
+    "here": "",
+}
+
+
+def test_a_correction_has_figures_of_both_benchmarks_or_was_not_measured() -> None:
+    figure = PAPERS["Ours"]
+    published = {("saged-a", "range", "all"): {"tiny": figure("0.2"), "big": figure("0.3")}}
+    ours = {("saged-b", "range", "all"): {"tiny": figure("0.1")}}
+    line = PAPERS["correction_line"]
+    words = "| names masked | range of means | not measured |"
+    assert line(CORRECTION, published) == f"{words} not measured |"
+    assert line({**CORRECTION, "here": "0.5; 0.4"}, published | ours) == (
+        "| names masked | range of means | 0.5; 0.4 | `big` 0.3, `tiny` 0.2; `tiny` 0.1 |"
+    )
+
+
+def test_every_benchmark_of_a_correction_is_built_at_the_profile_of_the_paper() -> None:
+    with (ROOT / "docs/corrections.csv").open(newline="", encoding="utf-8") as lines:
+        corrections = list(csv.DictReader(lines))
+    declared = YAML(typ="safe").load(ROOT / "params.yaml")["instruments"]
+    at_paper = {
+        f"{entry['family']}-{name}"
+        for name, entry in declared.items()
+        if entry.get("profile") in (None, "paper")
+    }
+    named = {correction[side] for correction in corrections for side in ("published", "ours")}
+    assert named <= at_paper
+    assert len({correction["published"] for correction in corrections}) == 4

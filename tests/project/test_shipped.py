@@ -176,6 +176,29 @@ class TestControls:
                 assert instrument.settings.corpora.keys() == corpora.keys()
                 assert instrument.settings.fits >= 6  # fewer have no p of .05
 
+    def test_a_preset_of_each_family_has_the_settings_of_its_paper(self, instruments) -> None:
+        """All else is as in the instrument whose source it has, which is built beside it."""
+        paper = instruments["paper"]
+        presets = {
+            name.removesuffix("-as-published"): instrument.settings
+            for name, instrument in paper.items()
+            if name.endswith("-as-published")
+        }
+        families = {paper[f"{name}-as-published"].family for name in presets}
+        assert families == {"probes", "questionnaires", "framing", "saged"}
+        gender, gad_7 = presets["gender"], presets["gad-7"]
+        assert (gender.variant, gender.mass, gender.calibrated) == ("paper", "first_token", False)
+        assert gender.alternatives == gad_7.subjects == 0
+        assert gad_7.three_way
+        countries = presets["countries"]
+        assert not any(feature.mask for feature in countries.features.values())
+        assert countries.features.keys() == paper["countries-article"].settings.features.keys()
+        assert list(countries.roles.values())[2:] == [
+            f"Role-play {name}" for name in ("Joe Biden", "Donald Trump", "Kamala Harris")
+        ]
+        occupations = presets["occupation-gender"]
+        assert (occupations.article, occupations.evolve.variant) == ("literal", "paper")
+
     def test_classifiers_of_ours_stand_beside_those_of_the_paper(self, instruments):
         features = instruments["paper"]["countries"].settings.features
         models = {feature.model for feature in features.values()}

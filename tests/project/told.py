@@ -34,7 +34,7 @@ instruments: # what is built
   doctors: {family: pairs} # the first
   nurses: {family: pairs, others: true}
   found: {family: pairs, made: scrape}
-  bred: {family: pairs, made: evolve, of: doctors, judge: parked}
+  bred: {family: pairs, made: evolve, source_of: doctors, judge: parked}
   hair: {family: framing}
   later: {family: pairs, profile: paper}
 
@@ -62,7 +62,6 @@ class Settings(declare.Settings):
 
     others: bool = False
     made: Literal["scrape", "evolve"] | None = None
-    of: Slug | None = None
     judge: Slug | None = None
     also: Slug | None = None
 
@@ -75,10 +74,6 @@ class Settings(declare.Settings):
     def made_by(self) -> Literal["scrape", "evolve"] | None:
         """As it was said."""
         return self.made
-
-    def source_name(self, name: str) -> str:
-        """As it was said."""
-        return self.of or name
 
     def uses(self, source: Any) -> list[ToolUse]:
         """A judge and another."""

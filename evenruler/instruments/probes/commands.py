@@ -2,6 +2,7 @@
 and read them.
 """
 
+import json
 import secrets
 from functools import partial
 from pathlib import Path
@@ -15,9 +16,13 @@ from evenruler.strict import read_csv, read_text
 from evenruler.terminal import say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
+    from evenruler.instruments.probes.declare.settings import Evolve, Settings
     from evenruler.instruments.probes.ratings import Construct
+    from evenruler.models.declarations import Catalogue
 
 Profile = Literal["quick", "paper"]
 MEND = "check the name"
@@ -51,6 +56,14 @@ def evolve(
     profile: Annotated[
         Profile, typer.Option(help="The profile whose operator is asked.")
     ] = "quick",
+    operator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Who rewords: hub:ORG/NAME, endpoint:NAME, or as for `measure`; by default as in "
+            "params.yaml.",
+        ),
+    ] = None,
     add: Annotated[
         bool,
         typer.Option(
@@ -71,7 +84,7 @@ def evolve(
     set_engine(engine)
     choose_profile(profile)
     repository.enter_repository()
-    params = ParamsFile()
+    params = ParamsFile(profile=profile)
     settings = params.settings(name, "probes")
     if settings.made_by != "evolve":
         raise UserError(
@@ -82,7 +95,10 @@ def evolve(
     source = load_source(
         SOURCES / f"{settings.source_name(name)}.yaml", settings, SOURCES / "shared"
     )
-    settings.require_able(source, params.catalogue, partial(params.place, name))
+    catalogue = params.catalogue
+    if operator is not None:
+        settings, catalogue = _with_operator(operator, settings, catalogue)
+    settings.require_able(source, catalogue, partial(params.place, name))
 
     from evenruler.instruments.probes.evolve import merge_replies, record_operator_replies
     from evenruler.models.catalogue import (
@@ -92,7 +108,7 @@ def evolve(
 
     declaration = Declaration(name, "probes", settings, source)
     text, lines = record_operator_replies(
-        declaration, partial(load_model, params=params.catalogue), cache_root() / "evolve"
+        declaration, partial(load_model, params=catalogue), cache_root() / "evolve"
     )
     path = SOURCES / settings.replies(name)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,6 +118,47 @@ def evolve(
     n_replies = text.count("\n")
     for line in (*lines, f"{path}: {n_replies:,} replies"):
         say(line)
+    if operator is not None:
+        for line in _declaring_lines(name, settings.evolve, catalogue, params.catalogue):
+            say(line)
+
+
+def _with_operator(
+    reference: str, settings: "Settings", catalogue: "Catalogue"
+) -> "tuple[Settings, Catalogue]":
+    """Settings by which another model rewords, and the catalogue with it; UserError where there is
+    no such model, or another one of its name.
+    """
+    from evenruler.evaluate.resolve_model import resolve_model
+    from evenruler.models.store import RowStore
+
+    resolved = resolve_model(reference, RowStore())
+    entry = resolved.entry
+    declared = catalogue.models.get(resolved.name, entry)
+    if declared.locations != entry.locations:
+        what = f"params.yaml has another model {resolved.name!r}"
+        raise UserError(what, where=f"--operator {reference}", remedy="rename that one")
+    assert settings.evolve is not None
+    shots = settings.evolve.shots and entry.continues
+    evolve = settings.evolve.model_copy(update={"operator": resolved.name, "shots": shots})
+    models = {**catalogue.models, resolved.name: declared}
+    return (
+        settings.model_copy(update={"evolve": evolve}),
+        catalogue.model_copy(update={"models": models}),
+    )
+
+
+def _declaring_lines(
+    name: str, evolve: "Evolve", catalogue: "Catalogue", declared: "Catalogue"
+) -> "Iterator[str]":
+    """What to write into `params.yaml` so that `repro` replays the replies of an operator."""
+    yield (
+        f"to replay them, say in params.yaml under instruments.{name}.evolve: "
+        f"operator: {evolve.operator}, shots: {str(evolve.shots).lower()}"
+    )
+    if evolve.operator not in declared.models:
+        entry = catalogue.models[evolve.operator].model_dump(mode="json", exclude_defaults=True)
+        yield f"and under models: {evolve.operator}: {json.dumps({**entry, 'profile': 'none'})}"
 
 
 @ratings.command()

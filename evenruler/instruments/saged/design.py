@@ -77,7 +77,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
 
     UserError where its source is missing or wrong, or fewer than two concepts are asked about.
     """
-    source = read_source(root / DOMAINS / f"{name}.yaml", complete=False)
+    source = read_source(root / DOMAINS / f"{settings.source_name(name)}.yaml", complete=False)
     paths = (root / place.format(name) for place in BUILT)
     built = next((path for path in paths if path.exists()), None)
     prompts = _declared_prompts(name, source, root) if built is None else read_frame(built)

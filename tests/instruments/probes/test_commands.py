@@ -1,5 +1,6 @@
-"""`evenruler ratings` as a user runs it."""
+"""`evenruler ratings` and `evenruler evolve` as a user runs them."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.commands import ratings
+from evenruler.instruments.probes.commands import app, ratings
 
 ROOT = Path(__file__).parents[3]
 SEED = {
@@ -211,3 +212,65 @@ def test_what_is_not_there_is_named(repository, error_of) -> None:
         error_of(run, "read", "a.csv", "a.csv", "--key", "k.csv")
         == "a.csv: given twice; give each sheet once"
     )
+
+
+@pytest.fixture
+def recorded(repository, monkeypatch):
+    """Declarations whose operator was asked; the reply is a line that names it."""
+    declarations = []
+
+    def record(declaration, load, generations_folder):
+        declarations.append(declaration)
+        return f"{declaration.settings.evolve.operator}\n", ["guided run"]
+
+    monkeypatch.setattr("evenruler.instruments.probes.evolve.record_operator_replies", record)
+    monkeypatch.setenv("EVENRULER_CACHE", str(repository / "cache"))
+    monkeypatch.setenv("EVENRULER_PROFILE", "")  # the command sets it
+    return declarations
+
+
+def evolve(*words: str) -> list[str]:
+    result = CliRunner().invoke(app, ["evolve", "occupation-gender-evolved", *words])
+    if isinstance(result.exception, UserError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output.splitlines()
+
+
+class TestOperator:
+    def test_a_server_rewords_without_examples_and_its_replies_have_a_folder(
+        self, repository, recorded
+    ) -> None:
+        *_, path_line, operator_line, model_line = evolve("--operator", "endpoint:big-one")
+        path = "data/sources/probes/replies/big-one/occupation-gender-evolved.jsonl"
+        assert path_line == f"{path}: 1 replies"
+        assert (repository / path).read_text() == "big-one\n"
+        (declaration,) = recorded
+        assert not declaration.settings.evolve.shots
+        assert operator_line == (
+            "to replay them, say in params.yaml under instruments.occupation-gender-evolved"
+            ".evolve: operator: big-one, shots: false"
+        )
+        words, _, written = model_line.partition(": big-one: ")
+        assert words == "and under models"
+        entry = json.loads(written)
+        assert (entry["kind"], entry["source"]) == ("chat", "endpoint:big-one")
+        assert entry["profile"] == "none"
+
+    def test_a_model_of_the_catalogue(self, recorded) -> None:
+        lines = evolve("--operator", "qwen2-5-32b-instruct")
+        assert "operator: qwen2-5-32b-instruct, shots: true" in lines[-1]
+
+    def test_not_another_model_of_the_same_name(self, recorded, error_of) -> None:
+        assert error_of(evolve, "--operator", "endpoint:gemma-2-2b") == (
+            "--operator endpoint:gemma-2-2b: params.yaml has another model 'gemma-2-2b'; rename "
+            "that one"
+        )
+        assert recorded == []
+
+    def test_not_the_model_that_selects_at_the_profile_of_the_paper(
+        self, recorded, error_of
+    ) -> None:
+        message = error_of(evolve, "--profile", "paper", "--operator", "smollm3-3b")
+        assert message.startswith("params.yaml: instruments.occupation-gender-evolved.evolve.oper")
+        assert recorded == []

@@ -161,6 +161,18 @@ class TestWhatItMeans:
         settings = settings_of(article={"hand": "literal"}, evolve=evolve)
         assert settings.article_of("evolved") == settings.article_of("population") == "literal"
 
+    def test_the_variant_of_the_paper_has_its_rules(self) -> None:
+        ours, paper = (
+            settings_of("paper", evolve={**EVOLVE, "variant": variant}).evolve
+            for variant in ("ours", "paper")
+        )
+        rules = ("samples", "alpha_clip", "acceptability", "selection")
+        assert [getattr(ours, rule) for rule in rules] == [3, 1, 0.75, "set"]
+        assert [getattr(paper, rule) for rule in rules] == [1, None, None, "elites"]
+        assert (paper.weights, paper.elites) == (ours.weights, ours.elites)
+        with pytest.raises(ValueError, match="`variant: paper` has a rule of its own for `sam"):
+            settings_of(evolve={**EVOLVE, "variant": "paper", "samples": 3})
+
     def test_models_that_are_asked(self, catalogue: Catalogue) -> None:
         respondents = [name for name in catalogue.models if takes(catalogue, name)]
         assert respondents == ["tiny", "talker", "big-server"]
@@ -229,6 +241,23 @@ class TestModelsThatAreNamed:
         assert line.startswith(f"instruments.j.{key}: ")
         for words in held.split("; "):
             assert words in line
+
+
+@pytest.mark.parametrize("model", ["talker", "tiny"])
+def test_at_the_profile_of_the_paper_another_model_rewords(
+    catalogue: Catalogue, error_of: ErrorOf, model: str
+) -> None:
+    """`tiny` is `talker` under another name."""
+    place = "instruments.j.{}".format
+    evolve = {**EVOLVE, "model": model}
+    settings_of("quick", evolve=evolve).require_able(None, catalogue, place)
+    hosted = {**evolve, "operator": "big-server"}
+    settings_of("paper", evolve=hosted).require_able(None, catalogue, place)
+    settings = settings_of("paper", evolve=evolve)
+    assert error_of(settings.require_able, None, catalogue, place) == (
+        "instruments.j.evolve.operator: 'talker' is measured, and would reword what it is measured "
+        "with; name another model, as the paper has"
+    )
 
 
 START = """\

@@ -269,6 +269,8 @@ class TestPlan:
             facts_by_corpus[name] = facts
         assert facts_by_corpus == {"dull": ["gloom", "open", 1], "gloom": [None, "up", 2]}
         assert built("other").plan["corpora"]["gloom"]["expected"] == "open"
+        same_source = built("other", source_of="meetings").plan["corpora"]
+        assert same_source["gloom"]["expected"] == "up"
 
     def test_sentences_that_are_not_to_be_kept_are_not_published(self, tmp_path) -> None:
         lines = tmp_path / "lines.txt"

@@ -154,11 +154,22 @@ class FitnessWeights(StrictModel):
         return self
 
 
+PAPER_RULES: dict[str, Any] = {
+    "samples": 1,
+    "alpha_clip": None,
+    "acceptability": None,
+    "selection": "elites",
+}
+"""What PMPO does where `Evolve` has a rule of ours."""
+
+
 class Evolve(StrictModel):
     """Settings of the evolution of a template set. `ByProfile` values are those of the profile in
     use.
     """
 
+    variant: Literal["ours", "paper"] = "ours"
+    """`paper`: by `PAPER_RULES`, which cannot be given then."""
     of: Slug
     """The source under `data/sources/probes` that it evolves from: file name without ending."""
     model: ByProfile[Slug]
@@ -182,7 +193,8 @@ class Evolve(StrictModel):
     gradient_attributes: ByProfile[_FromOne] = by_profile(2, 1000)
     """Most attributes, evenly spread, over which the gradients of words are computed."""
     samples: ByProfile[_FromOne] = by_profile(8, 3)
-    """Rewordings requested at once for each open place in the population."""
+    """Rewordings requested at once for each open place in the population; the most likely one is
+    taken (ours)."""
     shots: ByProfile[bool] = by_profile(True, False)
     """Whether the operator gets few-shot examples, which small models need, instead of an
     instruction."""
@@ -193,8 +205,15 @@ class Evolve(StrictModel):
     max_words: ByProfile[Annotated[int, Field(ge=3)]] = by_profile(16, 30)
     """Most words in a template, slots included. Gradients cost one more shortened template for
     every word."""
-    acceptability: float = Field(default=0.75, ge=0)
-    """How much less likely a rewording may be than its parent, in nats per token."""
+    acceptability: float | None = Field(default=0.75, ge=0)
+    """How much less likely a rewording may be than its parent, in nats per token (ours); None: by
+    any amount."""
+    alpha_clip: float | None = Field(default=1.0, gt=0)
+    """Alpha without a template is clipped to minus and plus this, since one broken set would
+    flatten the rest (ours); None: as it is."""
+    selection: Literal["set", "elites"] = "set"
+    """What becomes the evolved set: one chosen as a whole (ours), or the elites of the last
+    population."""
     closeness: float = Field(default=0.5, ge=-1, le=1)
     """Least cosine of a chosen template with the mean embedding of the starting templates. The
     lowest in our own sets is .54; "Alabama I met a ..." has .45."""
@@ -205,6 +224,19 @@ class Evolve(StrictModel):
     """Whether a second run replaces random words instead of hotspots, to show the benefit of
     guidance."""
     seed: Seed = 7
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_rules_of_paper(cls, raw_settings: object) -> object:
+        """The settings, with the rules of the paper where they name its variant; ValueError where
+        they give such a rule, too.
+        """
+        if not isinstance(raw_settings, dict) or raw_settings.get("variant") != "paper":
+            return raw_settings
+        given_rules = sorted(PAPER_RULES.keys() & raw_settings.keys())
+        if given_rules:
+            raise ValueError(f"`variant: paper` has a rule of its own for `{given_rules[0]}`")
+        return {**raw_settings, **PAPER_RULES}
 
     @field_validator("guided")
     @classmethod
@@ -260,7 +292,7 @@ class Settings(BaseSettings["ProbeSource"]):
         """The source file that users write, without ending; an evolved instrument has that of its
         original.
         """
-        return self.evolve.of if self.evolve else name
+        return self.evolve.of if self.evolve else super().source_name(name)
 
     def replies(self, name: str) -> Path:
         """The file of the operator's replies: one per operator, so that no profile overwrites that
@@ -370,11 +402,19 @@ class Settings(BaseSettings["ProbeSource"]):
     def require_able(
         self, source: "ProbeSource", catalogue: Catalogue, where: Callable[[str], str]
     ) -> None:
-        """As for any instrument; also check that the operator supports how `evolve` prompts it."""
+        """As for any instrument; also check that the operator supports how `evolve` prompts it, and
+        at the profile `paper` that it is not the model by which templates are selected: what a
+        model words is likely to it.
+        """
         super().require_able(source, catalogue, where)
         if self.evolve is None:
             return
         operator, entry = self.evolve.operator, catalogue.models[self.evolve.operator]
+        selects = catalogue.models[self.evolve.model]
+        if self._profile == "paper" and entry.locations == selects.locations:
+            what = f"{operator!r} is measured, and would reword what it is measured with"
+            remedy = "name another model, as the paper has"
+            raise UserError(what, where=where("evolve.operator"), remedy=remedy)
         if not entry.chats:
             remedy = "name a causal model with `chat: true`"
             raise UserError(

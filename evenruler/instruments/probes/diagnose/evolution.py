@@ -432,7 +432,7 @@ def _held_out(
     tables: Tables, start: str, attributes: pd.DataFrame, resampling: Resampling
 ) -> Iterator[Row]:
     """Sets chosen by one half, judged by the other, both ways, words fixed: against the start and
-    its best subset.
+    its best subset; nothing where no half chose a set.
     """
     biases, choices, history = tables["biases"], tables["choices"], tables["history"]
     matrix = matrix_of(biases[biases["run"] == GUIDED])
@@ -440,6 +440,8 @@ def _held_out(
     first = history.loc[is_first, "template"]
     halves = ("first", "second")
     chosen = [choices.loc[choices[f"chosen_by_{half}"], "template"] for half in halves]
+    if any(slugs.empty for slugs in chosen):  # the set is not chosen by halves
+        return
     best = [choices.loc[choices[f"best_start_by_{half}"], "template"] for half in halves]
     numbers_by_figure = {
         quality.ALPHA: pd.Series(0.0, attributes.index),

@@ -246,7 +246,8 @@ def evolve(
     attributes = list(source.attributes)
     pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
     refused = fitness.exclusion_reasons(pool, wanted.closeness)
-    sets = fitness.choose_sets(pool, attributes, wanted)
+    elites = runs[0].evolution.best(runs[0].generations[-1])
+    sets = fitness.choose_sets(pool, attributes, wanted, elites)
     if not sets["chosen"]:
         reasons = sorted(set(filter(None, refused)))
         what = f"no template may be chosen: each is one of {reasons}"
@@ -398,8 +399,11 @@ def as_source(
     """
     first, last = source.sets[evolve.start], run.generations[-1]
     elites = "The best templates of the last population, each by itself (the paper's elites)"
+    of_chosen = "Chosen as a set out of every template that was measured"
+    if evolve.selection == "elites":
+        of_chosen = elites
     titles = {
-        CHOSEN: ("Chosen as a set out of every template that was measured", chosen),
+        CHOSEN: (of_chosen, chosen),
         ELITES: (elites, run.evolution.best(last)),
         POPULATION: ("The whole last population", last.population),
     }

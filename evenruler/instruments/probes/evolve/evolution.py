@@ -1,5 +1,6 @@
 """The neural genetic algorithm (PMPO, algorithm 1): evaluate, select, reword, check, again."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -102,6 +103,7 @@ class Evolution:
             gradients,
             self.embed(texts),
             [distinct_words(text) for text in texts],
+            self._settings.alpha_clip,
         )
         appraisal = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
         order = rank_templates(appraisal["fitness"].to_numpy(), generation.population)
@@ -162,7 +164,9 @@ class Evolution:
             chance = place_draw.random()
             voice = int(place_draw.integers(len(self._operator.voices)))
             parent, gradients = last.population[index], last.measured[index].gradients
-            floor = last.acceptability[index] - settings.acceptability
+            floor = -math.inf
+            if settings.acceptability is not None:
+                floor = last.acceptability[index] - settings.acceptability
             attempts = range(settings.tries)
             if gradients and chance < share:
                 guided = self._run == GUIDED

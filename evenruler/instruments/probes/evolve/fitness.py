@@ -40,31 +40,26 @@ DECIMALS = 12
 anything."""
 
 
-ALPHA_CLIP = 1.0
-"""Alpha without a template is clipped to minus and plus this, since one broken set would flatten
-the rest (ours)."""
-
-
 def raw_fitness_parts(
     biases: ArrayLike,
     gradients: Sequence[Sequence[float]],
     embeddings: ArrayLike,
     token_sets: Sequence[frozenset[str]],
-    clip: float = ALPHA_CLIP,
+    clip: float | None,
 ) -> pd.DataFrame:
     """The four parts of the fitness of each template of a population, not normalised, without their
     last bits.
 
     From `biases` [attributes, n] signed by keying and `gradients` [n] of each word, both in nats;
     `embeddings` [n, dimensions] of texts; `token_sets` [n] of distinct words, lower-cased, without
-    slots. Alpha is clipped to -`clip` and `clip`.
+    slots. Alpha is clipped to -`clip` and `clip`, if that is a number.
 
     One row per template; in every column more is better. `alpha_contribution`: minus Cronbach's
-    alpha of the others; an undefined alpha counts as -clip, since without this template nothing is
-    measured. `gradient_focus`: variance (ddof 0) of its gradients over words, square nats; 0 for
-    fewer than two words. `semantic_diversity`, `lexical_diversity`: as in `evenruler.measurement`;
-    0 for a single template. ValueError where arguments are not finite, or differ in their number of
-    templates.
+    alpha of the others; an undefined alpha counts as -clip, or as the least of the others and 0,
+    since without this template nothing is measured. `gradient_focus`: variance (ddof 0) of its
+    gradients over words, square nats; 0 for fewer than two words. `semantic_diversity`,
+    `lexical_diversity`: as in `evenruler.measurement`; 0 for a single template. ValueError where
+    arguments are not finite, or differ in their number of templates.
     """
     matrix = np.asarray(biases, dtype=np.float64)
     rows = np.asarray(embeddings, dtype=np.float64)
@@ -73,23 +68,33 @@ def raw_fitness_parts(
         raise ValueError(
             f"biases, gradients, embeddings and token sets of {sorted(sizes)} templates"
         )
-    alpha_of_others = np.full(matrix.shape[1], -np.inf)  # where there is none
-    if matrix.shape[0] > 1 and matrix.shape[1] > 2:
-        alpha_of_others = np.nan_to_num(item_statistics(matrix).alpha_if_removed, nan=-np.inf)
     gradient_focus = [
         float(np.var(of_words)) if len(of_words) > 1 else 0.0 for of_words in gradients
     ]
-    alpha_contribution = 0 - alpha_of_others.clip(-clip, clip)
     semantic = np.nan_to_num(semantic_diversity(rows))
     frame = pd.DataFrame(
         {
-            "alpha_contribution": alpha_contribution,
+            "alpha_contribution": _alpha_contribution(matrix, clip),
             "gradient_focus": gradient_focus,
             "semantic_diversity": semantic,
             "lexical_diversity": np.nan_to_num(lexical_diversity(token_sets)),
         }
     )
     return without_last_bits(frame)
+
+
+def _alpha_contribution(biases: Floats, clip: float | None) -> Floats:
+    """[n] minus Cronbach's alpha of the other templates, by `raw_fitness_parts`; `biases`:
+    [attributes, n].
+    """
+    n_attributes, n_templates = biases.shape
+    alpha_of_others = np.full(n_templates, math.nan)
+    if n_attributes > 1 and n_templates > 2:
+        alpha_of_others = item_statistics(biases).alpha_if_removed
+    if clip is not None:
+        alpha_of_others = alpha_of_others.clip(-clip, clip)
+    least = np.nanmin(alpha_of_others, initial=-(clip or 0.0))
+    return 0 - np.where(np.isnan(alpha_of_others), least, alpha_of_others)
 
 
 def normalise_columns(frame: pd.DataFrame) -> pd.DataFrame:
@@ -246,12 +251,16 @@ def exclusion_reasons(pool: CandidatePool, floor: float) -> list[str | None]:
 
 
 def choose_sets(
-    pool: CandidatePool, attributes: Sequence[str], settings: Evolve
+    pool: CandidatePool,
+    attributes: Sequence[str],
+    settings: Evolve,
+    elites: Sequence[Template] = (),
 ) -> dict[str, tuple[int, ...]]:
     """The published set and the best subset of the start, chosen by all attributes and by each half
     of them.
 
-    Each half alone decides all that rests on biases, also which templates are reversed.
+    Each half alone decides all that rests on biases, also which templates are reversed. Where
+    `elites` (of the last population) are published, no half chooses them.
     `attributes`: in the order of the pool. Returns indices in the pool by column of
     `schemas.CHOICES`; empty where no template may be chosen.
     """
@@ -272,6 +281,9 @@ def choose_sets(
             sets[f"{name}{suffix}"] = choose_best_set(
                 part, candidates, settings.length, settings.weights
             )
+    if settings.selection == "elites":
+        sets["chosen"] = tuple(sorted(pool.templates.index(template) for template in elites))
+        sets["chosen_by_first"] = sets["chosen_by_second"] = ()
     return sets
 
 

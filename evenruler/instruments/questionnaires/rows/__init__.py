@@ -103,7 +103,8 @@ def _build_plan(
     )
     judge = _judge_plan(settings.acceptability, catalogue)
     corpora = {
-        corpus: _corpus_plan(name, corpus, source, settings) for corpus in sorted(source.corpora)
+        corpus: _corpus_plan(settings.source_name(name), corpus, source, settings)
+        for corpus in sorted(source.corpora)
     }
     return {
         **_asking_plan(settings),

@@ -328,6 +328,9 @@ class Settings(BaseSettings[Source]):
         default={"vader": Feature(kind="lexicon")}, min_length=1
     )
     """What is measured in replies; a feature with a `profile` only at that profile."""
+    mask: bool | None = None
+    """Whether every feature masks names, whatever its own `mask` says; `false` is the paper's
+    way."""
     disparities: Disparities = Field(default_factory=dict, validate_default=True)
 
     @field_validator("templates")
@@ -340,6 +343,14 @@ class Settings(BaseSettings[Source]):
                     f"the template {name!r} does not hold {PROMPT} once, and no other brace"
                 )
         return templates
+
+    @model_validator(mode="after")
+    def _mask_every_feature(self) -> "Settings":
+        """The settings whose features mask names as `mask` says, if it says anything."""
+        if self.mask is not None:
+            for name, feature in self.features.items():
+                self.features[name] = feature.model_copy(update={"mask": self.mask})
+        return self
 
     @model_validator(mode="after")
     def _can_embed(self) -> "Settings":
@@ -388,10 +399,11 @@ class Settings(BaseSettings[Source]):
     def extra_files(self, name: str, source: Source, root: Path) -> dict[str, Path]:
         """Further input files of a domain: its text, and what `evenruler find` found for it."""
         input_files: dict[str, Path] = {}
-        material = material_of(name, source, root)
+        domain = self.source_name(name)
+        material = material_of(domain, source, root)
         if material:
             input_files["material"] = material
-        findings_file = DOMAINS / FOUND / f"{name}.yaml"
+        findings_file = DOMAINS / FOUND / f"{domain}.yaml"
         if (root / findings_file).exists():
             input_files["found"] = findings_file
         return input_files

@@ -237,7 +237,7 @@ def write_sentence_tables(
     UserError where no sentence is about a root that is branched, or as for `read_pages` and
     `scrape`.
     """
-    tables = scrape(domain, source, read_pages(domain, source, root))
+    tables = scrape(domain, source, read_pages(path.stem, source, root))
     present = {row["concept"] for row in tables.sentences}
     without = [concept for concept in source.roots if concept not in present]
     if without and source.branch:

@@ -73,7 +73,7 @@ def population(
     return raw_fitness_parts(biases, gradients, embeddings, tokens, clip)
 
 
-def of_biases(biases, clip: float = 1.0) -> list[float]:
+def of_biases(biases, clip: float | None = 1.0) -> list[float]:
     """Contributions to alpha alone; the rest of the population is nothing special."""
     n = np.shape(biases)[1]
     embeddings, tokens = np.ones((n, 2)), [frozenset("a")] * n
@@ -95,6 +95,7 @@ class TestParts:
         assert of_biases(BIASES, clip=1) == approx([0.75, 0.75, -0.9375, 1], abs=1e-6)
         assert of_biases(BIASES, clip=0.8) == near([0.75, 0.75, -0.8, 0.8])
         assert of_biases(BIASES, clip=5) == near([0.75, 0.75, -0.9375, 3])
+        assert of_biases(BIASES, clip=None) == near([0.75, 0.75, -0.9375, 3])
 
     def test_the_other_parts_by_hand(self) -> None:
         parts = population()
@@ -116,6 +117,10 @@ class TestAlphaContribution:
         biases = np.array([[0, 2, 5], [1, 1, 1], [2, 0, 4]])
 
         assert of_biases(biases, clip=0.9)[2] == 0.9
+        # Unclipped as the least of the others. Totals 7, 2, 4 without the first, of variance 19/3:
+        # 2 (1 - (1 + 13/3) / (19/3)) = 6/19; 5, 2, 6 without the second, of variance 13/3: -6/13.
+        unclipped = of_biases(biases, clip=None)
+        assert unclipped == approx([-0.315789, 0.461538, 0.461538], abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -402,6 +407,16 @@ class TestChoices:
             assert len(slugs) == 2
             assert not {"g1-1", "most"} & set(slugs)
             assert not name.startswith("best_start") or set(slugs) <= {"born", "dream", "met"}
+
+
+def test_elites_are_published_as_they_are_and_chosen_by_no_half() -> None:
+    candidates = pool()
+    elites = [candidates.templates[2], candidates.templates[0]]
+    by_us = choose_sets(candidates, ATTRIBUTES, declared())
+    set_by_name = choose_sets(candidates, ATTRIBUTES, declared(variant="paper"), elites)
+    assert set_by_name["chosen"] == (0, 2)
+    assert set_by_name["chosen_by_first"] == set_by_name["chosen_by_second"] == ()
+    assert set_by_name["best_start"] == by_us["best_start"]
 
 
 def test_halves_take_turns_in_the_order_of_slugs() -> None:

@@ -52,6 +52,15 @@ def test_roles_and_features_are_those_of_the_scale() -> None:
     ) == (["vader", "near"], ["mood", "near"])
 
 
+@pytest.mark.parametrize("mask", [True, False])
+def test_names_are_masked_or_not_in_what_all_features_measure(mask: bool) -> None:
+    near = {**FEATURES["near"], "mask": not mask}
+    domain = settings("paper", features={**FEATURES, "near": near}, embedder="e", mask=mask)
+    assert {feature.mask for feature in domain.features.values()} == {mask}
+    by_itself = settings("paper", features={**FEATURES, "near": near}, embedder="e")
+    assert [feature.mask for feature in by_itself.features.values()] == [True, not mask]
+
+
 def test_a_feature_whose_tool_is_not_pinned_is_left_out_and_the_others_stay() -> None:
     catalogue = Catalogue.model_validate({"models": {"moods": OPEN}})
     paper = settings("paper", features=FEATURES, embedder="e").having(catalogue)
