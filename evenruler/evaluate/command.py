@@ -147,6 +147,18 @@ def measure(
             min=0, metavar="N", help="Most requests to send, with retries; 0 prints the cost."
         ),
     ] = None,
+    batch_out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write what is left to ask of a chat as a batch, and send nothing."
+        ),
+    ] = None,
+    batch_in: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Results of a batch that --batch-out has written; repeatable."
+        ),
+    ] = None,
     at_once: Annotated[
         int | None,
         typer.Option(
@@ -183,6 +195,7 @@ def measure(
     minutes.
     """
     from evenruler.errors import UserError
+    from evenruler.evaluate.batch_files import BatchFiles
     from evenruler.evaluate.cost import Price, SpendingLimit
     from evenruler.evaluate.measure import measure_each
     from evenruler.evaluate.resolve_model import ModelSpec, parse_options
@@ -211,6 +224,7 @@ def measure(
         requests,
         partial,
     )
+    batch_files = BatchFiles(batch_out, batch_in or ())
     for line in measure_each(
         ModelSpec(model, name, kind, dtype, start, options),
         benchmarks or [],
@@ -223,6 +237,7 @@ def measure(
         spending=spending,
         unit=unit,
         show=show,
+        batch_files=batch_files,
     ):
         say(line)
 

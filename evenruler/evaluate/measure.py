@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from evenruler import repository
 from evenruler.errors import UserError
+from evenruler.evaluate.batch_files import BatchFiles
 from evenruler.evaluate.benchmark import SCHEME, Benchmark, benchmark_of_log, open_benchmark
 from evenruler.evaluate.cost import Cost, SpendingLimit
 from evenruler.evaluate.resolve_model import (
@@ -38,6 +39,8 @@ from evenruler.terminal import print_note
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+NO_BATCH_FILES = BatchFiles()
 
 _wrapped = partial(wrap, width=WIDTH, break_on_hyphens=False)
 
@@ -141,13 +144,15 @@ def measure_each(
     spending: SpendingLimit,
     unit: str | None = None,
     show: Literal["summary", "all", "json", "html"] = "summary",
+    batch_files: BatchFiles = NO_BATCH_FILES,
 ) -> Iterator[str]:
     """Measure a model with several benchmarks, as `measure`; yields the lines to print for each.
 
     A benchmark that cannot be opened stops the run before anything is asked; other UserErrors are
     raised together at the end. `lm_eval:TASK` is a task of lm-evaluation-harness, whose documents
     are grouped into units by the column `unit`. Without benchmarks, the one that the recorded
-    answers belong to is used.
+    answers belong to is used. Replies in `batch_files` are stored; where it names a file for
+    requests, they are written into it, and nothing is asked or measured.
     """
     started = time.monotonic()
     store = RowStore()
@@ -158,6 +163,7 @@ def measure_each(
     print_note(f"{_describe_subject(subject)}{notes}")
     benchmarks = benchmarks or [_find_benchmark_of_answers(session)]
     tasks = _list_tasks(benchmarks, unit)
+    batch_files.require_chat(session, tasks)
     pages: list[StoredResult] = []
     with request_budget(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
@@ -169,13 +175,9 @@ def measure_each(
         plans, refused = _plan_benchmarks(
             session, opened_benchmarks, out, size=size, limit=limit, method=method
         )
-        is_hosted = session.subject.kind in HOSTED
-        left = [session.left(plan) for plan in plans] if is_hosted else []
-        most = current_budget().most
-        if any(cost.requests for cost in left):
-            _agree_to_send(left, plans, spending, most)
-            if most == 0:
-                opened_benchmarks, plans, tasks = [], [], []
+        yield from batch_files.exchange_files(session, plans)
+        if batch_files.requests is not None or _prints_costs_alone(session, plans, spending):
+            opened_benchmarks, plans, tasks = [], [], []
         for plan in plans:
             try:
                 measured = session.measure(plan)
@@ -316,6 +318,21 @@ def _require_place(planned: MeasurementPlan, out: Path) -> None:
     except OSError as error:
         what = f"results cannot be written here ({error.strerror})"
         raise UserError(what, where=str(out), remedy="name another folder with --out") from None
+
+
+def _prints_costs_alone(
+    session: Session, plans: Sequence[MeasurementPlan], spending: SpendingLimit
+) -> bool:
+    """Whether a budget of no requests only prints what is left to send; with another one the user
+    has agreed to it (`_agree_to_send`).
+    """
+    is_hosted = session.subject.kind in HOSTED
+    left = [session.left(plan) for plan in plans] if is_hosted else []
+    most = current_budget().most
+    if any(cost.requests for cost in left):
+        _agree_to_send(left, plans, spending, most)
+        return most == 0
+    return False
 
 
 def _agree_to_send(

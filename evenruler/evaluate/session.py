@@ -248,11 +248,12 @@ class Session:
         subject = replace(self.subject, method=method)
         return bool(cost_of(door.requests(benchmark.tables, plan, {}, subject)).questions)
 
-    def left(self, planned: MeasurementPlan) -> Cost:
-        """The cost of those planned requests that the store has no answers for."""
+    def find_missing(
+        self, planned: MeasurementPlan
+    ) -> Iterator[tuple[RequestBatch, MissingAnswersError]]:
+        """Planned requests that the store has not all answers for, with what is missing."""
         door = family_module(planned.benchmark.family, "ask")
         stored = AnsweringModels(self.model.stored(), lambda name: self.model)
-        costs, thoughts = [], self._chosen.entry.thoughts
         for request in door.requests(planned.tables, planned.plan, {}, planned.subject):
             if request.by == SUBJECT:
                 try:
@@ -262,17 +263,17 @@ class Session:
                         len(request.rows),
                     )
                 except MissingAnswersError as error:
-                    amount = error.amount
-                    thinking = (
-                        amount.questions * thoughts.tokens if thoughts and amount.written else 0
-                    )
-                    costs.append(
-                        Cost(
-                            {request.operation: amount.questions},
-                            amount.read,
-                            amount.written + thinking,
-                        )
-                    )
+                    yield request, error
+
+    def left(self, planned: MeasurementPlan) -> Cost:
+        """The cost of those planned requests that the store has no answers for."""
+        costs, thoughts = [], self._chosen.entry.thoughts
+        for request, missing in self.find_missing(planned):
+            amount = missing.amount
+            thinking = amount.questions * thoughts.tokens if thoughts and amount.written else 0
+            costs.append(
+                Cost({request.operation: amount.questions}, amount.read, amount.written + thinking)
+            )
         return sum(costs, Cost({}))
 
     def measure(self, planned: MeasurementPlan) -> Measurement:

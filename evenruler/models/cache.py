@@ -47,9 +47,18 @@ class _CallSpec(NamedTuple):
 class MissingAnswersError(Exception):
     """The store lacks answers and the model must not be asked."""
 
-    def __init__(self, model: str, operation: str, amount: QuestionVolume) -> None:
-        """`amount`: the volume of the answers that are missing."""
+    def __init__(
+        self,
+        model: str,
+        operation: str,
+        amount: QuestionVolume,
+        question_by_key: Mapping[bytes, Any] | None = None,
+    ) -> None:
+        """`amount`: the volume of the answers that are missing; `question_by_key`: the questions,
+        by the key of the answer in the store.
+        """
         self.model, self.operation, self.amount = model, operation, amount
+        self.question_by_key = question_by_key or {}
         super().__init__(f"{model}: {amount.questions} answers are not in the store")
 
 
@@ -92,10 +101,11 @@ class Cache:
             answer_by_key.update(self._replayed(how, lacking, again))
         if len(answer_by_key) < len(by_index):
             if not self.asks:
-                unknown = amount_of(
-                    question for key, question in lacking.items() if key not in answer_by_key
-                )
-                raise MissingAnswersError(self.name, operation, unknown)
+                question_by_key = {
+                    key: question for key, question in lacking.items() if key not in answer_by_key
+                }
+                amount = amount_of(question_by_key.values())
+                raise MissingAnswersError(self.name, operation, amount, question_by_key)
             self.store.require_writable(len(by_index) - len(answer_by_key))
             with self._lease():
                 answer_by_key.update(

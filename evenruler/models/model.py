@@ -730,6 +730,22 @@ class Model:
         self.heard += [reply.server_report for reply in replies if reply.server_report]
         return replies
 
+    def has_reply(self, key: str) -> bool:
+        """Whether the store has an answer under a key, in hex; False for what is none."""
+        try:
+            stored_key = bytes.fromhex(key)
+        except ValueError:
+            return False
+        return bool(self._cache.store.get([stored_key]))
+
+    def store_replies(self, replies: Mapping[str, Reply]) -> None:
+        """Store replies that came in another way, by the keys of their prompts in the store, in
+        hex.
+        """
+        self._cache.store.put(
+            (bytes.fromhex(key), REPLY.pack(reply)) for key, reply in replies.items()
+        )
+
     def entailment(
         self,
         pairs: Sequence[EntailmentPair],

@@ -66,6 +66,8 @@ measure:
     --answers-as: [x]
     --format: *word
     --max-requests: ['-1', much, '']
+    --batch-out: [requests.jsonl]
+    --batch-in: [none.jsonl]
     --at-once: *count
     --price: ['1', 'a,b', '-1,2', '1,2,3', 'nan,1', '1,inf', '']
     --max-cost: ['-1', much, '', nan]

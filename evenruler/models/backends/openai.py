@@ -22,6 +22,7 @@ from evenruler.models.backends.server import (
     BatchOutcome,
     RefusalError,
     Server,
+    ServerReply,
     ServerStoppedError,
     server_place,
 )
@@ -93,6 +94,7 @@ class OpenAI:
         longer = SECONDS + thinking.tokens / TOKENS_A_SECOND if thinking else None
         self._server = Server(name, served, settings.timeout or longer, settings.answers_as)
         self._name, self._mode, self._start, self._settings = name, mode, start, settings
+        self._served = served
         template = {
             key: value for key, value in settings.options.items() if key != "reasoning_effort"
         }
@@ -158,7 +160,7 @@ class OpenAI:
 
     def _greet(self, prompt: Prompt) -> None:
         """Check that the server accepts a greeting with a prompt's settings."""
-        greeted = self._reply(replace(prompt, text="Hello.", system=None))
+        greeted = self._request_reply(replace(prompt, text="Hello.", system=None))
         if not _is_accepted(greeted):
             raise self._server.user_error(f"the server does not answer ({greeted.reason})")
         self._answered.add(prompt.sampling)
@@ -422,12 +424,36 @@ class OpenAI:
 
     def _ask_prompt(self, index: int, prompt: Prompt) -> BatchOutcome[tuple[int, Reply]]:
         """The reply to one prompt, as the result of a concurrent task; errors as `Server.ask`."""
-        return BatchOutcome([(index, self._reply(prompt))])
+        return BatchOutcome([(index, self._request_reply(prompt))])
 
-    def _reply(self, prompt: Prompt) -> Reply:
+    def write_request(self, prompt: Prompt) -> dict[str, Any]:
+        """What asks for a reply to a prompt, as a request of a batch has it: address and body."""
+        body = {"model": self._served, **self._write_question(prompt)}
+        return {"method": "POST", "url": f"/v1{self._path}", "body": body}
+
+    def read_reply(self, response_content: bytes) -> Reply:
+        """The reply in an answer that came in another way, as in a batch; errors as for
+        `generate`.
+        """
+        return self._read_answer(self._server.read_answer(response_content))
+
+    def _request_reply(self, prompt: Prompt) -> Reply:
         """Ask the server for one reply; one without text, with the reason, if it refuses the prompt
         (400).
         """
+        question = self._write_question(prompt)
+        try:
+            return self._read_answer(self._server.ask(self._path, question, self._optional))
+        except RefusalError as error:
+            return Reply(None, str(error))
+
+    @property
+    def _path(self) -> str:
+        """Where replies are asked for, after the server's address."""
+        return "/chat/completions" if self._mode == "chat" else "/completions"
+
+    def _write_question(self, prompt: Prompt) -> dict[str, Any]:
+        """The body of a request for a reply, without the model."""
         sampling, thinking, chats = prompt.sampling, self._settings.thoughts, self._mode == "chat"
         limit = LIMIT if chats else OTHERWISE[LIMIT]
         thinking_tokens = thinking.tokens if thinking else 0
@@ -442,12 +468,10 @@ class OpenAI:
             question["messages"] = chat_messages(prompt.text, prompt.system)
         else:
             question["prompt"] = self._start + join_system_prompt(prompt.text, prompt.system)
-        try:
-            server_reply = self._server.ask(
-                "/chat/completions" if chats else "/completions", question, self._optional
-            )
-        except RefusalError as error:
-            return Reply(None, str(error))
+        return question
+
+    def _read_answer(self, server_reply: ServerReply) -> Reply:
+        """The reply in an answer, with what the server said of itself."""
         details = server_reply.usage.get("completion_tokens_details")
         thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
         of_itself = dict(server_reply.of_itself)

@@ -313,18 +313,29 @@ class Server:
                     f"{self.name}: the server takes no {' and no '.join(new)}, so it goes by its "
                     "own"
                 )
-            said_of_itself = {
-                "model": answer.get("model"),
-                "fingerprint": answer.get("system_fingerprint"),
-            }
-            of_itself: dict[str, Any] = {
-                key: self.plain(detail) for key, detail in said_of_itself.items() if detail
-            }
             dropped = (key for key, name in called.items() if name is None)
-            left = sorted(key for key in dropped if key in SAMPLING)
-            if left:
-                of_itself["own"] = left
-            return ServerReply(answer["choices"], usage, of_itself)
+            unsupported = sorted(key for key in dropped if key in SAMPLING)
+            return self._reply_of(answer, unsupported)
+
+    def read_answer(self, response_content: bytes) -> ServerReply:
+        """An answer that came in another way, as in a batch; errors as `ask`."""
+        return self._reply_of(self._parse_answer(response_content), [])
+
+    def _reply_of(self, answer: Mapping[str, Any], unsupported: Sequence[str]) -> ServerReply:
+        """A parsed answer as a reply; `unsupported`: sampling parameters that the server does not
+        take.
+        """
+        usage = answer.get("usage")
+        reported = {
+            "model": answer.get("model"),
+            "fingerprint": answer.get("system_fingerprint"),
+        }
+        of_itself: dict[str, Any] = {
+            key: self.plain(detail) for key, detail in reported.items() if detail
+        }
+        if unsupported:
+            of_itself["own"] = [*unsupported]
+        return ServerReply(answer["choices"], usage if isinstance(usage, dict) else {}, of_itself)
 
     def ask_texts(self, texts: Sequence[str], question: dict[str, Any]) -> list[dict[str, Any]]:
         """Ask the same of several texts in one request for completions: the choice of each, in
