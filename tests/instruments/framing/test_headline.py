@@ -124,12 +124,13 @@ class TestRank:
         assert test.compared.percentile.low < 100 * 24 / 39 < test.compared.percentile.high
         assert test.p == approx((40 - 24) / 40)
 
-    @pytest.mark.parametrize(("furthest", "detected"), [(19.0, 0.0), (60.0, 1 / 39)])
+    @pytest.mark.parametrize(("furthest", "detected"), [(19.0, 0.0), (60.0, 1 / K)])
     def test_the_same_test_ranks_each_sentence_among_the_others(
         self, furthest: float, detected: float
     ) -> None:
         """The two that lie 19 from the middle are as far as each other, so none is the furthest."""
-        changes = np.zeros((N, K)) + np.append(np.linspace(-19, 18, K - 1), furthest)
+        means = np.append(np.linspace(-19, 18, K - 1), furthest)
+        changes = np.zeros((N, K)) + means
         test = build_change_test(points_of(np.zeros(N), changes), BOUND, 0)
         assert test.compared is not None
         assert test.compared.same_test == approx(detected)
