@@ -301,10 +301,10 @@ class TestModels:
 
     def test_a_key_that_says_what_holds_anyway_changes_none(self, small: Path) -> None:
         """So that a new key of entries makes nothing stale."""
-        explicit = "of our own, profile: none, dtype: float32"
+        explicit = "of our own, profile: none, dtype: auto"
         assert changed_by(small, ("of our own, profile: none", explicit)) == set()
         assert changed_by(
-            small, ("of our own, profile: none", explicit.replace("float32", "bfloat16"))
+            small, ("of our own, profile: none", explicit.replace("auto", "bfloat16"))
         ) == {"tools.bred"}
 
 

@@ -56,7 +56,7 @@ class TestSettings:
     ) -> None:
         ours, theirs = declared().settings("ours"), declared().settings("theirs")
         assert (ours.mass, ours.seed, ours.stimuli) == ("first_token", 3, 7)
-        assert (ours.generations, ours.new_tokens) == (0, 20)
+        assert (ours.generations, ours.new_tokens) == (1, 20)
         assert (theirs.mass, theirs.seed, theirs.stimuli) == ("first_token", 9, 8)
         assert declared(profile="paper").settings("ours").new_tokens == 50
 

@@ -189,11 +189,12 @@ answers record:
   wrong:
     release: *name
 evolve:
-  right: {name: age-competence}
+  right: {name: occupation-gender-evolved}
   wrong:
     name: *name
     --engine: *engine
     --profile: *word
+    --operator: *models
 ratings sheet:
   right: {domains: age-competence}
   wrong:

@@ -129,7 +129,7 @@ def asks(size: str | None, profile: str = "quick", **settings: object) -> Asks:
 class TestSizes:
     def test_of_the_size_that_is_read_else_of_the_scale(self) -> None:
         sizes = ("trial", "standard", "full", None)
-        assert [asks(size).n for size in sizes] == [2, 30, 400, 2]
+        assert [asks(size).n for size in sizes] == [2, 30, 400, 30]
         assert asks(None, "paper").n == 400
         assert asks("standard", n={"trial": 1, "standard": 5, "full": 9}).n == 5
         assert asks("standard", n=7).n == 7
