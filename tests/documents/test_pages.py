@@ -28,7 +28,7 @@ docs/measure.md: 1
 docs/results.md: 1
 docs/weights.md: 2
 docs/adding-a-model.md: 2
-docs/adding-evolved-templates.md: 3
+docs/adding-evolved-templates.md: 4
 docs/adding-a-saged-domain.md: 1
 docs/external.md: 4
 docs/scale.md: 2

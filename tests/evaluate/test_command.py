@@ -198,14 +198,14 @@ def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path)
         "trial",
     )
     # Sentences of all sets, those of `validation` that `validation-negated` has, too, once:
-    # (17 + 5) * 50 * 12. After prefixes (attributes * words * prefixes): 12 * 6 * 4 * 8. Each
-    # operation has a bar.
-    n_asked = 13_200 + 2_304
+    # (17 + 5 + 3) * 50 * 12. After prefixes (attributes * templates * words * prefixes): 12 * 9 *
+    # 4 * 8. Each operation has a bar.
+    n_asked = 15_000 + 3_456
     # Sentences that end before a noun: 16 * (43 attributes on the criterion + 16 control words).
     n_next_words = 944
-    # After another start token (attributes * words * templates): 12 * 12 * (4 * 3 - 2), since two
-    # templates stand in both validation sets.
-    asked_after_other_start = 1_440
+    # After another start token (attributes * words * templates): 12 * 12 * (4 * 3 - 2 + 3), since
+    # two templates stand in both validation sets, and the last set has three.
+    asked_after_other_start = 1_872
     process = user.start(*words, cold=True)
     rows = user.cache / "rows.sqlite"
     deadline = time.monotonic() + 120

@@ -261,3 +261,12 @@ class TestCriterion:
         # 100 - 14.8, 90.0, 2.4 and 29.1 percent of women in table 11 of 2021.
         assert criterion.label == "men among the employed (%)"
         assert criterion.values[slug] == men
+
+
+@pytest.mark.parametrize(
+    "domain", ["occupation-gender", "age-competence", "political-ideology-personality"]
+)
+def test_the_triple_that_the_paper_prints_is_a_set_with_its_source(instruments, domain) -> None:
+    triple = instruments["quick"][domain].source.sets["table-4"]
+    assert list(triple.templates) == ["non-expert", "evolved", "human-expert"]
+    assert triple.source == "Wang et al., PMPO, table 4"
