@@ -161,8 +161,8 @@ def write_export(root: Path, name: str, out: Path) -> Iterator[str]:
 
 
 def _rows_to_parquet(rows: Sequence[JournalEntry]) -> bytes:
-    """A Parquet file; fixed-size answers are split by byte so that similar bytes are adjacent and
-    compress well.
+    """A Parquet file in which similar bytes are adjacent and compress well: fixed-size answers are
+    split by byte, and rows are in the order of their answers, the last and highest byte first.
     """
     sizes = {len(row.answer) for row in rows}
     answer = pa.binary(sizes.pop()) if len(sizes) == 1 else pa.binary()
@@ -174,8 +174,9 @@ def _rows_to_parquet(rows: Sequence[JournalEntry]) -> bytes:
             ("answer", answer),
         ]
     )
+    by_answer = sorted(rows, key=lambda row: row.answer[::-1])
     records: list[dict[str, object]] = []
-    for row in rows:
+    for row in sorted(by_answer, key=lambda row: (row.model, row.engine)):
         engine = content_sha256(row.engine)[:12]
         records.append({**vars(row), "key": row.key[:HALF], "engine": engine})
     table = pa.Table.from_pylist(records, schema=schema)
