@@ -132,7 +132,7 @@ def test_a_chat_can_be_asked_what_a_starter_declares(
     ("name", "of_a_clone"),
     [
         ("probes/age-competence", set()),
-        ("framing/gender", {"sizes"}),  # how many alternatives a trial asks
+        ("framing/gender", {"sizes", "stimuli"}),  # the pipeline asks about twelve
         # A judge of acceptability, and how many items are asked after adaptation.
         ("questionnaires/gad-7", {"judge", "tools", "adapted"}),
     ],
@@ -146,7 +146,7 @@ def test_the_rows_are_those_of_the_pipeline(name: str, of_a_clone: set[str]) -> 
         for table, rows in local.tables.items():
             assert rows.equals(published.tables[table][rows.columns]), table
         differ = {key for key, value in local.plan.items() if published.plan[key] != value}
-        assert differ == {"size", *of_a_clone}  # `size`: the one that a pipeline asks
+        assert differ == of_a_clone
 
 
 def test_a_criterion_lies_beside_it(elsewhere: Path, error_of: ErrorOf) -> None:

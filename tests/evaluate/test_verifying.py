@@ -28,7 +28,7 @@ NAME = "probes-political-ideology-personality"
 ROWS, ANSWERS = "probes/test-00000-of-00001.parquet", "answers-likelihoods.parquet"
 FILES = "verified: sha256 of 12 tables"
 CONTENT = f"verified: rows and plan of {NAME} 0.1.0"
-FIGURES = "verified: 54 figures, computed again from 3,048 answers"
+FIGURES = "verified: 82 figures, computed again from 4,056 answers"
 UNASKED = "not verified: answers: name the model as --ask"
 REST = "not verified: benchmark, figures, answers"
 
@@ -299,8 +299,8 @@ def test_answers_from_which_nothing_can_be_computed(here: Path) -> None:
     rewrite(ANSWERS, lambda rows: rows.slice(1))
     renew(ANSWERS)
     expected = (
-        "differs: no figures can be computed from its answers (ValueError: 3,047 rows for "
-        "3,048 questions)"
+        "differs: no figures can be computed from its answers (ValueError: 4,055 rows for "
+        "4,056 questions)"
     )
     assert verified(status=1) == [FILES, CONTENT, expected]
 

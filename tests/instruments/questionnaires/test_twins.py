@@ -120,12 +120,12 @@ class TestDetects:
 
     def test_too_few_items_or_subjects_find_nothing(self) -> None:
         read = load(SHIPPED / "gad-7.yaml", SETTINGS, SHIPPED / "shared")
-        standard = SETTINGS.model_copy(update={"subjects": 20})
+        trial = SETTINGS.model_copy(update={"subjects": 6})
         sentence = f"{minimum_detectable_effect(20):.2f} points between I and 20 others in 7 items"
-        assert str(standard.detects(read)).startswith(sentence)
-        assert SETTINGS.subjects == 6
-        assert SETTINGS.detects(read) is None
-        assert standard.detects(first_items(read, 5)) is None
+        assert str(SETTINGS.detects(read)).startswith(sentence)
+        assert SETTINGS.subjects == 20
+        assert trial.detects(read) is None
+        assert SETTINGS.detects(first_items(read, 5)) is None
 
     def test_too_few_items_are_warned_of(self) -> None:
         read = load(SHIPPED / "gad-7.yaml", SETTINGS, SHIPPED / "shared")
