@@ -40,7 +40,7 @@ INSTRUMENTS = PARAMS[PARAMS.index("instruments:") : PARAMS.index("families:")]
 @pytest.fixture
 def declared(file_with, monkeypatch):
     """Reads the declaration, each (old, new) replaced once in it; `active` is beside it."""
-    monkeypatch.setitem(FAMILIES, "pairs", "tests.instruments.fifth.pairs")
+    monkeypatch.setitem(FAMILIES, "pairs", "docs.example_family.pairs")
 
     def read(*changes: tuple[str, str], profile=None, active=ACTIVE) -> ParamsFile:
         path = file_with("params.yaml", PARAMS, *changes)

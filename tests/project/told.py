@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import pytest
 
+from docs.example_family.pairs import declare
 from evenruler.instruments.instrument import ToolUse
 from evenruler.instruments.registry import FAMILIES
 from evenruler.strict import Slug
-from tests.instruments.fifth.pairs import declare
 
-PACKAGE = "tests.instruments.fifth.pairs"
+PACKAGE = "docs.example_family.pairs"
 
 PARAMS = """\
 # The declaration of a test.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from docs.example_family.pairs.diagnose import preference_test
 from evenruler.instruments.probes.schemas import HEADLINES
 from evenruler.measurement.figures import unit_means
 from evenruler.measurement.inputs import Floats
@@ -20,7 +21,6 @@ from evenruler.results.record import (
     Result,
 )
 from evenruler.results.store import StoredResult, read_stored_result, write_result
-from tests.instruments.fifth.pairs.diagnose import preference_test
 from tests.text_tables import yaml_of_text
 
 BENCHMARK = "probes-made-up"

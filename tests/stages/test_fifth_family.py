@@ -16,7 +16,7 @@ from tests.warm import Warm
 
 pytestmark = pytest.mark.slow
 
-FIFTH = Path(__file__).parents[1] / "instruments/fifth/pairs"
+EXAMPLE = Path(__file__).parents[2] / "docs/example_family/pairs"
 LAST = '    "saged": "evenruler.instruments.saged",\n'
 BENCHMARK = "benchmarks/pairs-jobs"
 
@@ -33,7 +33,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
         registry.read_text().replace(LAST, f'{LAST}    "pairs": "evenruler.instruments.pairs",\n')
     )
     shutil.copytree(
-        FIFTH,
+        EXAMPLE,
         clone.folder / "evenruler/instruments/pairs",
         ignore=shutil.ignore_patterns("__pycache__"),
     )

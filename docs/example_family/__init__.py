@@ -1,0 +1,1 @@
+"""A family as somebody would add one: minimal pairs, told apart by likelihood. Copy `pairs`."""
