@@ -225,17 +225,20 @@ def table_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
 
 
 def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
-    """A line for each false rate above .05, with what is done about it."""
+    """A line for each remedy, with the false rates above .05 that it is about."""
+    rates_by_remedy: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for case in cases:
         tally = tallies[key_of(case)]
         for name, words in FALSE.items():
             rate = tally.rate(name)
             if rate is None or rate <= ALPHA or tally.draws < FEWEST_SHOWN:
                 continue
-            half = tally.half_width(rate)
-            rates = f"{rate:.3f} ± {half:.3f}".replace("0.", ".")
-            remedy = remedy_of(case, rate, half)
-            yield f"- {case.name}: {words} {rates}; {remedy}."
+            remedy = remedy_of(case, rate, tally.half_width(rate))
+            rate_text = f"{rate:.3f}".removeprefix("0")
+            rates_by_remedy[remedy][case.name].append(f"{words} {rate_text}")
+    for remedy, rates_by_case in rates_by_remedy.items():
+        listed = [f"{name} ({', '.join(rates)})" for name, rates in rates_by_case.items()]
+        yield f"- {remedy}: {'; '.join(listed)}."
 
 
 def remedy_of(case: Case, rate: float, half: float) -> str:
