@@ -3,17 +3,24 @@ SmolLM2."""
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+import evenruler
 from evenruler.measurement.figures import Verdict
 from evenruler.models.store import RowStore
 from tests.documents.pages import ROOT
 
 NOTEBOOK = ROOT / "docs/example.ipynb"
+
+
+def read_code_cells() -> list[dict[str, Any]]:
+    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
 
 
 def shown(cell: str, names: dict[str, Any]) -> Any:
@@ -31,13 +38,9 @@ def test_every_cell_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EVENRULER_CACHE", str(packaged_store.root))
-    cells = [
-        "".join(cell["source"])
-        for cell in json.loads(NOTEBOOK.read_text())["cells"]
-        if cell["cell_type"] == "code"
-    ]
+    cells = ["".join(cell["source"]) for cell in read_code_cells()]
     names: dict[str, Any] = {}
-    result, verdicts, units, plot, compared, replies, answer = [
+    result, verdicts, units, plot, headlines, replies, answer = [
         shown(cell, names) for cell in cells
     ]
     assert "probes-occupation-gender@" in result._repr_html_()
@@ -48,8 +51,10 @@ def test_every_cell_runs(
         "it knows who works in what"
     )
     assert len(plot.to_dict()["vconcat"]) == 1
-    assert compared["verdict"].item() == "invalid"
-    assert compared["first_value"].item() > 10 * abs(compared["second_value"].item())
+    by_model = headlines.set_index("model")
+    assert list(by_model.index) == ["smollm2", "untrained"]
+    assert by_model["verdict"]["untrained"] == "invalid"
+    assert by_model["value"]["smollm2"] > 10 * abs(by_model["value"]["untrained"])
     assert isinstance(replies, pd.DataFrame)
     assert replies["reply"].str.len().gt(0).all()
     labels = tuple(map(str, Verdict))
@@ -59,6 +64,20 @@ def test_every_cell_runs(
     )
 
 
-def test_it_holds_no_outputs() -> None:
-    for cell in json.loads(NOTEBOOK.read_text())["cells"]:
-        assert not cell.get("outputs")
+def test_each_cell_is_saved_with_what_it_shows() -> None:
+    """Viewers do not run it; progress is left out."""
+    cells = read_code_cells()
+    for number, cell in enumerate(cells, start=1):
+        (output,) = cell["outputs"]
+        assert (cell["execution_count"], output["output_type"]) == (number, "execute_result")
+    saved = json.dumps([cell["outputs"] for cell in cells])
+    assert "image/svg+xml" in saved
+    assert "invalid" in saved
+
+
+def test_it_imports_public_names_alone() -> None:
+    source = "\n".join("".join(cell["source"]) for cell in read_code_cells())
+    imported = re.findall(r"^(?:from|import) (evenruler\S*)", source, flags=re.M)
+    assert imported == ["evenruler"]
+    used = set(re.findall(r"\bevenruler\.(\w+)", source))
+    assert used == set(evenruler.__all__)
