@@ -65,6 +65,8 @@ DONE = {
 }
 """What is done about a rate above .05, by words of what is planted."""
 
+BY_CHANCE = "no further from .05 than so many draws may be"
+
 FEWEST_SHOWN = 100
 """Fewest draws of a case that is shown."""
 
@@ -225,7 +227,9 @@ def table_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
 
 
 def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
-    """A line for each remedy, with the false rates above .05 that it is about."""
+    """A line for each remedy, with the false rates above .05 that it is about. What may be chance is
+    counted: its rates stand in the table.
+    """
     rates_by_remedy: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for case in cases:
         tally = tallies[key_of(case)]
@@ -238,7 +242,9 @@ def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
             rates_by_remedy[remedy][case.name].append(f"{words} {rate_text}")
     for remedy, rates_by_case in rates_by_remedy.items():
         listed = [f"{name} ({', '.join(rates)})" for name, rates in rates_by_case.items()]
-        yield f"- {remedy}: {'; '.join(listed)}."
+        is_chance = remedy == BY_CHANCE
+        about = f"{len(listed)} in the table" if is_chance else "; ".join(listed)
+        yield f"- {remedy}: {about}."
 
 
 def remedy_of(case: Case, rate: float, half: float) -> str:
@@ -247,7 +253,7 @@ def remedy_of(case: Case, rate: float, half: float) -> str:
         if words in case.planted:
             return done
     if rate - half <= ALPHA:
-        return "no further from .05 than so many draws may be"
+        return BY_CHANCE
     return "within the promise of .06" if rate <= LIMIT else "above the promise of .06"
 
 

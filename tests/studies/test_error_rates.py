@@ -64,6 +64,13 @@ def test_models_stand_beside_one_another_and_what_is_false_too_often_is_bold(
     assert list_failures(CASES, tallies) == ["probes S coins"]
 
 
+def test_rates_that_may_be_chance_are_counted() -> None:
+    tally = error_rates.Tally(draws=100)
+    tally.counts["false_detected"], tally.stated["false_detected"] = 8, 100
+    tallies = dict.fromkeys([error_rates.key_of(case) for case in CASES], tally)
+    assert list(high_lines(CASES, tallies)) == [f"- {error_rates.BY_CHANCE}: 2 in the table."]
+
+
 def test_the_page_is_written_between_its_marks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
