@@ -227,8 +227,8 @@ def table_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
 
 
 def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
-    """A line for each remedy, with the false rates above .05 that it is about. What may be chance is
-    counted: its rates stand in the table.
+    """A line for each remedy, with what is planted and the false rates above .05. What may be chance
+    is counted: its rates stand in the table.
     """
     rates_by_remedy: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for case in cases:
@@ -239,12 +239,15 @@ def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
                 continue
             remedy = remedy_of(case, rate, tally.half_width(rate))
             rate_text = f"{rate:.3f}".removeprefix("0")
-            rates_by_remedy[remedy][case.name].append(f"{words} {rate_text}")
-    for remedy, rates_by_case in rates_by_remedy.items():
-        listed = [f"{name} ({', '.join(rates)})" for name, rates in rates_by_case.items()]
-        is_chance = remedy == BY_CHANCE
-        about = f"{len(listed)} in the table" if is_chance else "; ".join(listed)
-        yield f"- {remedy}: {about}."
+            population = " ".join(filter(None, (case.family, case.model)))
+            rates_by_remedy[remedy][case.planted].append(f"{population} {words} {rate_text}")
+    for remedy, rates_by_planted in rates_by_remedy.items():
+        if remedy == BY_CHANCE:
+            n_rates = sum(len(rates) for rates in rates_by_planted.values())
+            yield f"- {remedy}: {n_rates} rates of the table."
+            continue
+        listed = [f"{planted} ({'; '.join(rates)})" for planted, rates in rates_by_planted.items()]
+        yield f"- {remedy}: {'; '.join(listed)}."
 
 
 def remedy_of(case: Case, rate: float, half: float) -> str:
