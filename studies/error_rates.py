@@ -227,8 +227,8 @@ def table_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
 
 
 def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
-    """A line for each remedy, with what is planted and the false rates above .05. What may be chance
-    is counted: its rates stand in the table.
+    """A line for each remedy, with what is planted and the false rates above .05. Those that may be
+    chance are counted: the table has them.
     """
     rates_by_remedy: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for case in cases:
@@ -240,13 +240,17 @@ def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
             remedy = remedy_of(case, rate, tally.half_width(rate))
             rate_text = f"{rate:.3f}".removeprefix("0")
             population = " ".join(filter(None, (case.family, case.model)))
-            rates_by_remedy[remedy][case.planted].append(f"{population} {words} {rate_text}")
+            rates_by_planted = rates_by_remedy[remedy]
+            rates_by_planted[case.planted].append(f"{population} {words} {rate_text}")
     for remedy, rates_by_planted in rates_by_remedy.items():
         if remedy == BY_CHANCE:
-            n_rates = sum(len(rates) for rates in rates_by_planted.values())
+            n_rates = sum(map(len, rates_by_planted.values()))
             yield f"- {remedy}: {n_rates} rates of the table."
             continue
-        listed = [f"{planted} ({'; '.join(rates)})" for planted, rates in rates_by_planted.items()]
+        listed = []
+        for planted, rates in rates_by_planted.items():
+            of_planted = "; ".join(rates)
+            listed.append(f"{planted} ({of_planted})")
         yield f"- {remedy}: {'; '.join(listed)}."
 
 
