@@ -245,13 +245,13 @@ def high_lines(cases: Iterable[Case], tallies: Tallies) -> Iterator[str]:
     for remedy, rates_by_planted in rates_by_remedy.items():
         if remedy == BY_CHANCE:
             n_rates = sum(map(len, rates_by_planted.values()))
-            yield f"- {remedy}: {n_rates} rates of the table."
+            yield f"- {n_rates} rates of the table: {remedy}."
             continue
         listed = []
         for planted, rates in rates_by_planted.items():
             of_planted = "; ".join(rates)
             listed.append(f"{planted} ({of_planted})")
-        yield f"- {remedy}: {'; '.join(listed)}."
+        yield f"- {'; '.join(listed)}: {remedy}."
 
 
 def remedy_of(case: Case, rate: float, half: float) -> str:

@@ -60,7 +60,7 @@ def test_models_stand_beside_one_another_and_what_is_false_too_often_is_bold(
     *_, line = table_lines(CASES, tallies)
     assert line == f"| coins | **{of_coins}** | 0 |  | 1 | 1 | 100 | .043 |"
     (high,) = high_lines(CASES, tallies)
-    assert high == f"- above the promise of .06: coins (probes S `detected` {of_coins})."
+    assert high == f"- coins (probes S `detected` {of_coins}): above the promise of .06."
     assert list_failures(CASES, tallies) == ["probes S coins"]
 
 
@@ -68,7 +68,7 @@ def test_rates_that_may_be_chance_are_counted() -> None:
     tally = error_rates.Tally(draws=100)
     tally.counts["false_detected"], tally.stated["false_detected"] = 8, 100
     tallies = dict.fromkeys([error_rates.key_of(case) for case in CASES], tally)
-    assert list(high_lines(CASES, tallies)) == [f"- {error_rates.BY_CHANCE}: 2 rates of the table."]
+    assert list(high_lines(CASES, tallies)) == [f"- 2 rates of the table: {error_rates.BY_CHANCE}."]
 
 
 def test_the_page_is_written_between_its_marks(
