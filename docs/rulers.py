@@ -33,7 +33,8 @@ from evenruler.instruments.external.rows import STEREOTYPES
 from evenruler.measurement.figures import WHOLE, dimensions_of
 from evenruler.measurement.invariance import compare_units
 from evenruler.models.sources import MIRROR
-from evenruler.report.known import known_section
+from evenruler.report import robustness
+from evenruler.report.known import known_findings
 from evenruler.report.page import Table
 from evenruler.tables import group_by_key, read_frame
 from stages.report import build_views
@@ -66,15 +67,9 @@ SCORES = {"external-stereoset": ("ss",), "external-bbq": ("s_amb", "s_dis")}
 
 FRONT = ROOT / "docs/index.md"
 KNOWN_BEGIN, KNOWN_END = "<!-- known: python docs/rulers.py --known -->", "<!-- end of known -->"
-SHORT = (
-    "instrument",
-    "reading",
-    "detects",
-    "another wording moves it by",
-    "planted bias",
-    "verdicts",
-)
-"""Columns of the report's first table that `index.md` shows."""
+SHORT = robustness.HEAD[:-1]
+"""The columns of the report's table of instruments that `index.md` shows."""
+KNOWN_HEAD = ("people say", "model", "its answers say", "word")
 
 CONDITIONS = (WHOLE, "ambiguous", "disambiguated")
 HEAD = (
@@ -436,24 +431,23 @@ def write_pages() -> None:
 
 def known_lines() -> Iterator[str]:
     """The lines of the table of models that people know."""
-    section = known_section(pd.read_csv(known.CSV, keep_default_na=False))
-    (table,) = section.parts
-    assert isinstance(table, Table)
-    yield f"| {' | '.join(table.columns)} |"
-    yield f"|{' --- |' * len(table.columns)}"
-    for row in table.cells:
-        yield f"| {' | '.join(cell.text for cell in row)} |"
+    yield f"| {' | '.join(KNOWN_HEAD)} |"
+    yield f"|{' --- |' * len(KNOWN_HEAD)}"
+    for finding in known_findings(pd.read_csv(known.CSV, keep_default_na=False)):
+        (line,) = finding.lines
+        cells = (finding.title, finding.model, line.text, line.label)
+        yield f"| {' | '.join(cells)} |"
 
 
 def all_instruments() -> Iterator[str]:
-    """The lines of the first table of the report, of instruments that were asked."""
+    """The lines of the report's table on whether instruments can read."""
     os.chdir(ROOT)  # stages read files by relative paths
     (whole,) = build_views(ParamsFile())[1][""][0].parts
     assert isinstance(whole, Table)
     places = [whole.columns.index(column) for column in SHORT]
     yield f"| {' | '.join(SHORT)} |"
     yield f"|{' --- |' * len(SHORT)}"
-    for row in (row for row in whole.cells if row[-1].text):
+    for row in whole.cells:
         yield f"| {' | '.join(row[place].text for place in places)} |"
 
 

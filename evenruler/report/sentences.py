@@ -5,6 +5,7 @@ would have detected. Every number in them stands in the row of the figure.
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
@@ -59,6 +60,9 @@ MOST_IN_FULL: Final = 3
 
 AMOUNT: Final = "{amount}"
 """Where a clause of `FigureHeading.says` has its amount; nothing else in it is a place."""
+
+NOT_BELOW: Final = re.compile(r"Not below \S+?(?P<reason>:? .*?)\.(?= |$)")
+"""The sentence of a reason that says why a headline is not below its bound."""
 
 NOTHING: Final = "No figure has a verdict: all are descriptive."
 
@@ -234,7 +238,8 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     if row.get("value") is None:
         return f"No number: {row.get('reason') or 'no reason is given'}."
     if row.get("in_parts"):
-        sentences = [row["in_parts"], row.get("note"), coverage_text(row)]
+        not_below = _not_below_text(row, words) if verdict == Verdict.INCONCLUSIVE else ""
+        sentences = [row["in_parts"], not_below, row.get("note"), coverage_text(row)]
         return " ".join(filter(None, sentences))
     heading = words.heading if words else str(row["figure"]).replace("_", " ")
     amount = amount_text(row, words)
@@ -245,16 +250,41 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
         bound = bound_text(row["bound"], words)
         sentences = [with_capital(f"{heading}: {amount}; less than {bound} either way.")]
     elif verdict == Verdict.INCONCLUSIVE:
-        bound = bound_text(row["bound"], words)
-        p = row.get("p")
-        with_p = amount if p is None else f"{amount}, p {p:.2g}"
-        neither = f"neither detected nor below {bound}"
-        sentences = [with_capital(f"{heading}: {with_p}; {neither}.")]
-        if p is None:  # then `why` begins with the reason
-            sentences.append(why.partition(" Not below")[0])
+        undetected = _undetected_text(row)
+        sentences = [with_capital(f"{heading}: {amount}{undetected}."), _not_below_text(row, words)]
     else:
         sentences = [with_capital(f"{heading}: {amount}."), why]
     return " ".join(filter(None, [*sentences, coverage_text(row)]))
+
+
+def _undetected_text(row: Mapping[str, Any]) -> str:
+    """Why nothing is detected, as the end of a sentence: p, and the interval where p alone would
+    do.
+    """
+    p, why = row.get("p"), str(row.get("why") or "")
+    if p is None:
+        reason, _, _ = why.partition(" Not below")
+        return f". {reason}".rstrip(". ")
+    text = f", p {p:.2g}: not detected"
+    if p > ALPHA:
+        return text
+    reason, _, _ = why.removeprefix("Not detected: ").partition(". ")
+    return f"{text}, since {reason}" if reason else text
+
+
+def _not_below_text(row: Mapping[str, Any], words: "Worded | None") -> str:
+    """Why an inconclusive headline is not below its bound, a sentence with both numbers in the unit
+    of its heading.
+    """
+    bound = bound_text(row["bound"], words)
+    if not row.get("positive_control"):
+        return f"Not below {bound}: no positive control was asked."
+    written = NOT_BELOW.search(str(row.get("why") or ""))
+    reason = written["reason"] if written else ""
+    control = row.get("positive_value")
+    if reason.startswith(": the positive control") and control is not None:
+        reason = f": the positive control reads {in_unit(control, words)} alone"
+    return f"Not below {bound}{reason}."
 
 
 def coverage_text(row: Mapping[str, Any]) -> str:
@@ -370,7 +400,10 @@ def comparison_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     alternatives = words.alternatives if words else ""
     if not alternatives:
         alternatives = f"alternatives from {row['reference_set']}"
-    text = f"More than {share} of {row['alternatives']:.0f} {alternatives}."
+    n_alternatives = f"{row['alternatives']:.0f}"
+    text = f"More than {share} of {n_alternatives} {alternatives}."
+    if row["percentile"] >= 100:
+        text = f"More than all {n_alternatives} {alternatives} ({share})."
     if row.get("same_test") is not None:
         n_detected = f"{100 * row['same_test']:.2g}"
         text += f" (Of 100 such, the same test detects {n_detected}.)"
@@ -436,10 +469,12 @@ def describe_planted(planted: Sequence[Mapping[str, Any]]) -> str:
             "invalid on these models."
         )
     most_sensitive = max(valid, key=lambda record: _count_changed(record, "detected"))
-    counts = [count_text(dose) for dose in sort_counts(most_sensitive)]
-    if not counts:
+    doses = sort_counts(most_sensitive)
+    if not doses:
         return f"No model with a planted association ({plants}) was compared with one of dose 0."
-    text = f"Of a planted association ({plants}) it detects {', '.join(counts)} models"
+    counts = [f"{count_text(doses[0])} models"]
+    counts += [count_text(dose, with_unit=False) for dose in doses[1:]]
+    text = f"Of a planted association ({plants}) it detects {', '.join(counts)}"
     headline = most_sensitive["figure"], most_sensitive["key"]
     n_others, n_changed = 0, 0
     for record in planted:
