@@ -49,9 +49,6 @@ VERDICT_MEANINGS: Final = {
 }
 """The meaning of each word of a verdict, a sentence each; cards, the page and docs print these."""
 
-WIDTH: Final = 80
-"""Columns of a terminal line."""
-
 INDENT: Final = 14
 """Columns before the text of a line: its label, and spaces."""
 
@@ -82,14 +79,14 @@ class SummaryLine:
         return f"{self.label:<{INDENT - 2}}  {self.text}"
 
 
-def wrap_line(line: str, indent: int = 0) -> list[str]:
-    """A line of the answer in terminal lines of at most `WIDTH` columns, the first after `indent`
+def wrap_line(line: str, indent: int = 0, *, width: int) -> list[str]:
+    """A line of the answer in terminal lines of at most `width` columns, the first after `indent`
     spaces; the others stand below its text, or a little further in where it has no label.
     """
     hanging = INDENT if "  " in line else 2  # two spaces stand after a label alone
     return wrap(
         f"{' ' * indent}{line}",
-        width=WIDTH,
+        width=width,
         subsequent_indent=" " * (indent + hanging),
         break_on_hyphens=False,
     )

@@ -11,7 +11,6 @@ from evenruler.measurement.figures import Verdict, with_extreme_units
 from evenruler.report.sentences import (
     NOTHING,
     VERDICT_MEANINGS,
-    WIDTH,
     bound_text,
     carriers_text,
     describe_planted,
@@ -245,11 +244,15 @@ def test_every_number_stands_in_its_sentence_of_at_most_30_words(changes: dict[s
             assert len(sentence.split()) <= 30
 
 
-def test_lines_are_at_most_80_columns_with_their_text_below_itself() -> None:
+@pytest.mark.parametrize("width", [80, 120])
+def test_lines_fill_the_terminal_with_their_text_below_itself(width: int) -> None:
     for line in summarise_headlines([ROW], [GAIN]):
-        first, *rest = wrap_line(str(line), indent=2)
-        assert all(len(text) <= WIDTH == 80 for text in (first, *rest))
+        first, *rest = wrap_line(str(line), indent=2, width=width)
+        assert all(len(text) <= width for text in (first, *rest))
         assert all(text.startswith(" " * (16 if line.label else 4)) for text in rest)
+        if rest:
+            next_word, _, _ = rest[0].strip().partition(" ")
+            assert len(first) + 1 + len(next_word) > width, "the next word had no room"
 
 
 @pytest.mark.parametrize(
