@@ -249,23 +249,62 @@ def one_thing(tables: Iterable[Leans]) -> Iterator[str]:
         yield f"| {' | '.join(map(str, cells))} |"
 
 
-def picture(rulers: Sequence[Ruler]) -> alt.LayerChart:
-    """The lean of each row of the table."""
-    rows: list[dict[str, Any]] = []
-    for ruler in rulers:
-        figure = {key: ruler.lean.get(key) for key in ("value", "low", "high")}
-        if None not in figure.values():
-            rows.append({"ruler": f"{ruler.benchmark}: {ruler.model.rstrip(AUTHORS)}", **figure})
-    base = alt.Chart(pd.DataFrame(rows)).encode(
-        y=alt.Y("ruler:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
-        color=alt.value("#1b6f78"),
+INK, QUIET = "#1b6f78", "#f1eff4"
+RULERS_SHOWN = {
+    ("probes-occupation-gender", "set=next-word"): "Occupation and gender",
+    ("external-winobias", "all"): "WinoBias",
+    ("external-winogender", "all"): "Winogender",
+    ("external-bec-pro", "all"): "BEC-Pro",
+}
+"""Headlines by benchmark and key, of which the curve of planted doses is drawn."""
+
+
+def picture() -> alt.HConcatChart:
+    """What a score of a leaderboard tells apart, beside what a ruler reads of a planted bias."""
+    panels = alt.hconcat(_leaderboard(), _planted(), spacing=40)
+    return panels.properties(background="white", padding=12).configure_title(
+        anchor="start", fontSize=13, subtitleFontSize=11, offset=8
     )
-    words = "lean: -1 always the second text, 1 always the first"
-    axis = alt.X("value:Q", title=words)
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=words), x2="high:Q")
-    zero = alt.Chart(pd.DataFrame({"value": [0.0]})).mark_rule(color="#777").encode(x="value:Q")
-    return alt.layer(zero, bars, base.mark_circle(size=36, opacity=1).encode(x=axis)).properties(
-        width=360
+
+
+def _leaderboard() -> alt.LayerChart:
+    """The score by which StereoSet's leaderboard is ordered, a model a row, the best first."""
+    published = pd.read_csv(CSV)
+    of_score = (published["benchmark"] == "stereoset") & (published["figure"] == "icat")
+    scores = published[of_score & published["condition"].isna()]
+    best_first = scores.sort_values("value", ascending=False)["model"].tolist()
+    title = alt.Title("StereoSet ranks nine models", subtitle="most 95% intervals overlap")
+    axis = {"title": "leaderboard score (icat)", "scale": alt.Scale(zero=False)}
+    base = alt.Chart(scores, title=title).encode(
+        y=alt.Y("model:N", sort=best_first, title=None, axis=alt.Axis(labelLimit=200))
+    )
+    dots = base.mark_circle(size=50, opacity=1, color=INK).encode(x=alt.X("value:Q", **axis))
+    bars = base.mark_rule(strokeWidth=2, color=INK).encode(x=alt.X("low:Q", **axis), x2="high:Q")
+    return alt.layer(bars, dots).properties(width=240, height=200)
+
+
+def _planted() -> alt.LayerChart:
+    """In how many models with a planted bias each ruler detects it, a dose a column."""
+    recorded = pd.read_csv(ROOT / "data/weights/figures.csv")
+    cells: list[dict[str, Any]] = []
+    for row in recorded[recorded["own"]].to_dict("records"):
+        name = RULERS_SHOWN.get((row["benchmark"], row["key"]))
+        for count in json.loads(row["planted"]) if name else []:
+            words = f"{count['detected']} of {count['n']}"
+            share = count["detected"] / count["n"]
+            cells.append({"ruler": name, "dose": count["dose"], "share": share, "words": words})
+    title = alt.Title(
+        "A bias was planted: which rulers read it?", subtitle="models in which it is detected"
+    )
+    base = alt.Chart(pd.DataFrame(cells), title=title).encode(
+        x=alt.X("dose:O", title="planted bias, nats", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("ruler:N", sort=list(RULERS_SHOWN.values()), title=None),
+    )
+    scale = alt.Scale(domain=[0, 1], range=[QUIET, INK])
+    tiles = base.mark_rect().encode(color=alt.Color("share:Q", legend=None, scale=scale))
+    ink = alt.when(alt.datum["share"] > 0.5).then(alt.value("white")).otherwise(alt.value("#333"))
+    return alt.layer(tiles, base.mark_text().encode(text="words:N", color=ink)).properties(
+        width=300, height=200
     )
 
 
@@ -420,7 +459,7 @@ def write_pages() -> None:
     text = _between(text, "<!-- agreement -->", "<!-- end of agreement -->", agreement_lines(found))
     shown = rulers()
     PAGE.write_text(_between(text, BEGIN, END, table(shown)), encoding="utf-8")
-    picture(shown).save(PICTURE)
+    picture().save(PICTURE)
     front = FRONT.read_text(encoding="utf-8")
     front = _between(front, KNOWN_BEGIN, KNOWN_END, known_lines())
     front = _between(
