@@ -12,7 +12,7 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading, plan_at_size
 from evenruler.instruments.registry import family_module
-from evenruler.measurement.figures import Row, Verdict
+from evenruler.measurement.figures import UNKNOWN, Row, Verdict
 from evenruler.measurement.headings import find_heading
 from evenruler.report.sentences import headline_lines
 from tests.conftest import ROOT
@@ -67,7 +67,7 @@ def contradictions(row: Row, words: FigureHeading | None, *, is_known: bool = Fa
         faults.append(f"{first.label} is printed")
     if verdict in UNTESTED:
         why = str(row.get("why") or row.get("sentence"))
-        reasons = ("A number without a test", "Validity on this model is unknown")
+        reasons = ("A number without a test", UNKNOWN, "Validity on this model is unknown")
         reason = "Its validity check fails" if verdict == Verdict.INVALID else reasons
         if not why.startswith(reason) and not is_known:
             faults.append(f"its reason is {why!r}")

@@ -380,6 +380,6 @@ def test_recorded_replies_stand_beside_the_scores(tmp_path) -> None:
     assert replies["reply"].tolist() == ("So be it " + replies["item"]).tolist()
     assert set(replies["rule"]) == {"none"}
     answers["likelihoods"] = likelihoods.assign(nats=0.0)
-    reason = r"no answer to any item of made \(replies not read: .* such as \"So be it"
+    reason = r"no answer to any item of made \(no answer is found in .* such as \"So be it"
     with pytest.raises(UserError, match=reason):
         ask.scores(tables, built.plan, answers, made.SUBJECT)
