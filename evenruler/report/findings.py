@@ -29,6 +29,9 @@ TICKS: Final = 5
 Ends: TypeAlias = tuple[float, float]
 """The first and the last tick of an axis."""
 
+SCATTER: Final = "sentences scatter"
+"""In the reason of a headline that no larger sample would decide."""
+
 NO_P: Final = 1.0
 """The p by which a headline without one is sorted."""
 
@@ -119,13 +122,13 @@ def draw_track(
         None if high is None else _axis_position(high, axis),
         _axis_position(0.0, axis),
         band,
-        (_tick_label(axis[0], words), in_unit(axis[1], words)),
+        (_tick_label(axis[0], words), _tick_label(axis[1], words)),
         _tick_label(0.0, words),
     )
 
 
 def _tick_label(number: float, words: "Worded | None") -> str:
-    """A number on the axis, without the words of its unit, which the last tick has."""
+    """A number on the axis, without the words of its unit, which the line beside it has."""
     number_in_unit, _, _ = in_unit(number, words, without_zeros=True).partition(" ")
     return number_in_unit
 
@@ -172,7 +175,7 @@ def make_finding(instrument: InstrumentView, figure_cell: FigureCell, index: int
     """A headline of an instrument; `index`: its place among the instrument's figures."""
     record, words = figure_cell.record, figure_cell.word
     verdict = Verdict(figure_cell.verdict)
-    part = "" if figure_cell.part == WHOLE else f" ({figure_cell.part})"
+    part = "" if figure_cell.part == WHOLE else f": {figure_cell.part}"
     says_nothing = verdict == Verdict.INVALID
     carriers = carriers_text(record, words)
     not_shown = words.not_shown if words is not None and verdict.asserts else ""
@@ -194,12 +197,15 @@ def needed_text(record: Mapping[str, Any], words: "Worded | None") -> str:
     """What it would take to decide an inconclusive headline: more units, by the square root law of
     standard errors, and a positive control; empty where the verdict's reason already says it.
     """
+    why = str(record.get("why") or "")
     if record["verdict"] == Verdict.INVALID:
-        if record.get("positive_control"):
+        if "positive control" in why:
             return "A model on which the positive control is detected."
         return "A model that passes the check."
     if record["verdict"] != Verdict.INCONCLUSIVE:
         return ""
+    if SCATTER in why:
+        return "A task or a model in which other sentences move the answer less."
     needs: list[str] = []
     bound, detects = record["bound"], record.get("detects")
     if record.get("p") is not None and detects is not None and detects > bound:

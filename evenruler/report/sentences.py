@@ -58,6 +58,9 @@ MOST_IN_FULL: Final = 3
 AMOUNT: Final = "{amount}"
 """Where a clause of `FigureHeading.says` has its amount; nothing else in it is a place."""
 
+NEAR_ONE: Final = 0.1
+"""Factors this near to 1 have two decimals."""
+
 NOT_BELOW: Final = re.compile(r"Not below \S+?(?P<reason>:? .*?)\.(?= |$)")
 """The sentence of a reason that says why a headline is not below its bound."""
 
@@ -328,7 +331,7 @@ def amount_text(
         text = in_unit(value, words)
     if low is None or high is None:
         return text
-    ends = [two_digits(_convert_unit(end, words)) for end in (low, high)]
+    ends = [_written_number(end, words) for end in (low, high)]
     return f"{text} [{', '.join(ends)}]"
 
 
@@ -339,7 +342,7 @@ def bound_text(bound: float, words: "Worded | None") -> str:
 
 def in_unit(value: float, words: "Worded | None", *, without_zeros: bool = False) -> str:
     """A value with two digits in the unit of its heading: "5.8-fold", "25 points", "60%"."""
-    number = two_digits(_convert_unit(value, words))
+    number = _written_number(value, words)
     if without_zeros:
         number = f"{float(number):g}"
     field = _field_of_size(words)
@@ -351,6 +354,16 @@ def in_unit(value: float, words: "Worded | None", *, without_zeros: bool = False
         return f"{number}%"
     unit = words.measured_in if words else ""
     return f"{number} {unit}".rstrip()
+
+
+def _written_number(value: float, words: "Worded | None") -> str:
+    """A value with two digits in the unit of its heading; a factor near 1 with two decimals, since
+    1.0-fold would be none at all.
+    """
+    number = _convert_unit(value, words)
+    if _field_of_size(words) == "factor" and abs(number - 1) < NEAR_ONE:
+        return f"{number:.2f}"
+    return two_digits(number)
 
 
 def _convert_unit(value: float, words: "Worded | None") -> float:

@@ -20,7 +20,7 @@ def finding_of(**changes: Any) -> Finding:
 
 def test_all_lines_with_an_interval_and_a_share_of_alternatives() -> None:
     finding = finding_of()
-    assert (finding.title, finding.model, finding.link) == ("Jobs (next-word)", "m", "jobs--4")
+    assert (finding.title, finding.model, finding.link) == ("Jobs: next-word", "m", "jobs--4")
     assert [line.label for line in finding.lines] == ["detected", "compared", "sensitive"]
     assert finding.more == ["It does not show that the model treats people differently."]
     assert finding.track is not None
@@ -39,7 +39,8 @@ def test_positions_are_in_percent_of_an_axis_from_minus_1_to_3() -> None:
 
 
 def test_what_is_invalid_is_not_drawn() -> None:
-    finding = finding_of(verdict="invalid", why="It fails.")
+    why = "Its validity check fails: its positive control, a, is not detected (p 0.6)."
+    finding = finding_of(verdict="invalid", why=why)
     assert (finding.track, finding.ranks) == (None, None)
     assert finding.needs == "A model on which the positive control is detected."
 
@@ -69,7 +70,11 @@ def test_the_most_certain_first_and_of_these_what_was_compared() -> None:
         ),
         ({"detects": 0.3}, "A narrower interval: more units."),
         ({"verdict": "descriptive"}, ""),
-        ({"verdict": "invalid", "positive_control": None}, "A model that passes the check."),
+        ({"verdict": "invalid", "why": "Too few replies."}, "A model that passes the check."),
+        (
+            {"detects": 1.6, "why": "Not below 1: sentences scatter so that ..."},
+            "A task or a model in which other sentences move the answer less.",
+        ),
     ],
 )
 def test_what_it_would_take(changes: dict[str, Any], needs: str) -> None:

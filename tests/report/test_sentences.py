@@ -194,6 +194,10 @@ p 0.2, why | Not below 2-fold: no positive control was asked.
         _, (_, compared), _ = lines_of(percentile=100.0, percentile_low=84.0, same_test=None)
         assert compared == "More than all 351 pairs of other themes (100% [84, 100])."
 
+    def test_a_factor_near_1_has_two_decimals(self) -> None:
+        claim, *_ = lines_of(verdict="below", value=-0.01, low=-0.03, high=0.028)
+        assert claim[1].startswith("Gain of men's words: 0.99-fold [0.97, 1.03];")
+
     def test_without_words_the_value_as_it_is(self) -> None:
         claim, compared, sensitive = lines_of(None)
         assert claim[1] == "Gain: 1.8 [1.1, 2.4]."
