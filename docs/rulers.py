@@ -33,7 +33,8 @@ from evenruler.instruments.external.rows import STEREOTYPES
 from evenruler.measurement.figures import WHOLE, dimensions_of
 from evenruler.measurement.invariance import compare_units
 from evenruler.models.sources import MIRROR
-from evenruler.report.known import known_section
+from evenruler.report import robustness
+from evenruler.report.known import known_findings
 from evenruler.report.page import Table
 from evenruler.tables import group_by_key, read_frame
 from stages.report import build_views
@@ -66,15 +67,9 @@ SCORES = {"external-stereoset": ("ss",), "external-bbq": ("s_amb", "s_dis")}
 
 FRONT = ROOT / "docs/index.md"
 KNOWN_BEGIN, KNOWN_END = "<!-- known: python docs/rulers.py --known -->", "<!-- end of known -->"
-SHORT = (
-    "instrument",
-    "reading",
-    "detects",
-    "another wording moves it by",
-    "planted bias",
-    "verdicts",
-)
-"""Columns of the report's first table that `index.md` shows."""
+SHORT = robustness.HEAD[:-1]
+"""The columns of the report's table of instruments that `index.md` shows."""
+KNOWN_HEAD = ("people say", "model", "its answers say", "word")
 
 CONDITIONS = (WHOLE, "ambiguous", "disambiguated")
 HEAD = (
@@ -254,23 +249,62 @@ def one_thing(tables: Iterable[Leans]) -> Iterator[str]:
         yield f"| {' | '.join(map(str, cells))} |"
 
 
-def picture(rulers: Sequence[Ruler]) -> alt.LayerChart:
-    """The lean of each row of the table."""
-    rows: list[dict[str, Any]] = []
-    for ruler in rulers:
-        figure = {key: ruler.lean.get(key) for key in ("value", "low", "high")}
-        if None not in figure.values():
-            rows.append({"ruler": f"{ruler.benchmark}: {ruler.model.rstrip(AUTHORS)}", **figure})
-    base = alt.Chart(pd.DataFrame(rows)).encode(
-        y=alt.Y("ruler:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
-        color=alt.value("#1b6f78"),
+INK, QUIET = "#1b6f78", "#f1eff4"
+RULERS_SHOWN = {
+    ("probes-occupation-gender", "set=next-word"): "Occupation and gender",
+    ("external-winobias", "all"): "WinoBias",
+    ("external-winogender", "all"): "Winogender",
+    ("external-bec-pro", "all"): "BEC-Pro",
+}
+"""Headlines by benchmark and key, of which the curve of planted doses is drawn."""
+
+
+def picture() -> alt.HConcatChart:
+    """What a score of a leaderboard tells apart, beside what a ruler reads of a planted bias."""
+    panels = alt.hconcat(_leaderboard(), _planted(), spacing=40)
+    return panels.properties(background="white", padding=12).configure_title(
+        anchor="start", fontSize=13, subtitleFontSize=11, offset=8
     )
-    words = "lean: -1 always the second text, 1 always the first"
-    axis = alt.X("value:Q", title=words)
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=words), x2="high:Q")
-    zero = alt.Chart(pd.DataFrame({"value": [0.0]})).mark_rule(color="#777").encode(x="value:Q")
-    return alt.layer(zero, bars, base.mark_circle(size=36, opacity=1).encode(x=axis)).properties(
-        width=360
+
+
+def _leaderboard() -> alt.LayerChart:
+    """The score by which StereoSet's leaderboard is ordered, a model a row, the best first."""
+    published = pd.read_csv(CSV)
+    of_score = (published["benchmark"] == "stereoset") & (published["figure"] == "icat")
+    scores = published[of_score & published["condition"].isna()]
+    best_first = scores.sort_values("value", ascending=False)["model"].tolist()
+    title = alt.Title("StereoSet ranks nine models", subtitle="most 95% intervals overlap")
+    axis = {"title": "leaderboard score (icat)", "scale": alt.Scale(zero=False)}
+    base = alt.Chart(scores, title=title).encode(
+        y=alt.Y("model:N", sort=best_first, title=None, axis=alt.Axis(labelLimit=200))
+    )
+    dots = base.mark_circle(size=50, opacity=1, color=INK).encode(x=alt.X("value:Q", **axis))
+    bars = base.mark_rule(strokeWidth=2, color=INK).encode(x=alt.X("low:Q", **axis), x2="high:Q")
+    return alt.layer(bars, dots).properties(width=240, height=200)
+
+
+def _planted() -> alt.LayerChart:
+    """In how many models with a planted bias each ruler detects it, a dose a column."""
+    recorded = pd.read_csv(ROOT / "data/weights/figures.csv")
+    cells: list[dict[str, Any]] = []
+    for row in recorded[recorded["own"]].to_dict("records"):
+        name = RULERS_SHOWN.get((row["benchmark"], row["key"]))
+        for count in json.loads(row["planted"]) if name else []:
+            words = f"{count['detected']} of {count['n']}"
+            share = count["detected"] / count["n"]
+            cells.append({"ruler": name, "dose": count["dose"], "share": share, "words": words})
+    title = alt.Title(
+        "A bias was planted: which rulers read it?", subtitle="models in which it is detected"
+    )
+    base = alt.Chart(pd.DataFrame(cells), title=title).encode(
+        x=alt.X("dose:O", title="planted bias, nats", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("ruler:N", sort=list(RULERS_SHOWN.values()), title=None),
+    )
+    scale = alt.Scale(domain=[0, 1], range=[QUIET, INK])
+    tiles = base.mark_rect().encode(color=alt.Color("share:Q", legend=None, scale=scale))
+    ink = alt.when(alt.datum["share"] > 0.5).then(alt.value("white")).otherwise(alt.value("#333"))
+    return alt.layer(tiles, base.mark_text().encode(text="words:N", color=ink)).properties(
+        width=300, height=200
     )
 
 
@@ -425,7 +459,7 @@ def write_pages() -> None:
     text = _between(text, "<!-- agreement -->", "<!-- end of agreement -->", agreement_lines(found))
     shown = rulers()
     PAGE.write_text(_between(text, BEGIN, END, table(shown)), encoding="utf-8")
-    picture(shown).save(PICTURE)
+    picture().save(PICTURE)
     front = FRONT.read_text(encoding="utf-8")
     front = _between(front, KNOWN_BEGIN, KNOWN_END, known_lines())
     front = _between(
@@ -436,24 +470,23 @@ def write_pages() -> None:
 
 def known_lines() -> Iterator[str]:
     """The lines of the table of models that people know."""
-    section = known_section(pd.read_csv(known.CSV, keep_default_na=False))
-    (table,) = section.parts
-    assert isinstance(table, Table)
-    yield f"| {' | '.join(table.columns)} |"
-    yield f"|{' --- |' * len(table.columns)}"
-    for row in table.cells:
-        yield f"| {' | '.join(cell.text for cell in row)} |"
+    yield f"| {' | '.join(KNOWN_HEAD)} |"
+    yield f"|{' --- |' * len(KNOWN_HEAD)}"
+    for finding in known_findings(pd.read_csv(known.CSV, keep_default_na=False)):
+        (line,) = finding.lines
+        cells = (finding.title, finding.model, line.text, line.label)
+        yield f"| {' | '.join(cells)} |"
 
 
 def all_instruments() -> Iterator[str]:
-    """The lines of the first table of the report, of instruments that were asked."""
+    """The lines of the report's table on whether instruments can read."""
     os.chdir(ROOT)  # stages read files by relative paths
     (whole,) = build_views(ParamsFile())[1][""][0].parts
     assert isinstance(whole, Table)
     places = [whole.columns.index(column) for column in SHORT]
     yield f"| {' | '.join(SHORT)} |"
     yield f"|{' --- |' * len(SHORT)}"
-    for row in (row for row in whole.cells if row[-1].text):
+    for row in whole.cells:
         yield f"| {' | '.join(row[place].text for place in places)} |"
 
 

@@ -7,12 +7,17 @@ Control characters from outside text are escaped.
 import ctypes
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from tqdm import tqdm
+
+NARROWEST: Final = 80
+WIDEST: Final = 120
+"""Longer lines are hard to read."""
 
 
 def escape_unprintable(text: str) -> str:
@@ -41,6 +46,13 @@ def say_each(lines: Iterable[str]) -> None:
     """Print lines as they come."""
     for line in lines:
         say(line)
+
+
+def text_width() -> int:
+    """Columns of wrapped text: those of the terminal, but neither fewer than `NARROWEST` nor more
+    than `WIDEST`; `NARROWEST` where the output is no terminal.
+    """
+    return min(max(shutil.get_terminal_size((NARROWEST, 24)).columns, NARROWEST), WIDEST)
 
 
 def progress_bar(total: int, what: str, unit: str) -> "tqdm[Any]":

@@ -8,10 +8,10 @@ from evenruler.instruments.instrument import ReportInput
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import figure_rows
 from evenruler.report import robustness
-from evenruler.report.grid import InstrumentView, make_figure_cell
-from evenruler.report.known import known_section
+from evenruler.report.known import known_findings
 from evenruler.report.page import Section, Table, render_page
 from evenruler.report.sentences import describe_planted
+from evenruler.report.views import InstrumentView, make_figure_cell
 from evenruler.tables import read_frame
 from evenruler.tables.frames import for_people
 from evenruler.text.spelling import with_capital
@@ -25,19 +25,15 @@ def main() -> None:
     instruments, shared = build_views(params)
     rows = agreement.mtmm_rows(read_frame(files.AGREED))
     if rows:
-        shared["agreement"] = [
-            Section(agreement.TITLE, agreement.TEXT, [Table(agreement.HEAD, rows)], first=True)
-        ]
+        table = Table(agreement.HEAD, rows)
+        shared["agreement"] = [Section(agreement.TITLE, agreement.TEXT, [table])]
     files.REPORT.mkdir(parents=True, exist_ok=True)
-    opening = [known_section(pd.read_csv(files.KNOWN, keep_default_na=False))]
-    title = "Even Ruler: what the instruments say, and how well they measure"
     page = render_page(
-        title,
+        "Even Ruler: what the instruments say, and whether they can read",
         _introduction_text(params),
         instruments,
-        models=params.active.models,
         shared=shared,
-        opening=opening,
+        known=known_findings(pd.read_csv(files.KNOWN, keep_default_na=False)),
     )
     (files.REPORT / "index.html").write_text(page, encoding="utf-8")
 
@@ -59,24 +55,22 @@ def _introduction_text(params: ParamsFile) -> str:
     """The sentences below the page's title: what it shows, a caution about tiny models in the
     profile `quick`, and how many recorded answers were replayed.
     """
-    tiny = (
-        " The models of the profile quick are small and quantised: they are here for trying "
-        "things out."
-    )
-    small = tiny if params.profile == "quick" else ""
+    sentences = [
+        "How large a bias is, how sure that is, and whether the instrument can read it on this "
+        "model."
+    ]
+    if params.profile == "quick":
+        sentences.append(
+            "The models measured here are small and quantised: they are for trying things out."
+        )
     release = files.read_release_metadata()
-    held = sum(file["rows"] for file in release["files"].values())
-    models = ", ".join(release["models"])
-    replayed = (
-        f" {held:,} answers of {models} are recorded (release {release['release']}): who "
-        "builds this page replays them, and asks a random hundredth again."
-    )
-    return (
-        f"Instruments of Even Ruler on language models, in the profile {params.profile}: how large a "
-        "bias or a score is, "
-        "how sure that is, and whether the instrument measures on the model at "
-        f"all.{small}{replayed if held else ''}"
-    )
+    n_recorded = sum(file["rows"] for file in release["files"].values())
+    if n_recorded:
+        sentences.append(
+            f"Building this page replays {n_recorded:,} stored answers (release "
+            f"{release['release']}) and checks 1% of them against the models."
+        )
+    return " ".join(sentences)
 
 
 def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView], list[Section]]:
@@ -119,8 +113,7 @@ def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView]
                 figures=figure_cells,
                 planted=describe_planted(planted_results),
                 planted_records=planted_results,
-                reading=card.reading,
-                limits=card.limits,
+                card=f"{files.BENCHMARKS / declaration.benchmark / 'README.md'}",
                 sections=sections_by_name[name],
             )
         )

@@ -9,7 +9,7 @@ import pytest
 
 import evenruler
 from evenruler.errors import UserError, run_program
-from evenruler.terminal import escape_unprintable, print_note, say
+from evenruler.terminal import escape_unprintable, print_note, say, text_width
 
 HOUSE = Path(evenruler.__file__).parent
 STEERS = "a\x1b[2J\x9b31m\x07\u202e\t\U000e0001b"
@@ -57,3 +57,11 @@ def _doors() -> Iterator[str]:
 def test_there_is_one_door() -> None:
     """What `project` prints is our own: names of stages and models, and what its processes said."""
     assert {door for door in _doors() if not door.startswith("project/")} == {"terminal.py"}
+
+
+@pytest.mark.parametrize(("columns", "width"), [("60", 80), ("100", 100), ("300", 120)])
+def test_text_is_as_wide_as_the_terminal(
+    columns: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert text_width() == width

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -31,18 +30,16 @@ from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.models.backends.server import current_budget, request_budget
 from evenruler.models.declarations import HOSTED, DeclaredDtype
 from evenruler.models.store import RowStore
-from evenruler.report.sentences import WIDTH, wrap_line
+from evenruler.report.sentences import wrap_line
 from evenruler.results.record import Heading, Result
 from evenruler.results.store import StoredResult, refuse_another, write_result
 from evenruler.sizes import SIZES, STANDARD, Size
-from evenruler.terminal import print_note
+from evenruler.terminal import print_note, text_width
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 NO_BATCH_FILES = BatchFiles()
-
-_wrapped = partial(wrap, width=WIDTH, break_on_hyphens=False)
 
 
 def measure(
@@ -392,7 +389,7 @@ def summary_lines(result: Result) -> Iterator[str]:
     if result.left_out:
         paragraphs.append(f"not asked: {'; '.join(result.left_out)}")
     for paragraph in paragraphs:
-        lines.extend(_wrapped(f"  {paragraph}", subsequent_indent="    "))
+        lines.extend(_wrap_paragraph(paragraph))
     if len(lines) <= MOST_LINES:
         yield from lines
     else:
@@ -400,11 +397,21 @@ def summary_lines(result: Result) -> Iterator[str]:
         yield f"  ... and {len(lines) - MOST_LINES + 1} lines more, with --all"
 
 
+def _wrap_paragraph(paragraph: str) -> list[str]:
+    """A paragraph below a title as terminal lines, the first two columns in."""
+    return wrap(
+        f"  {paragraph}",
+        width=text_width(),
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
+
+
 def _answer_lines(result: Result) -> list[str]:
     """The headlines as terminal lines, each text below its own beginning."""
     lines: list[str] = []
     for line in result.summary:
-        lines.extend(wrap_line(line, indent=2))
+        lines.extend(wrap_line(line, indent=2, width=text_width()))
     return lines
 
 
@@ -438,16 +445,12 @@ def result_lines(result: Result) -> Iterator[str]:
     yield _display_name(result)
     yield from _answer_lines(result)
     for paragraph in _limit_lines(result):
-        yield from _wrapped(f"  {paragraph}", subsequent_indent="    ")
+        yield from _wrap_paragraph(paragraph)
     for part, rows in _group_by_part(result).items():
         yield f"  {part}"
         yield from _figure_and_validity_lines(rows)
     for heading in _choose_explained_headings(result):
-        yield from _wrapped(
-            f"  {heading.heading}: {heading.meaning}",
-            subsequent_indent="    ",
-            break_on_hyphens=True,
-        )
+        yield from _wrap_paragraph(f"{heading.heading}: {heading.meaning}")
     yield from (f"  warning: {line}" for line in result.warnings)
     yield from (f"  not asked: {line}" for line in result.left_out)
     if not result.settings.prefixes:

@@ -486,7 +486,7 @@ def _as_user_errors(benchmark: Benchmark) -> Iterator[None]:
             raise
         message = f"{type(error).__name__}: {error}".splitlines()[0]
         what = (
-            f"rows or plan are not as this evenruler knows the family {benchmark.family} "
+            f"its rows or plan do not fit the family {benchmark.family} of this evenruler "
             f"({message:.200})"
         )
         remedy = "get the benchmark again, or the evenruler that built it"

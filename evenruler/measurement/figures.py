@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-UNKNOWN = "Validity on this model is unknown"
+UNKNOWN = "No verdict"
 """First words of the reason for a headline in doubt, which is only described."""
 
 

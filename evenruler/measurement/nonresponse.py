@@ -36,7 +36,7 @@ LEAST_READ = 0.9
 """Least share of replies, among those that neither refuse nor are empty, in which an answer is
 found."""
 
-NOT_READ = "replies not read"
+NOT_READ = "no answer is found in"
 
 EXAMPLES = 3
 """How many replies without an answer are shown."""
@@ -93,7 +93,7 @@ def not_read(replies: ReplyCounts) -> str | None:
     ):  # tolerance for rounding, so that nine in ten is enough
         return None
     share = f"{replies.unread:,} of {to_read:,}"
-    return f"{NOT_READ}: no answer is found in {share} replies{such_as(replies.examples)}"
+    return f"{NOT_READ} {share} replies{such_as(replies.examples)}"
 
 
 def mark_by_validity(figure: Figure, validity: ValidityCheck) -> Figure:

@@ -191,7 +191,7 @@ def _rest_sentences(
     bound = f"{parts.bound:.2g}"
     if not may_be_below:
         which = _count_parts(len(rest), after_detected)
-        return [f"Nothing is detected in {which}, and nothing said to be below {bound}."]
+        return [f"{which} {'are' if len(rest) > 1 else 'is'} inconclusive."]
     beyond = [test.name for test in rest if not test.is_below(parts.bound)]
     within = len(rest) - len(beyond)
     sentences: list[str] = []

@@ -225,7 +225,8 @@ def judge(test: HeadlineTest, validity: ValidityCheck | None = None) -> Headline
     in_parts = None
     if test.parts is not None and Verdict(verdict) not in (Verdict.INVALID, Verdict.DESCRIPTIVE):
         in_parts = _describe_whole_and_parts(test, test.parts)
-    why = " ".join(filter(None, (why, in_parts, test.note)))
+    note = None if verdict == Verdict.INVALID else test.note  # its numbers say nothing
+    why = " ".join(filter(None, (why, in_parts, note)))
     effect = test.effect or _UNDEFINED
     percentile = test.compared.percentile if test.compared else _UNDEFINED
     control = test.control.effect if test.control else _UNDEFINED
@@ -256,7 +257,7 @@ def judge(test: HeadlineTest, validity: ValidityCheck | None = None) -> Headline
         positive_low=finite_or_none(control.low),
         positive_high=finite_or_none(control.high),
         positive_p=test.control.p if test.control else None,
-        note=test.note,
+        note=note,
         in_parts=in_parts,
     )
 

@@ -1,6 +1,7 @@
-"""The first table of the report: what published answers say of models that people know.
+"""What published answers say of models that people know, which stands first on the page.
 
-Its rows are those of `known.csv`, which `docs/known.py` makes out of answers that others published.
+The claims are the rows of `known.csv`, which `docs/known.py` makes out of answers that others
+published.
 """
 
 from collections.abc import Mapping
@@ -9,51 +10,41 @@ from typing import Any, Final, cast
 import pandas as pd
 
 from evenruler.measurement.figures import Verdict
-from evenruler.report.page import Cell, Section, Table
-
-TITLE: Final = "Models that people know"
-
-TEXT: Final = (
-    "Answers of others, with their prompts: researchers asked these models and published every "
-    "answer, which is judged here by the rules of all benchmarks. A row is old where the models "
-    "answered more than 18 months before it was made."
-)
-
-HEAD: Final = (
-    "people say",
-    "model",
-    "its answers say",
-    "word",
-    "beside it",
-    "over",
-    "answered, asked by",
-    "answers, licence",
-)
+from evenruler.report.findings import Finding, draw_track, sort_findings
+from evenruler.report.sentences import SummaryLine
 
 NOT_PASSED_ON: Final = "figures only"
 
 
-def known_section(rows: pd.DataFrame) -> Section:
-    """The table of claims, in their order; `rows`: of `known.csv`, texts where cells are empty."""
+def known_findings(rows: pd.DataFrame) -> list[Finding]:
+    """The claims as findings, the most certain first; `rows`: of `known.csv`, texts where cells are
+    empty.
+    """
     claims = rows.rename(columns=str).to_dict("records")
-    cells = [_claim_cells(cast("Mapping[str, Any]", claim)) for claim in claims]
-    return Section(TITLE, TEXT, [Table(HEAD, cells)], first=True)
+    return sort_findings([_make_finding(cast("Mapping[str, Any]", claim)) for claim in claims])
 
 
-def _claim_cells(row: Mapping[str, Any]) -> list[str | Cell]:
-    """A claim as a row of `HEAD`."""
+def _make_finding(row: Mapping[str, Any]) -> Finding:
+    """A claim as a finding: what people say, and what the model's published answers say."""
     model = row["model"]
     if row["compared_with"]:
         model = f"{model}, compared with {row['compared_with']}"
     verdict = Verdict(row["verdict"])
-    answered = f"{row['answered']} (old)" if row["is_old"] else row["answered"]
+    claim = SummaryLine(", ".join(verdict.words), row["sentence"])
     licence = row["licence"]
     if not row["passed_on"]:
         licence = f"{licence}: {NOT_PASSED_ON}"
-    judged = Cell(", ".join(verdict.words), verdict.mark)
-    units = f"{row['n']:.0f} {row['unit']}"
-    counted = f"{row['items']:,} items, {units}"
-    circumstances = f"{answered}, {row['asked_by']}; {row['prompt']}"
-    texts = [row["claim"], model, row["sentence"]]
-    source = f"{row['source']}, {licence}"
-    return [*texts, judged, row["beside"], f"{counted}; {circumstances}; {source}"]
+    counted = f"{row['items']:,} items, {row['n']:.0f} {row['unit']}"
+    source = (
+        f"Over {counted}. Asked by {row['asked_by']} ({row['answered']}): {row['prompt']}. "
+        f"Answers: {row['source']}, {licence}."
+    )
+    return Finding(
+        title=f"\u201c{row['claim']}\u201d",
+        model=model,
+        verdict=verdict,
+        lines=[claim],
+        p=row["p"],
+        track=draw_track(row),
+        more=[f"Beside it: {row['beside']}.", source],
+    )

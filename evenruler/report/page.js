@@ -276,7 +276,7 @@ inTheDark.addEventListener("change", () => printing || parts.forEach((part) => p
 const unfolded = [];
 function unfold() {
   printing = true;
-  const closed = document.querySelectorAll("details:is(.folded, .meanings):not([open])");
+  const closed = document.querySelectorAll("details:not([open], .vega-embed details)");
   closed.forEach((one) => (one.open = true));
   unfolded.push(...closed);
 }

@@ -1,5 +1,5 @@
-"""One self-contained page: first the grid, then each instrument with text, tables and pictures; it
-needs no network.
+"""One self-contained page: first what was found, then what could not be decided, then each instrument
+with tables and pictures; it needs no network.
 """
 
 import base64
@@ -15,24 +15,9 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 from evenruler.files import jinja_environment
-from evenruler.measurement.figures import ORDER, WHOLE, Verdict
-from evenruler.report.formats import with_interval
-from evenruler.report.grid import (
-    FigureCell,
-    FiguresByModel,
-    InstrumentView,
-    figure_table,
-    figures_by_model,
-    make_family_views,
-    verdict_count_sentences,
-)
-from evenruler.report.sentences import (
-    VERDICT_MEANINGS,
-    claim_text,
-    control_text,
-    in_unit,
-    verdict_words,
-)
+from evenruler.report.findings import Finding, find_headlines
+from evenruler.report.sentences import VERDICT_MEANINGS
+from evenruler.report.views import InstrumentView, figure_table, verdict_count_sentences
 
 # Colours of pictures, and their replacements in the dark theme.
 ONE_HUE: Final = "#1b5e7a"
@@ -108,72 +93,6 @@ class Section:
     """Whether it is placed before everything else; it then holds tables only."""
 
 
-FINDINGS_TITLE: Final = "What was measured"
-FINDINGS_TEXT: Final = (
-    "One row a headline and model. Effects are no grades: no word says that a model is good. "
-    "More than: the share of alternatives, drawn by rule, that it is further from 0 than."
-)
-FINDINGS_HEAD: Final = (
-    "instrument",
-    "model",
-    "claim in words",
-    "value [95%]",
-    "word",
-    "more than",
-    "would have detected",
-    "positive control",
-)
-
-
-def findings_table(instruments: Sequence[InstrumentView]) -> Table | None:
-    """All headlines, a row each, by verdict in the order of `ORDER`; None where there is none."""
-    keyed: list[tuple[int, str, list[str | Cell]]] = []
-    for instrument in instruments:
-        for figure_cell in instrument.figures:
-            if figure_cell.is_headline and figure_cell.model:
-                place = ORDER.index(Verdict(figure_cell.verdict))
-                keyed.append((place, instrument.title, _finding_row(instrument, figure_cell)))
-    keyed.sort(key=lambda entry: entry[:2])
-    return Table(FINDINGS_HEAD, [row for *_, row in keyed]) if keyed else None
-
-
-def _finding_row(instrument: InstrumentView, figure_cell: FigureCell) -> list[str | Cell]:
-    """A headline on a model as a row of `FINDINGS_HEAD`; an invalid one has no numbers but its
-    control's.
-    """
-    record, words = figure_cell.record, figure_cell.word
-    verdict = Verdict(figure_cell.verdict)
-    value = compared = detects = ""
-    if verdict != Verdict.INVALID:
-        unit = f" {words.measured_in}" if words and words.measured_in else ""
-        low, high = record.get("low"), record.get("high")
-        shown = with_interval(record.get("value"), low, high, 2)
-        value = f"{shown}{unit}" if shown else ""
-        if "percentile" in record:
-            alternatives = words.alternatives if words else ""
-            compared = f"{record['percentile']:.0f}% of {alternatives or 'its reference set'}"
-        if "detects" in record:
-            detects = in_unit(record["detects"], words)
-    part = "" if figure_cell.part == WHOLE else f" ({figure_cell.part})"
-    judged = Cell(verdict_words(record, words), verdict.mark)
-    return [
-        f"{instrument.title}{part}",
-        figure_cell.model,
-        claim_text(record, words),
-        value,
-        judged,
-        compared,
-        detects,
-        control_text(record, words),
-    ]
-
-
-TYPES: Final = {"validity": "How well it measures", "descriptive": "What else it measures"}
-"""Titles of tables of figures, by the type of their headings."""
-MOST_ROWS = 60
-"""Rows of such a table; longer ones are left to the table of all figures."""
-
-
 @dataclass(frozen=True)
 class PageSection:
     """A part of the page that is folded until a reader opens it, with its data."""
@@ -182,17 +101,6 @@ class PageSection:
     title: str
     instrument: InstrumentView | None
     sections: Sequence[Section]
-
-    @property
-    def figure_tables(self) -> list[tuple[str, FiguresByModel]]:
-        """Its figures by type, without headlines, which the grid shows."""
-        tables: list[tuple[str, FiguresByModel]] = []
-        for figure_type, title in TYPES.items():
-            if self.instrument:
-                table = figures_by_model(self.instrument, figure_type)
-                if 0 < len(table.rows) <= MOST_ROWS:
-                    tables.append((title, table))
-        return tables
 
     @property
     def packed(self) -> str:
@@ -213,40 +121,30 @@ def render_page(
     lead: str,
     instruments: Sequence[InstrumentView],
     *,
-    models: Sequence[str] = (),
     shared: Mapping[str, Sequence[Section]] | None = None,
-    opening: Sequence[Section] = (),
+    known: Sequence[Finding] = (),
 ) -> str:
-    """The page as HTML, instruments in reading order, models by column; `shared`: sections by
-    family; `opening`: sections before all others.
+    """The page as HTML, instruments in reading order.
+
+    `shared`: sections by family; `known`: findings on models that people know, which stand before
+    those of instruments.
     """
     first: list[Section] = []
-    rest: dict[str, list[Section]] = {}
-    for name, family_sections in (shared or {}).items():
-        first += [section for section in family_sections if section.first]
-        rest[name] = [section for section in family_sections if not section.first]
-    findings = findings_table(instruments)
-    if findings:
-        lead_section = Section(FINDINGS_TITLE, FINDINGS_TEXT, [findings], first=True)
-        first = [lead_section, *first]
-    first = [*opening, *first]
-    family_views = make_family_views(instruments, models, rest)
     folded: dict[str, list[PageSection]] = {}
-    for family in family_views:
-        of_all = enumerate(family.sections, 1)
-        page_sections = folded[family.name] = []
-        with_verdict = [instrument for instrument, _ in family.blocks]
-        for instrument in [*with_verdict, *family.without]:
-            page_sections.append(
-                PageSection(instrument.name, instrument.title, instrument, instrument.sections)
-            )
-        page_sections += [
-            PageSection(f"{family.name}--{number}", section.title, None, [section])
-            for number, section in of_all
-        ]
+    for family in dict.fromkeys(instrument.family for instrument in instruments):
+        folded[family] = _fold_instruments(instruments, family)
+    for family, sections in (shared or {}).items():
+        first += [section for section in sections if section.first]
+        rest = [section for section in sections if not section.first]
+        folded.setdefault(family, []).extend(_fold_sections(family, rest))
+    groups = {KNOWN_TITLE: known, OWN_TITLE: find_headlines(instruments)}
+    decided = {name: [one for one in group if one.is_decided] for name, group in groups.items()}
+    undecided = {
+        name: [one for one in group if not one.is_decided] for name, group in groups.items()
+    }
+    folded = {family: parts for family, parts in folded.items() if parts}
     vega = ""
-    folded_parts = chain.from_iterable(folded.values())
-    if any(list(_collect_pictures(part.sections)) for part in folded_parts):
+    if any(list(_collect_pictures(part.sections)) for part in chain.from_iterable(folded.values())):
         import vl_convert as vlc
 
         vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
@@ -255,10 +153,6 @@ def render_page(
     environment.filters["prose"] = lambda text: Markup(
         re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
     )
-    environment.filters["family_title"] = lambda name: (
-        name.upper() if name == "saged" else name.capitalize()
-    )
-    widths = {len(family.models) for family in family_views if family.models}
     template = environment.get_template("page.html.j2")
     style, script = _read_package_file("page.css"), _read_package_file("page.js")
     return template.render(
@@ -266,15 +160,45 @@ def render_page(
         lead=lead,
         counted=verdict_count_sentences(instruments),
         meanings=VERDICT_MEANINGS,
+        decided={name: group for name, group in decided.items() if group},
+        undecided={name: group for name, group in undecided.items() if group},
+        without=[instrument for instrument in instruments if not instrument.has_headlines],
         first=first,
-        families=family_views,
         folded=folded,
-        widths=sorted(widths),
+        family_titles={family: _family_title(family) for family in folded},
         style=style,
         script=script,
         colours=gzip_base64(DARK),  # for the page's script, by the light colours that they replace
         vega=vega,
     )  # fmt: skip
+
+
+KNOWN_TITLE: Final = "Models that people know"
+OWN_TITLE: Final = "Models measured here"
+
+
+def _fold_instruments(instruments: Sequence[InstrumentView], family: str) -> list[PageSection]:
+    """The parts of a family's instruments, those with a headline first."""
+    parts: list[PageSection] = []
+    of_family = [instrument for instrument in instruments if instrument.family == family]
+    for instrument in sorted(of_family, key=lambda instrument: not instrument.has_headlines):
+        parts.append(
+            PageSection(instrument.name, instrument.title, instrument, instrument.sections)
+        )
+    return parts
+
+
+def _fold_sections(family: str, sections: Sequence[Section]) -> list[PageSection]:
+    """The parts about several instruments, a section each."""
+    parts: list[PageSection] = []
+    for number, section in enumerate(sections, 1):
+        parts.append(PageSection(f"{family or 'all'}--{number}", section.title, None, [section]))
+    return parts
+
+
+def _family_title(family: str) -> str:
+    """The heading of a family: "SAGED", "Probes"."""
+    return family.upper() if family == "saged" else family.capitalize()
 
 
 def _collect_pictures(sections: Sequence[Section]) -> Iterator[Picture]:

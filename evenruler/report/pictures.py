@@ -47,7 +47,7 @@ YES_OR_NO: Final = {"True": "yes", "False": "no"}
 LABELS: Final = {"labelLimit": 260, "labelOverlap": False}
 """How names stand at an axis."""
 
-DIGITS = 4
+DIGITS = 3
 """Significant digits of numbers in pictures."""
 WIDE, NARROW = 460, 300
 """Pixels: width of a picture, and of one of its panels."""

@@ -5,6 +5,7 @@ would have detected. Every number in them stands in the row of the figure.
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
@@ -48,9 +49,6 @@ VERDICT_MEANINGS: Final = {
 }
 """The meaning of each word of a verdict, a sentence each; cards, the page and docs print these."""
 
-WIDTH: Final = 80
-"""Columns of a terminal line."""
-
 INDENT: Final = 14
 """Columns before the text of a line: its label, and spaces."""
 
@@ -59,6 +57,12 @@ MOST_IN_FULL: Final = 3
 
 AMOUNT: Final = "{amount}"
 """Where a clause of `FigureHeading.says` has its amount; nothing else in it is a place."""
+
+NEAR_ONE: Final = 0.1
+"""Factors this near to 1 have two decimals."""
+
+NOT_BELOW: Final = re.compile(r"Not below \S+?(?P<reason>:? .*?)\.(?= |$)")
+"""The sentence of a reason that says why a headline is not below its bound."""
 
 NOTHING: Final = "No figure has a verdict: all are descriptive."
 
@@ -78,14 +82,14 @@ class SummaryLine:
         return f"{self.label:<{INDENT - 2}}  {self.text}"
 
 
-def wrap_line(line: str, indent: int = 0) -> list[str]:
-    """A line of the answer in terminal lines of at most `WIDTH` columns, the first after `indent`
+def wrap_line(line: str, indent: int = 0, *, width: int) -> list[str]:
+    """A line of the answer in terminal lines of at most `width` columns, the first after `indent`
     spaces; the others stand below its text, or a little further in where it has no label.
     """
     hanging = INDENT if "  " in line else 2  # two spaces stand after a label alone
     return wrap(
         f"{' ' * indent}{line}",
-        width=WIDTH,
+        width=width,
         subsequent_indent=" " * (indent + hanging),
         break_on_hyphens=False,
     )
@@ -234,7 +238,8 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     if row.get("value") is None:
         return f"No number: {row.get('reason') or 'no reason is given'}."
     if row.get("in_parts"):
-        sentences = [row["in_parts"], row.get("note"), coverage_text(row)]
+        not_below = _not_below_text(row, words) if verdict == Verdict.INCONCLUSIVE else ""
+        sentences = [row["in_parts"], not_below, row.get("note"), coverage_text(row)]
         return " ".join(filter(None, sentences))
     heading = words.heading if words else str(row["figure"]).replace("_", " ")
     amount = amount_text(row, words)
@@ -245,16 +250,41 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
         bound = bound_text(row["bound"], words)
         sentences = [with_capital(f"{heading}: {amount}; less than {bound} either way.")]
     elif verdict == Verdict.INCONCLUSIVE:
-        bound = bound_text(row["bound"], words)
-        p = row.get("p")
-        with_p = amount if p is None else f"{amount}, p {p:.2g}"
-        neither = f"neither detected nor below {bound}"
-        sentences = [with_capital(f"{heading}: {with_p}; {neither}.")]
-        if p is None:  # then `why` begins with the reason
-            sentences.append(why.partition(" Not below")[0])
+        undetected = _undetected_text(row)
+        sentences = [with_capital(f"{heading}: {amount}{undetected}."), _not_below_text(row, words)]
     else:
         sentences = [with_capital(f"{heading}: {amount}."), why]
     return " ".join(filter(None, [*sentences, coverage_text(row)]))
+
+
+def _undetected_text(row: Mapping[str, Any]) -> str:
+    """Why nothing is detected, as the end of a sentence: p, and the interval where p alone would
+    do.
+    """
+    p, why = row.get("p"), str(row.get("why") or "")
+    if p is None:
+        reason, _, _ = why.partition(" Not below")
+        return f". {reason}".rstrip(". ")
+    text = f", p {p:.2g}: not detected"
+    if p > ALPHA:
+        return text
+    reason, _, _ = why.removeprefix("Not detected: ").partition(". ")
+    return f"{text}, since {reason}" if reason else text
+
+
+def _not_below_text(row: Mapping[str, Any], words: "Worded | None") -> str:
+    """Why an inconclusive headline is not below its bound, a sentence with both numbers in the unit
+    of its heading.
+    """
+    bound = bound_text(row["bound"], words)
+    if not row.get("positive_control"):
+        return f"Not below {bound}: no positive control was asked."
+    written = NOT_BELOW.search(str(row.get("why") or ""))
+    reason = written["reason"] if written else ""
+    control = row.get("positive_value")
+    if reason.startswith(": the positive control") and control is not None:
+        reason = f": the positive control reads {in_unit(control, words)} alone"
+    return f"Not below {bound}{reason}."
 
 
 def coverage_text(row: Mapping[str, Any]) -> str:
@@ -301,7 +331,7 @@ def amount_text(
         text = in_unit(value, words)
     if low is None or high is None:
         return text
-    ends = [two_digits(_convert_unit(end, words)) for end in (low, high)]
+    ends = [_written_number(end, words) for end in (low, high)]
     return f"{text} [{', '.join(ends)}]"
 
 
@@ -312,7 +342,7 @@ def bound_text(bound: float, words: "Worded | None") -> str:
 
 def in_unit(value: float, words: "Worded | None", *, without_zeros: bool = False) -> str:
     """A value with two digits in the unit of its heading: "5.8-fold", "25 points", "60%"."""
-    number = two_digits(_convert_unit(value, words))
+    number = _written_number(value, words)
     if without_zeros:
         number = f"{float(number):g}"
     field = _field_of_size(words)
@@ -324,6 +354,16 @@ def in_unit(value: float, words: "Worded | None", *, without_zeros: bool = False
         return f"{number}%"
     unit = words.measured_in if words else ""
     return f"{number} {unit}".rstrip()
+
+
+def _written_number(value: float, words: "Worded | None") -> str:
+    """A value with two digits in the unit of its heading; a factor near 1 with two decimals, since
+    1.0-fold would be none at all.
+    """
+    number = _convert_unit(value, words)
+    if _field_of_size(words) == "factor" and abs(number - 1) < NEAR_ONE:
+        return f"{number:.2f}"
+    return two_digits(number)
 
 
 def _convert_unit(value: float, words: "Worded | None") -> float:
@@ -370,7 +410,10 @@ def comparison_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     alternatives = words.alternatives if words else ""
     if not alternatives:
         alternatives = f"alternatives from {row['reference_set']}"
-    text = f"More than {share} of {row['alternatives']:.0f} {alternatives}."
+    n_alternatives = f"{row['alternatives']:.0f}"
+    text = f"More than {share} of {n_alternatives} {alternatives}."
+    if row["percentile"] >= 100:
+        text = f"More than all {n_alternatives} {alternatives} ({share})."
     if row.get("same_test") is not None:
         n_detected = f"{100 * row['same_test']:.2g}"
         text += f" (Of 100 such, the same test detects {n_detected}.)"
@@ -436,10 +479,12 @@ def describe_planted(planted: Sequence[Mapping[str, Any]]) -> str:
             "invalid on these models."
         )
     most_sensitive = max(valid, key=lambda record: _count_changed(record, "detected"))
-    counts = [count_text(dose) for dose in sort_counts(most_sensitive)]
-    if not counts:
+    doses = sort_counts(most_sensitive)
+    if not doses:
         return f"No model with a planted association ({plants}) was compared with one of dose 0."
-    text = f"Of a planted association ({plants}) it detects {', '.join(counts)} models"
+    counts = [f"{count_text(doses[0])} models"]
+    counts += [count_text(dose, with_unit=False) for dose in doses[1:]]
+    text = f"Of a planted association ({plants}) it detects {', '.join(counts)}"
     headline = most_sensitive["figure"], most_sensitive["key"]
     n_others, n_changed = 0, 0
     for record in planted:

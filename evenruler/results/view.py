@@ -17,9 +17,9 @@ from evenruler.measurement.figures import (
 from evenruler.measurement.headings import find_heading
 from evenruler.measurement.nonresponse import unmeasured_models
 from evenruler.publish.manifest import markdown_cell, markdown_table
-from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import Cell, Section, Table, render_page
 from evenruler.report.sentences import amount_text, headline_name
+from evenruler.report.views import FigureCell, InstrumentView, make_figure_cell
 from evenruler.results.comparison import (
     compared_figure,
     comparison_name,
@@ -47,7 +47,7 @@ ONE_LEAD = "What benchmarks of Even Ruler say of a model."
 LEAD = (
     "What benchmarks of Even Ruler say of models. Models are compared over what both were asked: "
     "what each two differ "
-    "in stands behind the grid."
+    "in stands with the details of each benchmark."
 )
 
 DIFFERENCES = (
@@ -276,11 +276,8 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
                 figures=figures,
                 warnings=warnings_of(group),
                 sections=_difference_sections(comparisons, group),
-                decimals=3,  # results are stored with three decimals
             )
         )
-    shown_results = chain.from_iterable(groups)
-    models = dict.fromkeys(stored_result.result.model.name for stored_result in shown_results)
     mtmm_rows = agreement.mtmm_rows(result_agreement(results))
     agreement_section = Section(
         agreement.TITLE, agreement.TEXT, [Table(agreement.HEAD, mtmm_rows)], first=True
@@ -297,7 +294,7 @@ def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = N
             "": [Section("What they differ in", "", [Table(ANSWERED, lines)], first=True)],
             **shared,
         }
-    return render_page(heading, lead, instruments, models=list(models), shared=shared)
+    return render_page(heading, lead, instruments, shared=shared)
 
 
 def _difference_sections(

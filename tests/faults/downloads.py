@@ -201,7 +201,7 @@ def _compared(folder: Path) -> Seen:
     return _damaged(change, "diff", "original", "it")(folder)
 
 
-AS_KNOWN = "are not as this evenruler knows the family probes"
+AS_KNOWN = "do not fit the family probes of this evenruler"
 
 CASES = [
     *refusals(

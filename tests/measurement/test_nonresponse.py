@@ -74,7 +74,7 @@ class TestNotRead:
     def test_nine_in_ten_are_enough(self) -> None:
         assert not_read(ReplyCounts(60, unread=6)) is None
         assert not_read(ReplyCounts(60, unread=7, examples=LOUD)) == (
-            'replies not read: no answer is found in 7 of 60 replies, such as "Let me think.", '
+            'no answer is found in 7 of 60 replies, such as "Let me think.", '
             '"Well, who knows", '
             '"It depends on a lot of things that nobody told us"'
         )
@@ -83,7 +83,7 @@ class TestNotRead:
         """Of 60 requests 20 were refused and 10 empty, so that 4 of 30 replies are unread, which is
         over a tenth."""
         assert not_read(ReplyCounts(60, refused=20, empty=10, unread=4)) == (
-            "replies not read: no answer is found in 4 of 30 replies"
+            "no answer is found in 4 of 30 replies"
         )
         assert not_read(ReplyCounts(60, refused=20, empty=10, unread=3)) is None
         assert not_read(ReplyCounts(60, refused=60)) is None
@@ -97,7 +97,7 @@ class TestNotRead:
             assert validity.failure is None
             assert (
                 validity.doubt
-                == 'replies not read: no answer is found in 60 of 60 replies, such as "Let me '
+                == 'no answer is found in 60 of 60 replies, such as "Let me '
                 'think."'
             )
         assert validity_of_replies(ReplyCounts(60, refused=31, unread=29)) == ValidityCheck(

@@ -175,7 +175,7 @@ class TestPlanted:
         ]
         assert (
             "\n**Planted bias.** Of a planted association (occupation-gender) it detects 2 nats in "
-            "5 of 6, 8 nats in 1 of 1 models.\n" in body
+            "5 of 6 models, 8 in 1 of 1.\n" in body
         )
 
     def test_it_lies_in_the_folder_too(self, benchmark, tmp_path):

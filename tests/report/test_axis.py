@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.report.grid import axis_over
+from evenruler.report.findings import axis_over
 
 
 @pytest.mark.parametrize(

@@ -12,21 +12,19 @@ import pytest
 
 from evenruler.instruments.instrument import FigureHeading
 from evenruler.measurement.figures import Verdict
-from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import (
     Cell,
     Picture,
     Section,
     Table,
-    findings_table,
     gzip_base64,
     render_page,
 )
 from evenruler.report.pictures import PartDeclaration, draw_chart
 from evenruler.report.sentences import VERDICT_MEANINGS
+from evenruler.report.views import FigureCell, InstrumentView, make_figure_cell
 from tests import browser
 from tests.report.pages import unpacked
-from tests.report.test_sentences import GAIN, ROW
 
 MODELS = ["a", "b", "c"]
 WORDS = pd.DataFrame({"centred": np.arange(12.0)})
@@ -100,8 +98,7 @@ def instrument(
         "Measures the tie.",
         COLUMNS,
         [*figures, *alphas],
-        reading="As it is.",
-        limits=["Nothing."],
+        card="benchmarks/probes-x/README.md",
         sections=sections,
     )
 
@@ -122,7 +119,6 @@ def page() -> str:
         "Title",
         "Lead",
         [view, instrument(name="probes-y", title="Old")],
-        models=MODELS,
         shared=shared,
     )
 
@@ -131,8 +127,8 @@ class TestText:
     def test_is_escaped(self, page: str) -> None:
         assert "Text &lt;b&gt;" in page
         assert "Men &amp; &lt;women&gt;" in page
-        assert "<td>0.83 [0.71, 0.91], n = 43</td>" in page
-        assert '<td class="mark inconclusive">0.30 &lt;weak&gt;</td>' in page
+        assert ">0.83 [0.71, 0.91], n = 43</td>" in page
+        assert '<td class="mark inconclusive" data-of="&lt;m&gt;">0.30 &lt;weak&gt;</td>' in page
         assert '<td colspan="2">of any &amp; every model</td>' in page
         assert "Its &amp; caption in <code>code</code>" in page
 
@@ -153,15 +149,26 @@ class TestText:
         assert gzip_base64({"b": 1, "a": nan}) == gzip_base64({"a": nan, "b": 1})
         assert unpacked(gzip_base64({"a": nan})) == {"a": None}
 
-    def test_says_each_amount_with_interval_control_and_verdict(self, page: str) -> None:
-        body = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", page[page.index("<main") :])
-        assert re.search(r"0\.60\s+\[0\.40, 0\.80\]\s+detected", body)
-        assert "Detected on b; inconclusive on a; invalid on c." in body
+    def test_what_was_found_stands_before_what_could_not_be_decided(self, page: str) -> None:
+        body = page[page.index("<main") :]
+        body = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", body)
+        found, undecided = body.split("What could not be decided")
+        assert re.search(r"Men & <women>: seed\s+b\s+detected", html.unescape(found))
+        assert "Spread: 0.60 [0.40, 0.80]." in found
+        assert not re.search(r"seed\s+[ac]\s", found)
+        assert "Models measured here: 2" in undecided
+        assert re.search(r"seed\s+a\s+inconclusive", undecided)
+        assert re.search(r"seed\s+c\s+invalid\s+For invalid\.", undecided)
+        assert "Without a headline on these models: 1" in undecided
         assert (
             "Of 3 headlines on models: 1 detected; 1 inconclusive; 1 invalid. 2 tests; 0.1 would "
             "say detected if nothing were there anywhere." in page
         )
-        assert "Descriptive only, without a verdict:" in body
+
+    def test_each_number_is_drawn_in_a_list_item(self, page: str) -> None:
+        items = re.findall(r'<li class="finding (\w+)">(.*?)</li>', page, re.DOTALL)
+        drawn = {mark: "<svg" in item for mark, item in items}
+        assert drawn == {"detected": True, "inconclusive": True, "invalid": False}
 
     def test_a_mark_has_a_shape_of_its_own(self, page: str) -> None:
         """Colour alone tells nothing to those who cannot see it."""
@@ -176,37 +183,6 @@ class TestText:
                 red, green, blue = bytes.fromhex(colour)
                 assert blue == max(red, green, blue)
         assert "--failed" not in page
-
-    def test_the_first_table_has_a_row_a_headline_by_verdict(self) -> None:
-        invalid = {"verdict": "invalid", "why": "It fails.", "positive_p": 0.6}
-        changes = [
-            {"model": "c", **invalid},
-            {"model": "a", "verdict": "inconclusive"},
-            {"model": "b"},
-        ]
-        cells = [make_figure_cell({**ROW, **changed}, [GAIN]) for changed in changes]
-        table = findings_table([InstrumentView("x", "probes", "Jobs", "", [GAIN], cells)])
-        assert table is not None
-        rows = [[cell.text for cell in cells] for cells in table.cells]
-        claim = (
-            "Men's words gain 5.8-fold [3.0, 11] on women's from an occupation of 10% men to one "
-            "of 90%."
-        )
-        compared = ["98% of pairs of other themes", "2.9-fold"]
-        assert rows[0][:5] == [
-            "Jobs (next-word)",
-            "b",
-            claim,
-            "1.76 [1.10,\u00a02.40] nats",
-            "detected",
-        ]
-        assert rows[0][5:] == [*compared, "brides and monks: 25-fold, detected"]
-        assert [(texts[1], texts[4]) for texts in rows] == [
-            *(("b", "detected"), ("a", "inconclusive"), ("c", "invalid")),
-        ]
-        control = "brides and monks: 25-fold, not detected"
-        assert rows[2][2:] == ["It fails.", "", "invalid", "", "", control]
-        assert findings_table([]) is None
 
     def test_each_word_is_explained_on_the_page(self, page: str) -> None:
         body = html.unescape(page)
@@ -234,7 +210,7 @@ class TestBrowser:
     ) -> None:
         tab.open(file)
         assert tab.run("document.querySelectorAll('svg.marks').length") == 0
-        tab.run("document.querySelector('a[href=\"#probes-x\"]').click()")
+        tab.run("document.querySelector('a[href=\"#probes-x--0\"]').click()")
         tab.until("document.getElementById('probes-x').open")
         tab.run("parts.get('probes-x').drawAll()")
         assert tab.run("document.querySelectorAll('svg.marks[role=img]').length") == 2
@@ -266,7 +242,7 @@ class TestBrowser:
 
     def test_a_number_leads_to_its_row_by_keyboard(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file)
-        tab.run("document.querySelector('td[data-model=b] a').focus()")
+        tab.run("document.querySelector('a[href=\"#probes-x--0\"]').focus()")
         tab.press("Enter", 13, "\r")
         tab.until("document.activeElement.id === 'probes-x--0'")
         cells = tab.run("[...document.activeElement.cells].map((cell) => cell.textContent)")

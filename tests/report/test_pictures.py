@@ -148,7 +148,7 @@ class TestCharts:
     def test_have_the_columns_that_they_show_rounded(self) -> None:
         first, second, _ = draw_rows(DOTS)["data"]["values"]
         named = {"set": "all", "model": "b"}
-        assert first == {**named, "value": 0.1235, "low": 0.1, "high": 0.2, "n": 1200}
+        assert first == {**named, "value": 0.123, "low": 0.1, "high": 0.2, "n": 1200}
         assert second["low"] is None
 
     def test_of_dots_have_an_interval_a_zero_and_the_numbers(self) -> None:

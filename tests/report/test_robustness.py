@@ -1,13 +1,13 @@
-"""The table of how even the instruments are."""
+"""The table of whether instruments can read."""
 
 from typing import Any
 
 import pandas as pd
 
 from evenruler.instruments.instrument import FigureHeading
-from evenruler.report.grid import FigureCell, InstrumentView, make_figure_cell
 from evenruler.report.page import Cell
 from evenruler.report.robustness import HEAD, overview_section
+from evenruler.report.views import FigureCell, InstrumentView, make_figure_cell
 from evenruler.tables.schemas import AGREEMENT
 
 GAIN = FigureHeading("gain", "gain", "how much", figure_type="headline", measured_in="nats")
@@ -66,33 +66,26 @@ def test_what_each_column_says() -> None:
     )
     assert row == {
         "instrument": "jobs",
-        "measures": "About jobs",
-        "sample": "43 attributes",
-        "reading": "-0.01 to 1.34 nats",
-        "detects": "0.70 nats; 1.1 nats",
-        "another wording moves it by": "1.27 SD",
+        "detects in 8 of 10 studies": "0.70 nats; 1.1 nats",
         "planted bias": "It detects 2 nats.",
+        "another wording moves it by": "1.27 SD",
         "agreement with the same trait": "r 0.61",
-        "verdicts": "1 detected; 1 below (2 models)",
     }
 
 
-def test_they_stand_in_the_order_of_their_verdicts() -> None:
+def test_those_with_a_planted_bias_come_first_and_those_of_which_nothing_is_known_are_left_out() -> (
+    None
+):
+    shift = make_figure_cell({"figure": "level_shift", "model": "a", "value": 1.27}, [SHIFT])
     instruments = [
-        instrument("none"),
-        instrument("sure", cell_of("a", 1.0, "detected")),
-        instrument("z", cell_of("a", 1.0, "inconclusive")),
+        instrument("reworded", shift),
+        instrument("silent", cell_of("a", 1.0, "detected", detects=1.0)),
+        instrument("planted", planted="It detects 2 nats."),
     ]
-    invalid = instrument("bad", cell_of("a", None, "invalid"))
-    assert [row["instrument"] for row in rows_of(*instruments, invalid)] == [
-        "sure",
-        "z",
-        "bad",
-        "none",
-    ]
+    assert [row["instrument"] for row in rows_of(*instruments)] == ["planted", "reworded"]
+    assert overview_section([instrument("silent")], agreed()).parts == []
 
 
-def test_what_was_not_measured_is_blank() -> None:
-    (row,) = rows_of(instrument("bad", cell_of("a", 9.0, "invalid", detects=3.0)))
-    blank = ("sample", "reading", "detects", "another wording moves it by", "planted bias")
-    assert [row[name] for name in blank] == [""] * 5
+def test_an_invalid_reading_detects_nothing() -> None:
+    (row,) = rows_of(instrument("bad", cell_of("a", 9.0, "invalid", detects=3.0), planted="No."))
+    assert row["detects in 8 of 10 studies"] == ""

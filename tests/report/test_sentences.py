@@ -11,7 +11,6 @@ from evenruler.measurement.figures import Verdict, with_extreme_units
 from evenruler.report.sentences import (
     NOTHING,
     VERDICT_MEANINGS,
-    WIDTH,
     bound_text,
     carriers_text,
     describe_planted,
@@ -123,20 +122,35 @@ class TestHeadline:
             "Gain of men's words: 1.2-fold [0.82, 1.6]; less than 2-fold either way.",
         )
         assert rest == [COMPARED, SENSITIVE]
-        first, *rest = lines_of(verdict="inconclusive", **{**small, "high": 0.9})
+        why = "Not detected: p is 0.3. Not below 0.69: the interval reaches beyond it."
+        first, *rest = lines_of(verdict="inconclusive", why=why, **{**small, "high": 0.9})
         assert first == (
             "inconclusive",
-            "Gain of men's words: 1.2-fold [0.82, 2.5], p 0.3; neither detected nor below 2-fold.",
+            "Gain of men's words: 1.2-fold [0.82, 2.5], p 0.3: not detected. Not below 2-fold: the "
+            "interval reaches beyond it.",
         )
         assert rest == [COMPARED, SENSITIVE]
 
-    def test_why_nothing_can_be_detected(self) -> None:
-        why = "Nothing can be detected: keys are alike. Not below 0.69: the interval reaches."
-        (_, claim), *_ = lines_of(verdict="inconclusive", p=None, why=why)
-        assert claim == (
-            "Gain of men's words: 5.8-fold [3.0, 11]; neither detected nor below 2-fold. Nothing "
-            "can be detected: keys are alike."
+    @pytest.mark.parametrize(
+        ("changes", "ending"),
+        read_cells("""
+p 0.04, why Not detected: the interval holds 0. | , p 0.04: not detected, since the interval holds 0.
+p , why Nothing can be detected: keys are alike. | . Nothing can be detected: keys are alike.
+p 0.2, why Not below 0.69: the positive control reads 0.4. | the positive control reads 1.5-fold alone.
+p 0.2, why Not below 0.69 in every part. | Not below 2-fold in every part.
+p 0.2, why | Not below 2-fold: no positive control was asked.
+"""),
+    )
+    def test_why_nothing_is_said(self, changes: str, ending: str) -> None:
+        """An interval within the bound needs a word on why it is not below it."""
+        p, _, why = changes.removeprefix("p ").partition(", why")
+        control = {} if why.strip() else {"positive_control": None}
+        if "reads" in why:
+            control = {"positive_value": 0.405}
+        (_, claim), *_ = lines_of(
+            verdict="inconclusive", p=float(p) if p else None, why=why.strip(), **control
         )
+        assert ending.strip() in claim
 
     def test_what_is_described_or_invalid(self) -> None:
         why = "A number without a test: two sentences."
@@ -155,8 +169,11 @@ class TestHeadline:
     def test_of_parts_their_sentences_are_said(self, verdict: str) -> None:
         """In the place of the heading's clause, which is about the whole alone."""
         in_parts = "In Age: 0.31 [0.11, 0.51] over 25 templates. On average 0.06 [0.03, 0.08]."
-        first, *_ = lines_of(verdict=verdict, in_parts=in_parts, note="Here length is in letters.")
-        assert first[1] == f"{in_parts} Here length is in letters."
+        note = "Here length is in letters."
+        why = "Not detected: p is 0.3. Not below 0.1: the interval reaches beyond it."
+        first, *_ = lines_of(verdict=verdict, in_parts=in_parts, note=note, why=why)
+        unsaid = "Not below 2-fold: the interval reaches beyond it. " * (verdict == "inconclusive")
+        assert first[1] == f"{in_parts} {unsaid}{note}"
 
     def test_what_is_missing_says_so(self) -> None:
         _, compared, sensitive = lines_of(
@@ -172,6 +189,14 @@ class TestHeadline:
         assert sensitive[1].endswith("Brides and monks: 25-fold, not detected.")
         *_, of_rank = lines_of(positive_p=0.05)
         assert of_rank[1].endswith("Brides and monks: 25-fold, detected."), "first of 20"
+
+    def test_what_is_furthest_is_more_than_all(self) -> None:
+        _, (_, compared), _ = lines_of(percentile=100.0, percentile_low=84.0, same_test=None)
+        assert compared == "More than all 351 pairs of other themes (100% [84, 100])."
+
+    def test_a_factor_near_1_has_two_decimals(self) -> None:
+        claim, *_ = lines_of(verdict="below", value=-0.01, low=-0.03, high=0.028)
+        assert claim[1].startswith("Gain of men's words: 0.99-fold [0.97, 1.03];")
 
     def test_without_words_the_value_as_it_is(self) -> None:
         claim, compared, sensitive = lines_of(None)
@@ -223,11 +248,15 @@ def test_every_number_stands_in_its_sentence_of_at_most_30_words(changes: dict[s
             assert len(sentence.split()) <= 30
 
 
-def test_lines_are_at_most_80_columns_with_their_text_below_itself() -> None:
+@pytest.mark.parametrize("width", [80, 120])
+def test_lines_fill_the_terminal_with_their_text_below_itself(width: int) -> None:
     for line in summarise_headlines([ROW], [GAIN]):
-        first, *rest = wrap_line(str(line), indent=2)
-        assert all(len(text) <= WIDTH == 80 for text in (first, *rest))
+        first, *rest = wrap_line(str(line), indent=2, width=width)
+        assert all(len(text) <= width for text in (first, *rest))
         assert all(text.startswith(" " * (16 if line.label else 4)) for text in rest)
+        if rest:
+            next_word, _, _ = rest[0].strip().partition(" ")
+            assert len(first) + 1 + len(next_word) > width, "the next word had no room"
 
 
 @pytest.mark.parametrize(
@@ -339,9 +368,7 @@ class TestPlanted:
     }
 
     def test_counts_by_dose_and_of_other_plants(self) -> None:
-        text = (
-            "Of a planted association (gender) it detects 2 nats in 6 of 6, 8 nats in 1 of 1 models"
-        )
+        text = "Of a planted association (gender) it detects 2 nats in 6 of 6 models, 8 in 1 of 1"
         assert describe_planted([PLANTED]) == f"{text}."
         assert describe_planted([PLANTED, self.OTHER]) == (
             f"{text}; another plant changes it in 3 of 6."

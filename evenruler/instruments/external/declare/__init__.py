@@ -707,8 +707,8 @@ def _gain_heading(plan: ExternalPlan, gain: PlannedGain) -> FigureHeading:
         f"words are worth in all {plan['units']} alike is no part of it"
     )
     says = [
-        f"{first} gains on {second} {between}",
-        f"{second} gains on {first} {between}",
+        f"{first} gains {{amount}} on {second} {between}",
+        f"{second} gains {{amount}} on {first} {between}",
     ]
     return FigureHeading(
         GAIN,

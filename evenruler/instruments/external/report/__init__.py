@@ -9,8 +9,6 @@ from evenruler.instruments.external.declare import (
     GAIN,
     KEYED_LEAN,
     LEAN,
-    LEAN_OF_CONTEXT,
-    LEAN_OF_PART,
     LOG_ODDS,
     Settings,
     Source,
@@ -21,16 +19,10 @@ from evenruler.report.formats import format_figure
 from evenruler.report.page import Section, Table
 
 TEXT = (
-    "Published benchmarks, each with the score that its authors define and with checks that they "
-    "do not report: "
-    "a headline that is tested against what a liking for words would give (the lean at equal "
-    "length and frequency, the gain along a criterion of units, or the lean at even base rate "
-    "between units of two keys), "
-    "and the effect of another sentence before its texts: the share of items whose direction "
-    "changes, and the "
-    "change of the score. Where authors print parts, a second table has the lean of each, which "
-    "counts in the verdict on the whole (p is corrected over both) and is no headline; a context "
-    "that is not the headline's is described."
+    "The headline of each published benchmark, tested against what a liking for words would give, "
+    "with checks that its authors do not report. Turned and moved: the share of items whose "
+    "direction changes after another sentence, and the change of the score. Blank: the answers do "
+    "not allow it, as authors' answers are to their texts alone."
 )
 DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "turned", "moved")
 
@@ -44,33 +36,16 @@ def sections(shown: ReportInput[Settings, Source]) -> list[Section]:
     published = [frame.reindex(columns=figures.columns) for frame in of_authors]
     all_figures = pd.concat([figures, *published])
     rows: list[list[Any]] = []
-    part_rows: list[list[Any]] = []
     for benchmark, figures_of_benchmark in rows_by_benchmark(all_figures).items():
         title = shown.sources[benchmark].title
         for figure in figures_of_benchmark:
             if figure["figure"] in (LEAN, GAIN, KEYED_LEAN, LOG_ODDS):
                 rows.append(_headline_cells(title, figure, figures_of_benchmark))
-            elif figure["figure"] in (LEAN_OF_PART, LEAN_OF_CONTEXT):
-                part_rows.append(_part_cells(title, figure))
-    heads = ("benchmark", "model", "headline", "value", *DESCRIBED, "verdict", "why")
+    heads = ("benchmark", "model", "headline", "value", *DESCRIBED, "verdict")
     columns = [head.replace("_", " ") for head in heads]
     if not rows:
         return []
-    tables = [Table(columns, sorted(rows))]
-    if part_rows:
-        tables.append(Table(PART_COLUMNS, sorted(part_rows)))
-    return [Section("Published benchmarks", TEXT, tables, first=True)]
-
-
-PART_COLUMNS = ("benchmark", "part", "model", "lean", "p", "word")
-
-
-def _part_cells(title: str, figure: Row) -> list[Any]:
-    """The cells of a part, or of a context that is only described."""
-    part = ", ".join(dimensions_of(figure).values())
-    p = f"{figure['p']:.2g}" if "p" in figure else ""
-    word = figure.get("verdict") or figure.get("note") or "described"
-    return [title, part, figure["model"], format_figure(figure), p, word]
+    return [Section("Published benchmarks", TEXT, [Table(columns, sorted(rows))])]
 
 
 def _headline_cells(title: str, headline: Row, figures: Sequence[Row]) -> list[Any]:
@@ -86,8 +61,14 @@ def _headline_cells(title: str, headline: Row, figures: Sequence[Row]) -> list[A
     return [
         label,
         headline["model"],
-        headline["figure"],
-        *map(format_figure, amounts),
+        headline["figure"].replace("_", " "),
+        *map(_amount_text, amounts),
         headline["verdict"],
-        headline["why"],
     ]
+
+
+def _amount_text(figure: Row | None) -> str:
+    """A figure as text; empty where it has no value."""
+    if figure is None or figure.get("value") is None:
+        return ""
+    return format_figure(figure)

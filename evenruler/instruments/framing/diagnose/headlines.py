@@ -199,7 +199,7 @@ def build_change_test(
         detects = DETECTED_SPREADS * float(alternatives.mean(axis=0).std(ddof=1))
         # The interval is over stimuli alone, so it may be narrow where sentences scatter widely.
         if detects > bound:
-            no_below = f"sentences scatter so that only {detects:.2g} points would be detected"
+            no_below = f"sentences scatter so that only {detects:.3g} points would be detected"
     compared = _compare_cue(complete, grammar, seed)
     return replace(
         test,

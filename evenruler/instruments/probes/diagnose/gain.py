@@ -222,7 +222,7 @@ def _count_lacking(table: pd.DataFrame) -> dict[str, int]:
 
 
 NO_NULL_OF_KEYS = (
-    "its two keys are the first way in which words are alike, so no randomisation tells them apart"
+    "its words differ most along its two keys, so no randomisation tells the keys apart"
 )
 NO_LIKENESS = "no reference set was asked that tells how alike its attributes are"
 """Why a gain has no null."""
