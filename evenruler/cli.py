@@ -375,7 +375,7 @@ def new(
     """
     from evenruler.project.new import create_instrument
 
-    if file is not None:
+    if file is not None and (name is not None or family not in FAMILIES):
         _start_from_file(file, family, name, layout, (language, part, column or []))
         return
     if name is None:

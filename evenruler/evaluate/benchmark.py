@@ -4,12 +4,12 @@ source file.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, cast, get_type_hints
 
 import pandas as pd
 
@@ -268,10 +268,7 @@ def declared_family(content: object, path: Path) -> str:
     if not isinstance(content, dict):
         validate(Source, content, path)  # says so
     assert isinstance(content, dict)
-    family = str(content.get("family", ""))
-    folder = path.resolve().parent.name
-    if not family and folder in FAMILIES:  # in a clone
-        return folder
+    family = str(content.get("family") or _family_by_keys(content) or "")
     if family not in FAMILIES:
         what = f"no family {family!r}; {suggest_nearest(family, FAMILIES)}"
         if not family:
@@ -279,6 +276,19 @@ def declared_family(content: object, path: Path) -> str:
         remedy = f"add the line `family: NAME`, of {', '.join(FAMILIES)}"
         raise UserError(what, where=f"{path}: family", remedy=remedy)
     return family
+
+
+def _family_by_keys(content: Mapping[str, object]) -> str | None:
+    """The one family whose sources have all keys of a source that names none; None where several
+    have, or none.
+    """
+    fitting: list[str] = []
+    for family in FAMILIES:
+        source: type[Source] = get_type_hints(family_module(family, "declare").load)["return"]
+        fields = source.model_fields.items()
+        if set(content) <= {field.alias or name for name, field in fields}:
+            fitting.append(family)
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def logged_items(benchmark: Benchmark) -> "LoggedItems":

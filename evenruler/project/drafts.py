@@ -63,6 +63,10 @@ FRAMES: Final = (
 """Sentences of SEAT, which hold one word."""
 
 
+MARKS_OF_KEYS: Final = {"-1", "\N{MINUS SIGN}1", "+1", "+", "-", "plus", "minus"}
+"""Marks that only a column of keys has, whatever it is called."""
+
+
 @dataclass(frozen=True)
 class DraftRequest:
     """What a source is made from, and what the user says of it."""
@@ -628,7 +632,7 @@ def _statements_of_table(request: DraftRequest) -> tuple[str, list[KeyedStatemen
     subscales = file.cells("subscale") if "subscale" in file.columns else [""] * len(titles)
     role = "key" if "key" in file.columns else "reverse"
     marks = dict(zip((number for number, _ in file.records.rows), file.cells(role), strict=True))
-    if {mark.strip() for mark in marks.values()} & {"-1", "\N{MINUS SIGN}1"}:
+    if {mark.strip().casefold() for mark in marks.values()} & MARKS_OF_KEYS:
         role = "key"
     meant = [place for place, of_scale in enumerate(titles) if of_scale == title]
     numbers = list(marks)

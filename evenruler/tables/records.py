@@ -31,6 +31,7 @@ UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 GROUPED: Final = ("group", "name", "text")
 """Columns of texts that stand in JSON by group and name (BOLD)."""
 
+RENAME: Final = "rename or remove it"
 WRITE_IT: Final = "create it or check the name"
 NOT_A_TABLE: Final = (
     "write a table: a line of names, then a row each, with commas between fields; or JSON lines, "
@@ -100,12 +101,13 @@ def read_text_table(
     *,
     where: str = "",
     quotes: bool | None = None,
+    for_unknown: str = RENAME,
 ) -> tuple[list[str], Rows]:
-    """The columns and rows of a table, as `parse_text_table`; `remedy` if there is no file, `where`
-    in errors instead of its path.
+    """The columns and rows of a table, as `parse_text_table`; `remedy` if there is no file,
+    `for_unknown` for a column that is not known, `where` in errors instead of its path.
     """
     records = read_records(path, remedy, where=where, quotes=quotes)
-    _require_columns(records, where or str(path), columns, known_columns)
+    _require_columns(records, where or str(path), columns, known_columns, for_unknown)
     return records.columns, records.as_text(_with_paths(records, columns))
 
 
@@ -144,7 +146,11 @@ def _with_paths(records: Records, columns: Sequence[str]) -> list[str]:
 
 
 def _require_columns(
-    records: Records, where: str, columns: Sequence[str], known_columns: Sequence[str]
+    records: Records,
+    where: str,
+    columns: Sequence[str],
+    known_columns: Sequence[str],
+    for_unknown: str = RENAME,
 ) -> None:
     """UserError for a column that is not known, not there, or there more than once."""
     header = records.columns
@@ -152,7 +158,7 @@ def _require_columns(
     if known_columns and unknown_columns:
         hint = suggest_nearest(unknown_columns[0], filter(None, known_columns))
         what = f"unknown column {unknown_columns[0]!r}; {hint}"
-        raise UserError(what, where=f"{where}: line 1", remedy="rename or remove it")
+        raise UserError(what, where=f"{where}: line 1", remedy=for_unknown)
     optional = [name for name in known_columns if name and name in header]
     for column in (*columns, *optional):
         is_path = column not in header and records.has(column)

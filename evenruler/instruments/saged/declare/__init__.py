@@ -272,10 +272,12 @@ def _read_rows_of_prompts(path: Path, material: TextOrigin) -> Rows:
     """The rows of a table of prompts, by our names of columns."""
     remedy, columns = "write it or fix `material.path`", material.columns
     if not columns:
-        return read_text_table(path, remedy, ["prompt"], COLUMNS)[1]
+        return read_text_table(path, remedy, ["prompt"], COLUMNS, for_unknown=MAP_THEM)[1]
     names: dict[str, str] = {**columns}
     return rename_columns(read_text_table(path, remedy, [*names.values()])[1], names)
 
+
+MAP_THEM = "rename or remove it, or say which is which: `material: {columns: {prompt: COLUMN}}`"
 
 AFTER_MASK = " .?!\u3002"
 """What may follow the word that is to be filled in."""

@@ -30,6 +30,7 @@ from evenruler.strict import (
 )
 from evenruler.tables import group_by_key
 from evenruler.tables.records import read_text_table
+from evenruler.text.english import slug_of
 from evenruler.text.spelling import describe_duplicates, find_duplicates
 
 ARTICLES = "articles"  # folder of our own texts, next to the domains' files
@@ -222,6 +223,16 @@ class Concept(StrictModel):
 def _expand_concept(value: object) -> object:
     """A concept written as its bare name, as the fields of `Concept`; anything else as it is."""
     return {"name": value} if isinstance(value, str) else value
+
+
+def _slug_names(concepts: object) -> object:
+    """Concepts by slug, where a table calls them otherwise, as white_men; anything else, and names
+    that have the same slug, as they are.
+    """
+    if not isinstance(concepts, dict):
+        return concepts
+    by_slug = {slug_of(str(name)) or name: concept for name, concept in concepts.items()}
+    return by_slug if len(by_slug) == len(concepts) else concepts
 
 
 class ReferenceNames(StrictModel):
@@ -452,7 +463,11 @@ class PromptTable(NamedTuple):
 class Source(BaseSource):
     """One domain."""
 
-    concepts: dict[Slug, Annotated[Concept, BeforeValidator(_expand_concept)]] = Field(min_length=1)
+    concepts: Annotated[
+        dict[Slug, Annotated[Concept, BeforeValidator(_expand_concept)]],
+        BeforeValidator(_slug_names),
+        Field(min_length=1),
+    ]
     material: TextOrigin
     assemble: PromptAssembly
     branch: Branching | None = None
@@ -663,6 +678,7 @@ class Source(BaseSource):
         if named in self.concepts:
             return named
         slugs = [slug for slug, concept in self.concepts.items() if concept.name == named]
+        slugs += [slug for slug in self.concepts if slug == slug_of(named)]
         return slugs[0] if slugs else named
 
     def form(self, concept: str, placeholder: str) -> str | None:
