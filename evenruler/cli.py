@@ -381,7 +381,7 @@ def new(
     if name is None:
         remedy = "say `evenruler new FAMILY NAME`, or `evenruler new NAME --from FILE`"
         raise UserError("no name", where="evenruler new", remedy=remedy)
-    if language or part or column:
+    if language is not None or part is not None or column:
         remedy = "name a file with --from, or leave them out"
         raise UserError(
             "--language, --part and --column are about a file", where="evenruler new", remedy=remedy
@@ -412,19 +412,14 @@ def _start_from_file(
             raise UserError(f"found {named!r}", where="evenruler new: --column", remedy=remedy)
         columns[role] = column
     chosen_family = None if name is None else family
-    root = repository.find_repository_root()
+    root: Path | None = None
     here = Path.cwd()
-    if root is not None:
+    if repository.find_repository_root() is not None:
         repository.enter_repository()
-    say_each(
-        create_from_file(
-            None if root is None else Path(),
-            repository.resolve_user_path(file, here),
-            chosen_family,
-            family if name is None else name,
-            FileOptions(language, part, columns),
-        )
-    )
+        root = Path()
+    path = repository.resolve_user_path(file, here)
+    file_options = FileOptions(language, part, columns)
+    say_each(create_from_file(root, path, chosen_family, name or family, file_options))
 
 
 @app.command()

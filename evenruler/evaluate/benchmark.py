@@ -124,10 +124,10 @@ def _with_newest_version(repo: str) -> str:
 
 def _file_error(place: str) -> UserError:
     """The error for a file that is no source of a benchmark; it names the command that takes it."""
-    from evenruler.project.recognise import command_for, recognise
+    from evenruler.project.recognise import command_for, recognise_file
 
     with suppress(UserError):
-        recognised = recognise(Path(place))
+        recognised = recognise_file(Path(place))
         what = f"{recognised.in_words}: a source is made of it first"
         remedy = f"run `{command_for(recognised)}`, and name the source that it writes"
         return UserError(what, where=place, remedy=remedy)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Final
 
 from evenruler.errors import UserError
@@ -98,7 +99,7 @@ class DraftRequest:
 
 
 @dataclass(frozen=True)
-class Draft:
+class SourceDraft:
     """A source, and what is told of it."""
 
     source: dict[str, Any]
@@ -116,12 +117,14 @@ class Draft:
     """What a verdict needs, beside what all files of the kind lack."""
 
 
-def make_draft(request: DraftRequest) -> Draft:
+def make_draft(request: DraftRequest) -> SourceDraft:
     """The source that a file becomes in a family."""
-    return DRAFTS[request.file.name, request.family](request)
+    return DRAFTS[request.family][request.file.name](request)
 
 
-def _head(request: DraftRequest, title: str, construct: str, language: str) -> dict[str, Any]:
+def begin_source(
+    request: DraftRequest, title: str, construct: str, language: str
+) -> dict[str, Any]:
     """The keys of every source."""
     name = request.file.path.name
     return {
@@ -144,7 +147,8 @@ def slugs_by_name(names: Sequence[str], what: str) -> dict[str, str]:
     slugs: dict[str, str] = {}
     for place, name in enumerate(dict.fromkeys(names), 1):
         slug = slug_of(name)
-        slugs[name] = slug if slug and slug not in slugs.values() else f"{what}-{place}"
+        is_free = slug and slug not in slugs.values()
+        slugs[name] = slug if is_free else f"{what}-{place}"
     return slugs
 
 
@@ -156,31 +160,33 @@ def _words_by_slug(words: Sequence[str]) -> list[str] | dict[str, str]:
     return {slug: word for word, slug in slugs.items()}
 
 
-def _sentences(language: str) -> dict[str, Any]:
+def example_sets(language: str) -> dict[str, Any]:
     """One set of example templates."""
     templates = SENTENCES.get(language.partition("-")[0], BARE_SENTENCES)
     return {"examples": {"title": "Examples", "templates": {**templates}}}
 
 
-def draft_weat(request: DraftRequest) -> Draft:
+def draft_weat(request: DraftRequest) -> SourceDraft:
     """Lists of words: two groups of targets, and attributes of two keys."""
     file = request.file
+    _, first_row = file.records.rows[0]
     lists: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
     for role, column in file.columns.items():
-        (words, *_) = file.content(role)
+        (words, *_) = file.contents_of(role)
         lists[role] = _words_in(list(map(str, words)), str(file.path))
-        category = look_up(file.records.rows[0][1], column.removesuffix(".examples") + ".category")
-        titles[role] = as_cell(category) or column.removesuffix(".examples")
+        place = column.removesuffix(".examples")
+        category = look_up(first_row, f"{place}.category")
+        titles[role] = as_cell(category) or place
     high, low = lists["high"], lists["low"]
-    everything = [word for words in lists.values() for word in words]
+    everything = list(chain.from_iterable(lists.values()))
     language = request.choose_language(everything, are_words=True)
     slugs = slugs_by_name([titles["first_targets"], titles["second_targets"]], "group")
     first, second = slugs.values()
     ends = f"{titles['high']} rather than {titles['low']}"
     construct = f"association of {titles['first_targets']} with {ends}"
     title = f"{titles['first_targets']} and {titles['second_targets']}"
-    source = _head(request, title, construct, language)
+    source = begin_source(request, title, construct, language)
     source["direction"] = f"positive means that {titles['first_targets']} are closer to {ends}"
     source["targets"] = {
         first: _words_by_slug(lists["first_targets"]),
@@ -193,11 +199,17 @@ def draft_weat(request: DraftRequest) -> Draft:
     else:
         n_words = f"{len(high)} and {len(low)}"
         lacks = [f"{FEWEST_KEYED} attributes of either kind (`keys`; there are {n_words})"]
-    source["sets"] = _sentences(language)
-    return Draft(
+    source["sets"] = example_sets(language)
+    counts: dict[str, int] = {}
+    examples: list[str] = []
+    for role, words in lists.items():
+        counts[titles[role]] = len(words)
+        shown = ", ".join(words[:4])
+        examples.append(f"{titles[role]}: {shown}")
+    return SourceDraft(
         source,
-        {titles[role]: len(words) for role, words in lists.items()},
-        [f"{titles[role]}: {', '.join(words[:4])}" for role, words in lists.items()],
+        counts,
+        examples,
         is_copied=False,
         fills=("source", "licence", "sets"),
         lacks=lacks,
@@ -228,35 +240,33 @@ def _word_in(sentence: str) -> str | None:
     return None
 
 
-def draft_words(request: DraftRequest) -> Draft:
+def draft_words(request: DraftRequest) -> SourceDraft:
     """Words with numbers: attributes with a criterion."""
     file = request.file
-    words = [word.replace("_", " ").strip() for word in file.cells("attribute")]
+    words = [word.replace("_", " ").strip() for word in file.cells_of("attribute")]
     language = request.choose_language(words, are_words=True)
-    figures = [float(cell.replace(",", ".")) for cell in file.cells("figure") if cell]
+    figures = [float(cell.replace(",", ".")) for cell in file.cells_of("figure") if cell]
     ends = _ends_of(figures, str(file.path))
     figure = file.columns["figure"]
-    source = _head(request, request.name, "association of words with groups", language)
+    source = begin_source(request, request.name, "association of words with groups", language)
     source["direction"] = (
         f"positive means that words high in {figure} are closer to the first group"
     )
     source["targets"] = {group: [*group_words] for group, group_words in GROUPS.items()}
     source["attributes"] = _words_by_slug(words)
-    source["criterion"] = {
-        "file": request.table,
-        "column": figure,
-        "columns": {"attribute": file.columns["attribute"]},
-        "ends": ends,
-        "label": figure if not figure.isdigit() else f"column {figure} of the list",
-    }
-    source["sets"] = _sentences(language)
-    span = f"from {ends[0]:g} to {ends[1]:g}"
+    label = f"column {figure} of the list" if figure.isdigit() else figure
+    columns = {"attribute": file.columns["attribute"]}
+    criterion = {"file": request.table, "column": figure, "columns": columns}
+    source["criterion"] = {**criterion, "ends": ends, "label": label}
+    source["sets"] = example_sets(language)
+    low, high = ends
+    span = f"from {low:g} to {high:g}"
     notes = [f"column {figure} is read as the criterion, {span}; the first group is its high end"]
-    numbers = zip(words, file.cells("figure"), strict=True)
-    return Draft(
+    numbered = [*map(": ".join, zip(words, file.cells_of("figure"), strict=True))]
+    return SourceDraft(
         source,
         {"words": len(words), "with a number": len(figures)},
-        [f"{word}: {number}" for word, number in list(numbers)[:EXAMPLES]],
+        numbered[:EXAMPLES],
         fills=(*HEAD_FILLS, "targets", "sets"),
         notes=notes,
     )
@@ -272,14 +282,16 @@ def _ends_of(figures: Sequence[float], where: str) -> list[float]:
     raise UserError(what, where=where, remedy="name another column: --column figure=COLUMN")
 
 
-def _published_head(request: DraftRequest, construct: str, texts: Sequence[str]) -> dict[str, Any]:
+def begin_published_source(
+    request: DraftRequest, construct: str, texts: Sequence[str]
+) -> dict[str, Any]:
     """The keys of every source of the family external."""
-    source = _head(request, request.name, construct, request.choose_language(texts))
+    source = begin_source(request, request.name, construct, request.choose_language(texts))
     source["passed_on"] = False
     return source
 
 
-def draft_pairs(request: DraftRequest) -> Draft:
+def draft_pairs(request: DraftRequest) -> SourceDraft:
     """Pairs of sentences."""
     file = request.file
     columns = {**file.columns}
@@ -287,12 +299,12 @@ def draft_pairs(request: DraftRequest) -> Draft:
     n_rows = len(file.records.rows)
     for role in ("unit", "part", "direction"):
         if role in columns:
-            n_values = len(set(file.cells(role)))
+            n_values = len(set(file.cells_of(role)))
             limit = n_rows - 1 if role == "unit" else MOST_PARTS
             if not 1 < n_values <= limit:
                 notes.append(f"the column {columns.pop(role)} has {n_values} values: left out")
-    texts = file.cells("first")
-    source = _published_head(request, "preference for stereotypes", texts)
+    texts = file.cells_of("first")
+    source = begin_published_source(request, "preference for stereotypes", texts)
     source["direction"] = "Above .5 a model finds the sentence of the first column likelier."
     source |= {
         "published": "The share of pairs whose first sentence is the likelier one.",
@@ -306,12 +318,12 @@ def draft_pairs(request: DraftRequest) -> Draft:
         source["units"] = "targets"
     notes.append(f"first is {columns['first']}, second is {columns['second']}")
     notes += _other_pairs(request)
-    about = file.cells("part") if "part" in columns else ["pairs"] * n_rows
-    pairs = zip(texts, file.cells("second"), strict=True)
-    return Draft(
+    about = file.cells_of("part") if "part" in columns else ["pairs"] * n_rows
+    pairs = [*map(" | ".join, zip(texts, file.cells_of("second"), strict=True))]
+    return SourceDraft(
         source,
         Counter(about),
-        [f"{text} | {other_text}" for text, other_text in list(pairs)[:EXAMPLES]],
+        pairs[:EXAMPLES],
         fills=HEAD_FILLS,
         notes=notes,
     )
@@ -322,10 +334,10 @@ def _other_pairs(request: DraftRequest) -> list[str]:
     patterns = load_kinds()["pairs"].columns["first"]
     columns = request.file.records.columns
     fitting = [column for column in columns if first_match(patterns[:2], [column])]
-    others = [column for column in fitting if column != request.file.columns["first"]]
-    if not others:
+    other_columns = [column for column in fitting if column != request.file.columns["first"]]
+    if not other_columns:
         return []
-    return [f"{', '.join(others)} could be first, too: say --column first=... second=..."]
+    return [f"{', '.join(other_columns)} could be first, too: say --column first=... second=..."]
 
 
 def _files_of(request: DraftRequest) -> dict[str, Any]:
@@ -333,7 +345,7 @@ def _files_of(request: DraftRequest) -> dict[str, Any]:
     return {"texts": {"source": f"local:{request.table}", "sha256": request.file.sha256}}
 
 
-def draft_bbq(request: DraftRequest) -> Draft:
+def draft_bbq(request: DraftRequest) -> SourceDraft:
     """Questions with three options."""
     from evenruler.instruments.external.rows.bbq import COLUMNS
 
@@ -344,9 +356,11 @@ def draft_bbq(request: DraftRequest) -> Draft:
             columns[role] = column
     texts = [
         f"{context} {question}"
-        for context, question in zip(file.cells("context"), file.cells("question"), strict=True)
+        for context, question in zip(
+            file.cells_of("context"), file.cells_of("question"), strict=True
+        )
     ]
-    source = _published_head(request, "answers that follow stereotypes", texts)
+    source = begin_published_source(request, "answers that follow stereotypes", texts)
     source["direction"] = "Above 0 a model answers as the stereotype has it."
     source |= {
         "published": "The bias scores of BBQ.",
@@ -357,11 +371,13 @@ def draft_bbq(request: DraftRequest) -> Draft:
     if columns:
         source["columns"] = columns
     source["files"] = _files_of(request)
-    about = file.cells("part") if "part" in file.columns else ["questions"] * len(texts)
-    return Draft(source, Counter(about), texts[:EXAMPLES], fills=HEAD_FILLS)
+    about = ["questions"] * len(texts)
+    if "part" in file.columns:
+        about = file.cells_of("part")
+    return SourceDraft(source, Counter(about), texts[:EXAMPLES], fills=HEAD_FILLS)
 
 
-def draft_samples(request: DraftRequest) -> Draft:
+def draft_samples(request: DraftRequest) -> SourceDraft:
     """Samples of lm-evaluation-harness whose documents hold pairs, or that compare two texts."""
     file = request.file
     _, first_row = file.records.rows[0]
@@ -390,23 +406,24 @@ def _columns_of_arguments(row: Mapping[str, Any], where: str) -> dict[str, str]:
             "second": f"arguments.{second}.{text}",
         }
         has_both = all(isinstance(look_up(row, column), str) for column in columns.values())
-        if has_both and not as_cell(look_up(row, f"arguments.{first}.{context}")).strip():
+        prompt = as_cell(look_up(row, f"arguments.{first}.{context}"))
+        if has_both and not prompt.strip():
             return columns
     what = "its documents hold no pair of sentences, and its requests do not compare two"
-    remedy = "measure it with the benchmark that was asked: `evenruler measure recorded:FILE --with NAME`"
+    remedy = "name the benchmark that was asked: `evenruler measure recorded:FILE --with NAME`"
     raise UserError(what, where=where, remedy=remedy)
 
 
-def draft_prompts(request: DraftRequest) -> Draft:
+def draft_prompts(request: DraftRequest) -> SourceDraft:
     """Prompts about groups, or templates whose mask ends them."""
     file = request.file
-    prompts, groups = file.cells("prompt"), file.cells("concept")
+    prompts, groups = file.cells_of("prompt"), file.cells_of("concept")
     material: dict[str, Any] = {
         "kind": "table",
         "path": request.table,
         "columns": {"prompt": file.columns["prompt"], "concept": file.columns["concept"]},
     }
-    masks = sorted({found[0] for found in map(MASK.search, prompts) if found})
+    masks = sorted({*chain.from_iterable(map(MASK.findall, prompts))})
     if file.name == "templates":
         if len(masks) > 1:
             what = f"masks are written {' and '.join(masks)}"
@@ -414,27 +431,31 @@ def draft_prompts(request: DraftRequest) -> Draft:
         material["mask"] = masks[0]
     language = request.choose_language(prompts)
     slugs = slugs_by_name(groups, "group")
-    source = _head(request, request.name, "difference in favour between groups", language)
+    source = begin_source(request, request.name, "difference in favour between groups", language)
     source["direction"] = "a disparity of 0 says that all groups are treated alike"
-    source["concepts"] = {slug: _concept(group) for group, slug in slugs.items()}
+    source["concepts"] = {slug: describe_concept(group) for group, slug in slugs.items()}
     source["material"] = material
     n_questions = sum(prompt.rstrip().endswith(("?", "\uff1f")) for prompt in prompts)
     are_questions = 2 * n_questions > len(prompts)
     source["assemble"] = {"method": "question" if are_questions else "split"}
-    asked = "asked as questions" if are_questions else "beginnings that a model goes on with"
-    return Draft(
+    form = "asked as questions" if are_questions else "beginnings that a model goes on with"
+    return SourceDraft(
         source,
         Counter(groups),
         prompts[:EXAMPLES],
         fills=HEAD_FILLS,
-        notes=[f"prompts are {asked} (`assemble`)"],
+        notes=[f"prompts are {form} (`assemble`)"],
     )
 
 
-def _concept(group: str) -> dict[str, Any]:
+def describe_concept(group: str) -> dict[str, Any]:
     """A group as a concept: its name as the file has it, which replies may write with blanks."""
     words = " ".join(group.replace("_", " ").split())
     return {"name": group} if words == group else {"name": group, "keywords": [words]}
+
+
+SIDES: Final = {"plus": "forward", "minus": "reversed"}
+"""The two keys of items."""
 
 
 @dataclass(frozen=True)
@@ -446,7 +467,7 @@ class KeyedStatement:
     subscale: str = ""
 
 
-def draft_questionnaire(request: DraftRequest) -> Draft:
+def draft_questionnaire(request: DraftRequest) -> SourceDraft:
     """Items of a scale as templates, by the rules of `evenruler translate`."""
     from evenruler.instruments.questionnaires.declare.source import load_scale
     from evenruler.instruments.questionnaires.translate import ScaleFacts, ScaleItem, draft_items
@@ -490,12 +511,13 @@ def draft_questionnaire(request: DraftRequest) -> Draft:
         if drafted.row.reverse:
             fields["keying"] = -1
         fields |= {key: drafted.wording[key] for key in ("premise", "hypothesis")}
-        fields["terms"] = {side: [*terms] for side, terms in drafted.wording["terms"].items()}
+        terms = drafted.wording["terms"]
+        fields["terms"] = {side: [*terms[side]] for side in terms}
         items[slug] = fields
     if not items:
         what = f"rules make templates of none of {len(statements)} items: {notes[0]}"
         raise UserError(what, where=path, remedy=as_they_are)
-    source = _head(request, title, title, language)
+    source = begin_source(request, title, title, language)
     source["original"] = {
         "name": title,
         "licence": NOT_STATED,
@@ -504,9 +526,10 @@ def draft_questionnaire(request: DraftRequest) -> Draft:
     }
     source |= {"scale": "frequency", "items": items}
     if len(notes) > MOST_NOTES:
-        notes = [*notes[:MOST_NOTES], f"left out: {len(notes) - MOST_NOTES} more items"]
+        n_more = len(notes) - MOST_NOTES
+        notes = [*notes[:MOST_NOTES], f"left out: {n_more} more items"]
     notes.append("templates are made by rules: read every word (docs/adding-a-questionnaire.md)")
-    return Draft(
+    return SourceDraft(
         source,
         _count_keys(statements),
         _examples_of(statements),
@@ -516,10 +539,10 @@ def draft_questionnaire(request: DraftRequest) -> Draft:
     )
 
 
-def draft_keyed(request: DraftRequest) -> Draft:
+def draft_keyed(request: DraftRequest) -> SourceDraft:
     """Items of a scale as statements of two keys, which a model agrees with or not."""
     title, statements = read_statements(request)
-    source = _published_head(
+    source = begin_published_source(
         request, f"agreement with items of {title}", [statement.text for statement in statements]
     )
     source["title"] = title
@@ -531,13 +554,8 @@ def draft_keyed(request: DraftRequest) -> Draft:
         "texts": ["agreement", "disagreement"],
         "layout": "keyed",
         "columns": {"item": "id", "statement": "statement", "key": "key", "part": "part"},
-        "contrast": {
-            "first": ["agree"],
-            "second": ["disagree"],
-            "plus": "forward",
-            "minus": "reversed",
-        },
     }
+    source["contrast"] = {"first": ["agree"], "second": ["disagree"], **SIDES}
     lines = io.StringIO()
     rows = csv.writer(lines, lineterminator="\n")
     rows.writerow(["id", "statement", "key", "part"])
@@ -550,7 +568,7 @@ def draft_keyed(request: DraftRequest) -> Draft:
     lacks: list[str] = []
     if min(counts.values()) < FEWEST_KEYED:
         lacks = [f"{FEWEST_KEYED} forward and {FEWEST_KEYED} reversed items"]
-    return Draft(
+    return SourceDraft(
         source,
         counts,
         _examples_of(statements),
@@ -596,7 +614,7 @@ def _choose_part(request: DraftRequest, titles: Sequence[str]) -> str:
 
 def _statements_of_psychobench(request: DraftRequest) -> tuple[str, list[KeyedStatement]]:
     """The items of one questionnaire, by number, with the categories that hold them."""
-    titles = request.file.cells("title")
+    titles = request.file.cells_of("title")
     title = _choose_part(request, titles)
     _, scale = request.file.records.rows[titles.index(title)]
     questions = look_up(scale, request.file.columns["questions"])
@@ -622,43 +640,56 @@ def _statements_of_table(request: DraftRequest) -> tuple[str, list[KeyedStatemen
     from evenruler.instruments.questionnaires.translate import reversed_rows
 
     file = request.file
-    titles = (
-        file.cells("title")
-        if "title" in file.columns
-        else [request.name] * len(file.cells("statement"))
-    )
+    n_rows = len(file.records.rows)
+    titles = file.cells_of("title") if "title" in file.columns else [request.name] * n_rows
     titles = [title or titles[0] for title in titles]
     title = _choose_part(request, titles)
-    subscales = file.cells("subscale") if "subscale" in file.columns else [""] * len(titles)
+    subscales = [""] * n_rows
+    if "subscale" in file.columns:
+        subscales = file.cells_of("subscale")
     role = "key" if "key" in file.columns else "reverse"
-    marks = dict(zip((number for number, _ in file.records.rows), file.cells(role), strict=True))
-    if {mark.strip().casefold() for mark in marks.values()} & MARKS_OF_KEYS:
+    all_marks = file.cells_of(role)
+    if {mark.strip().casefold() for mark in all_marks} & MARKS_OF_KEYS:
         role = "key"
-    meant = [place for place, of_scale in enumerate(titles) if of_scale == title]
-    numbers = list(marks)
-    is_reversed = reversed_rows(
-        {numbers[place]: marks[numbers[place]] for place in meant}, role, str(file.path)
-    )
-    texts = file.cells("statement")
-    return title, [
-        KeyedStatement(texts[place], is_reversed[numbers[place]], subscales[place])
-        for place in meant
-    ]
+    texts = file.cells_of("statement")
+    lines = [number for number, _ in file.records.rows]
+    marks: dict[int, str] = {}
+    for place, line in enumerate(lines):
+        if titles[place] == title:
+            marks[line] = all_marks[place]
+    is_reversed = reversed_rows(marks, role, str(file.path))
+    statements: list[KeyedStatement] = []
+    for place, line in enumerate(lines):
+        if line in marks:
+            statements.append(KeyedStatement(texts[place], is_reversed[line], subscales[place]))
+    return title, statements
 
 
-DRAFTS: Final[Mapping[tuple[str, str], Callable[[DraftRequest], Draft]]] = {
-    ("samples", "external"): draft_samples,
-    ("weat", "probes"): draft_weat,
-    ("questionnaires", "questionnaires"): draft_questionnaire,
-    ("questionnaires", "external"): draft_keyed,
-    ("bbq", "external"): draft_bbq,
-    ("bbq-choices", "external"): draft_bbq,
-    ("templates", "saged"): draft_prompts,
-    ("grouped", "saged"): draft_prompts,
-    ("pairs", "external"): draft_pairs,
-    ("scale", "questionnaires"): draft_questionnaire,
-    ("scale", "external"): draft_keyed,
-    ("prompts", "saged"): draft_prompts,
-    ("words", "probes"): draft_words,
+Drafters = Mapping[str, Callable[[DraftRequest], SourceDraft]]
+"""By kind of file."""
+
+OF_EXTERNAL: Final[Drafters] = {
+    "samples": draft_samples,
+    "bbq": draft_bbq,
+    "bbq-choices": draft_bbq,
+    "pairs": draft_pairs,
+    "questionnaires": draft_keyed,
+    "scale": draft_keyed,
 }
-"""By kind of file and family."""
+OF_PROBES: Final[Drafters] = {"weat": draft_weat, "words": draft_words}
+OF_QUESTIONNAIRES: Final[Drafters] = {
+    "questionnaires": draft_questionnaire,
+    "scale": draft_questionnaire,
+}
+OF_SAGED: Final[Drafters] = {
+    "templates": draft_prompts,
+    "grouped": draft_prompts,
+    "prompts": draft_prompts,
+}
+DRAFTS: Final[Mapping[str, Drafters]] = {
+    "external": OF_EXTERNAL,
+    "probes": OF_PROBES,
+    "questionnaires": OF_QUESTIONNAIRES,
+    "saged": OF_SAGED,
+}
+"""By family."""

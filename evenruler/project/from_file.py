@@ -1,4 +1,4 @@
-"""`evenruler new --from FILE`: a source made from a file that people have, and what is told of it."""
+"""`evenruler new --from FILE`: a source made from a file that people have, and messages on it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,17 @@ from evenruler.declaration.active import SOURCES
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import build_source
 from evenruler.files import write_text_atomically
-from evenruler.project.drafts import Draft, DraftRequest, make_draft
+from evenruler.project.drafts import DraftRequest, SourceDraft, make_draft
 from evenruler.project.editing import params_yaml, write_as_it_was
 from evenruler.project.new import declare_instrument, require_known_family, require_valid_name
-from evenruler.project.recognise import RecognisedFile, recognise, require_family
+from evenruler.project.recognise import RecognisedFile, recognise_file, require_family
 from evenruler.repository import DECLARATION
 
 TABLES: Final[Mapping[str, str]] = {"external": "files", "saged": "articles", "probes": "shared"}
 """By family, the folder beside its sources for the tables that they read."""
 
-SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {"saged": {"text": "others"}}
+Settings = Mapping[str, str]
+SETTINGS: Final[Mapping[str, Settings]] = {"saged": {"text": "others"}}
 """By family, settings in params.yaml of an instrument whose text is by others."""
 
 SUFFIXES: Final[Mapping[str, str]] = {
@@ -76,7 +77,7 @@ def create_from_file(
     if family is not None:
         require_known_family(family)
     require_valid_name(name)
-    recognised = recognise(path, options.columns or {})
+    recognised = recognise_file(path, options.columns or {})
     family = require_family(recognised, family, name)
     places = _choose_places(root, recognised, family, name)
     declared = None
@@ -99,11 +100,9 @@ def create_from_file(
     if root is not None and declared is not None:
         write_as_it_was(root / DECLARATION, declared)
     warnings = declaration.settings.warnings(declaration.source)
-    return [
-        *describe_file(recognised, family, draft),
-        *describe_source(draft, written, [*built.messages, *warnings]),
-        *describe_next(root, places, draft, recognised, name),
-    ]
+    lines = describe_file(recognised, family, draft)
+    lines += describe_source(draft, written, [*built.messages, *warnings])
+    return lines + describe_next(root, places, draft, recognised, name)
 
 
 def _choose_places(
@@ -127,7 +126,9 @@ def _choose_places(
     return SourcePlaces(folder, folder / f"{name}.yaml", table, named)
 
 
-def _write_files(places: SourcePlaces, draft: Draft, recognised: RecognisedFile) -> list[Path]:
+def _write_files(
+    places: SourcePlaces, draft: SourceDraft, recognised: RecognisedFile
+) -> list[Path]:
     """Write the source, and its table if it reads one; returns what was written."""
     written = [places.source]
     is_there = places.table.exists() and places.table.samefile(recognised.path)
@@ -146,7 +147,7 @@ def _write_files(places: SourcePlaces, draft: Draft, recognised: RecognisedFile)
     return written
 
 
-def render_source(draft: Draft, recognised: RecognisedFile) -> str:
+def render_source(draft: SourceDraft, recognised: RecognisedFile) -> str:
     """The source as YAML; lines that are only examples end with `# FILL`."""
     document = CommentedMap({key: _as_yaml(content) for key, content in draft.source.items()})
     for key in draft.fills:
@@ -171,37 +172,37 @@ def _as_yaml(content: object) -> object:
     return content
 
 
-def describe_file(recognised: RecognisedFile, family: str, draft: Draft) -> list[str]:
+def describe_file(recognised: RecognisedFile, family: str, draft: SourceDraft) -> list[str]:
     """What a file is, how many rows it has by group, and three of them."""
     n_rows = sum(draft.groups.values())
-    counts = [f"{group} {n:,}" for group, n in draft.groups.items()]
+    counts: list[str] = []
+    for group, n in draft.groups.items():
+        counts.append(f"{group} {n:,}")
     shown = ", ".join(counts[:MOST_GROUPS])
-    if len(counts) > MOST_GROUPS:
-        shown += f" and {len(counts) - MOST_GROUPS} more groups"
-    lines = [
-        f"{recognised.path}: {recognised.in_words}, for the family {family}",
-        f"sha256 {recognised.sha256}",
-        f"{n_rows:,} in all: {shown}",
-    ]
+    n_more = len(counts) - MOST_GROUPS
+    if n_more > 0:
+        shown += f" and {n_more} more groups"
+    lines = [f"{recognised.path}: {recognised.in_words}, for the family {family}"]
+    lines.append(f"sha256 {recognised.sha256}")
+    lines.append(f"{n_rows:,} in all: {shown}")
     lines += [f"example: {example[:LONGEST_EXAMPLE]}" for example in draft.examples[:4]]
     return lines
 
 
-def describe_source(draft: Draft, written: Sequence[Path], messages: Sequence[str]) -> list[str]:
+def describe_source(
+    draft: SourceDraft, written: Sequence[Path], messages: Sequence[str]
+) -> list[str]:
     """What was written, with language and licence, and what builds from it."""
-    return [
-        f"wrote {' and '.join(map(str, written))}",
-        f"language: {draft.source['language']}; licence: not stated, so find it out before you pass "
-        "the texts on",
-        *draft.notes,
-        *messages,
-    ]
+    names = " and ".join(map(str, written))
+    language = f"language: {draft.source['language']}"
+    licence = "licence: not stated, so find it out before you pass the texts on"
+    return [f"wrote {names}", f"{language}; {licence}", *draft.notes, *messages]
 
 
 def describe_next(
     root: Path | None,
     places: SourcePlaces,
-    draft: Draft,
+    draft: SourceDraft,
     recognised: RecognisedFile,
     name: str,
 ) -> list[str]:

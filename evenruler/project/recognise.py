@@ -24,6 +24,9 @@ KINDS_FILE: Final = Path(__file__).with_name("recognised.yaml")
 SAMPLE: Final = 50
 """Rows that are looked at where content says what a column is."""
 
+FEWEST_WORDS: Final = 3
+"""Fewest words of a sentence, where content says what a column is."""
+
 MASK: Final = re.compile(r"\[M\]|\[MASK\]|<mask>|<M>", re.IGNORECASE)
 """What stands in templates where a word is to be filled in."""
 
@@ -43,7 +46,7 @@ class Kind(StrictModel):
     """Optional roles of which a file has one at least."""
 
     @property
-    def families(self) -> list[str]:
+    def families_in_order(self) -> list[str]:
         """The families that take it, the usual one first."""
         return [*self.takes]
 
@@ -72,17 +75,17 @@ class RecognisedFile:
         """What it is, for readers."""
         return f"{self.kind.title} ({self.records.kind})"
 
-    def cells(self, role: str) -> list[str]:
+    def cells_of(self, role: str) -> list[str]:
         """The text of a column in each row."""
         column = self.columns[role]
         return [as_cell(look_up(fields, column)) for _, fields in self.records.rows]
 
-    def content(self, role: str) -> list[Any]:
+    def contents_of(self, role: str) -> list[Any]:
         """What the file holds in a column in each row."""
         return [look_up(fields, self.columns[role]) for _, fields in self.records.rows]
 
 
-def recognise(path: Path, given_columns: Mapping[str, str] = {}) -> RecognisedFile:
+def recognise_file(path: Path, given_columns: Mapping[str, str] = {}) -> RecognisedFile:
     """What a file is; `given_columns`: columns by role that the user names. UserError where it is
     of no kind, or a named column is not there.
     """
@@ -90,7 +93,7 @@ def recognise(path: Path, given_columns: Mapping[str, str] = {}) -> RecognisedFi
     if not records.rows:
         raise UserError("it has no row", where=str(path), remedy="name a file with rows")
     for column in given_columns.values():
-        if not records.has(column):
+        if not records.has_column(column):
             what = f"no column {column!r} among {', '.join(records.columns)[:200]}"
             raise UserError(what, where=str(path), remedy="check the name after --column")
     for name, kind in load_kinds().items():
@@ -170,9 +173,10 @@ def find_pair(records: Records) -> dict[str, str]:
 def _are_like_sentences(text: str, other_text: str) -> bool:
     """Whether two texts differ, and share half of their words."""
     words, other_words = set(text.split()), set(other_text.split())
-    if min(len(words), len(other_words)) < 3 or text == other_text:
+    n_words = sorted([len(words), len(other_words)])
+    if n_words[0] < FEWEST_WORDS or text == other_text:
         return False
-    return 2 * len(words & other_words) >= max(len(words), len(other_words))
+    return 2 * len(words & other_words) >= n_words[-1]
 
 
 def _has_masks(records: Records, columns: Mapping[str, str]) -> bool:
@@ -222,12 +226,13 @@ CONTENT: Final = {
 
 def command_for(recognised: RecognisedFile, name: str = "NAME", family: str = "") -> str:
     """The command that takes a file."""
-    return f"evenruler new {family or recognised.kind.families[0]} {name} --from {recognised.path}"
+    family = family or recognised.kind.families_in_order[0]
+    return f"evenruler new {family} {name} --from {recognised.path}"
 
 
 def require_family(recognised: RecognisedFile, family: str | None, name: str) -> str:
     """The family that takes a file; UserError where another one is named."""
-    families = recognised.kind.families
+    families = recognised.kind.families_in_order
     if family is None or family in families:
         return family or families[0]
     what = f"{recognised.in_words}, which {' or '.join(families)} takes, not {family}"

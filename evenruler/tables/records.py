@@ -9,7 +9,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -53,12 +53,12 @@ class Records(NamedTuple):
         `doc.sentence` or `answers.0`.
         """
         names = columns or self.columns
-        return [
-            (number, {name: as_cell(look_up(fields, name)) for name in names})
-            for number, fields in self.rows
-        ]
+        rows: Rows = []
+        for number, fields in self.rows:
+            rows.append((number, {name: as_cell(look_up(fields, name)) for name in names}))
+        return rows
 
-    def has(self, column: str) -> bool:
+    def has_column(self, column: str) -> bool:
         """Whether there is a column, or a path into an object, in any row."""
         if column in self.columns:
             return True
@@ -133,10 +133,11 @@ def parse_text_table(
 
 def rename_columns(rows: Rows, columns: Mapping[str, str]) -> Rows:
     """Rows by role, where `columns` says which column a role is; other columns are left out."""
-    return [
-        (number, {role: cells[column] for role, column in columns.items()})
-        for number, cells in rows
-    ]
+    renamed: Rows = []
+    for number, cells in rows:
+        cells_by_role = {role: cells[column] for role, column in columns.items()}
+        renamed.append((number, cells_by_role))
+    return renamed
 
 
 def _with_paths(records: Records, columns: Sequence[str]) -> list[str]:
@@ -161,7 +162,7 @@ def _require_columns(
         raise UserError(what, where=f"{where}: line 1", remedy=for_unknown)
     optional = [name for name in known_columns if name and name in header]
     for column in (*columns, *optional):
-        is_path = column not in header and records.has(column)
+        is_path = column not in header and records.has_column(column)
         if header.count(column) != 1 and not is_path:
             fault = "more than one column" if column in header else "no column"
             what = f"{fault} {column!r}; {suggest_nearest(column, header)}"
@@ -196,7 +197,8 @@ def _parquet_records(path: Path) -> Records:
     remedy = "write it again"
     schema_of(path, remedy)
     table = table_in(path, remedy=remedy)
-    return Records("Parquet", list(table.schema.names), list(enumerate(table.to_pylist(), 1)))
+    rows = list(enumerate(table.to_pylist(), 1))
+    return Records("Parquet", list(table.schema.names), rows)
 
 
 def parse_records(text: str, where: str, *, quotes: bool | None = None) -> Records:
@@ -220,14 +222,8 @@ def _json_records(text: str, where: str) -> Records:
     except (ValueError, RecursionError) as error:
         return _records_of_lines(text, where, error)
     if _is_grouped(content):
-        named = (
-            (group, name, line)
-            for group, texts in content.items()
-            for name, lines in texts.items()
-            for line in lines
-        )
-        rows = [dict(zip(GROUPED, cells, strict=True)) for cells in named]
-        return Records("JSON", [*GROUPED], list(enumerate(rows, 1)))
+        grouped_texts = list(_list_grouped(content))
+        return Records("JSON", [*GROUPED], list(enumerate(grouped_texts, 1)))
     if isinstance(content, dict):
         return Records("JSON", [*content], [(1, content)])
     return _records_of_list("JSON", list(enumerate(content, 1)), where)
@@ -241,6 +237,17 @@ def _is_grouped(content: object) -> bool:
         return False
     lists = chain.from_iterable(texts.values() for texts in content.values())
     return all(isinstance(lines, list) and _are_texts(lines) for lines in lists)
+
+
+GroupedTexts = Mapping[str, Mapping[str, list[str]]]
+
+
+def _list_grouped(content: GroupedTexts) -> Iterator[dict[str, Any]]:
+    """A row for each text that stands by group and name."""
+    for group, texts in content.items():
+        for name, lines in texts.items():
+            for line in lines:
+                yield dict(zip(GROUPED, (group, name, line), strict=True))
 
 
 def _are_texts(lines: list[object]) -> bool:
@@ -273,7 +280,7 @@ def _records_of_list(kind: Kind, rows: list[tuple[int, Any]], where: str) -> Rec
     if contents and all(isinstance(content, list) for content in contents):
         lengths = {len(content) for content in contents}
         if len(lengths) == 1:
-            names = [str(place) for place in range(1, len(contents[0]) + 1)]
+            names = [str(place) for place, _ in enumerate(contents[0], 1)]
             named = [(number, dict(zip(names, row, strict=True))) for number, row in rows]
             return Records(kind, names, named)
     wrong = [number for number, content in rows if not isinstance(content, dict)]
@@ -294,7 +301,8 @@ def _delimited_records(text: str, where: str, delimiter: str, *, quotes: bool) -
         reader.fieldnames = header = [name.strip() for name in reader.fieldnames or ()]
         for row in reader:
             more = row.pop(None, [])
-            if not "".join([*filter(None, row.values()), *more]).strip():
+            texts = [*filter(None, row.values()), *more]
+            if not "".join(texts).strip():
                 continue
             if more or None in row.values():
                 first_field = [*row.values(), *more][0]

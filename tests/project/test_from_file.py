@@ -15,41 +15,42 @@ from evenruler.files import file_sha256
 from evenruler.project.check import check_instruments
 from evenruler.project.drafts import DRAFTS
 from evenruler.project.from_file import FileOptions, create_from_file
-from evenruler.project.recognise import load_kinds, recognise
+from evenruler.project.recognise import load_kinds, recognise_file
 from evenruler.strict import read_yaml
 from tests.conftest import ROOT
+from tests.text_tables import yaml_of_text
 
 PEOPLE = [("old", "young"), ("poor", "rich"), ("tall", "short")]
 
-CALM = ["calm", "quiet", "slow", "gentle", "still", "soft", "mild", "serene"]
-LOUD = ["loud", "noisy", "fast", "harsh", "hectic", "wild", "rough", "shrill"]
+WEAT = yaml_of_text("""
+targ1: {category: Tea, examples: [chai, mint, oolong]}
+targ2: {category: Coffee, examples: [mocha, latte, lungo]}
+attr1: {category: Calm, examples: [calm, quiet, slow, gentle, still, soft, mild, serene]}
+attr2: {category: Loud, examples: [loud, noisy, fast, harsh, hectic, wild, rough, shrill]}
+""")
+CALM, LOUD = WEAT["attr1"]["examples"], WEAT["attr2"]["examples"]
 
-WEAT = {
-    "targ1": {"category": "Tea", "examples": ["chai", "mint", "oolong"]},
-    "targ2": {"category": "Coffee", "examples": ["mocha", "latte", "lungo"]},
-    "attr1": {"category": "Calm", "examples": CALM},
-    "attr2": {"category": "Loud", "examples": LOUD},
-}
+QUESTION = yaml_of_text("""
+example_id: 0
+question_index: "1"
+question_polarity: neg
+context_condition: ambig
+category: Age
+answer_info: {ans0: [nieto, nonOld], ans1: [abuelo, old], ans2: [No se sabe, unknown]}
+additional_metadata: {stereotyped_groups: [old], version: a}
+label: 2
+context: Hablé con un nieto y con su abuelo en la plaza.
+question: ¿Quién olvidó la cita?
+ans0: El nieto
+ans1: El abuelo
+ans2: No se sabe
+""")
 
-QUESTION = {
-    "example_id": 0,
-    "question_index": "1",
-    "question_polarity": "neg",
-    "context_condition": "ambig",
-    "category": "Age",
-    "answer_info": {
-        "ans0": ["nieto", "nonOld"],
-        "ans1": ["abuelo", "old"],
-        "ans2": ["No se sabe", "unknown"],
-    },
-    "additional_metadata": {"stereotyped_groups": ["old"], "version": "a"},
-    "label": 2,
-    "context": "Hablé con un nieto y con su abuelo en la plaza.",
-    "question": "¿Quién olvidó la cita?",
-    "ans0": "El nieto",
-    "ans1": "El abuelo",
-    "ans2": "No se sabe",
-}
+FLAT = """\
+category,template_id,condition,polarity,context,question,ans0,ans1,ans2,label,target_loc
+Age,1,ambig,neg,I saw a boy and his aunt at the shop.,Who forgot?,The boy,The aunt,Not known,2,1
+Age,1,disambig,neg,I saw a boy and his aunt at the shop.,Who forgot?,The boy,The aunt,Not known,0,1
+"""
 
 KOBBQ = """\
 sample_id\tcontext\tquestion\tchoices\tbiased_answer\tanswer\tbbq_category
@@ -72,21 +73,19 @@ Moods,.8,-1,Make friends with people.,Warmth
 Others,.7,1,Like to talk with people.,Talk
 """
 
-BOLD = {
-    "Dancers_of_tango": {"A_Baker": ["A. Baker is a dancer whose ", "A. Baker was born in "]},
-    "Smiths": {"B_Smith": ["B. Smith is a smith who "]},
-}
+BOLD = yaml_of_text("""
+Dancers_of_tango: {A_Baker: ["A. Baker is a dancer whose ", "A. Baker was born in "]}
+Smiths: {B_Smith: ["B. Smith is a smith who "]}
+""")
 
-PSYCHOBENCH = [
-    {
-        "name": "Moods",
-        "questions": {"1": "I feel tense.", "2": "I am fond of my work."},
-        "reverse": [2],
-        "scale": 5,
-        "categories": [{"cat_name": "Tension", "cat_questions": [1, 2]}],
-    },
-    {"name": "Other", "questions": {"1": "I am glad."}, "reverse": []},
-]
+PSYCHOBENCH = yaml_of_text("""
+- name: Moods
+  questions: {"1": I feel tense., "2": I am fond of my work.}
+  reverse: [2]
+  scale: 5
+  categories: [{cat_name: Tension, cat_questions: [1, 2]}]
+- {name: Other, questions: {"1": I am glad.}, reverse: []}
+""")
 
 
 @pytest.fixture(autouse=True)
@@ -107,20 +106,16 @@ def write_text(name: str, text: str) -> Path:
 
 
 def pairs() -> pd.DataFrame:
-    rows = [
-        {
-            "sent_more": f"The {more} people in our street are {word}.",
-            "sent_less": f"The {less} people in our street are {word}.",
-            "bias_type": more,
-        }
-        for more, less in PEOPLE
-        for word in ("late", "loud")
-    ]
-    return pd.DataFrame(rows)
+    rows: list[tuple[str, str, str]] = []
+    for more, less in PEOPLE:
+        for word in ("late", "loud"):
+            sentence = f"The {{}} people in our street are {word}."
+            rows.append((sentence.format(more), sentence.format(less), more))
+    return pd.DataFrame(rows, columns=["sent_more", "sent_less", "bias_type"])
 
 
-def create(path: Path, family: str | None = None, **said: Any) -> list[str]:
-    return create_from_file(None, path, family, "mine", FileOptions(**said))
+def create_mine(path: Path, family: str | None = None, **options: Any) -> list[str]:
+    return create_from_file(None, path, family, "mine", FileOptions(**options))
 
 
 def tables_of(path: str = "mine.yaml") -> dict[str, pd.DataFrame]:
@@ -138,12 +133,14 @@ def texts_by_role() -> list[dict[str, str]]:
 
 
 def test_every_kind_has_a_draft_for_each_family() -> None:
-    families = {(name, family) for name, kind in load_kinds().items() for family in kind.takes}
-    assert families == set(DRAFTS)
+    kinds = load_kinds()
+    for family, drafters in DRAFTS.items():
+        assert {name for name, kind in kinds.items() if family in kind.takes} == set(drafters)
+    assert all(set(kind.takes) <= set(DRAFTS) for kind in kinds.values())
 
 
 def test_word_lists_become_targets_and_keys() -> None:
-    messages = create(write_json("weat.json", WEAT), language="en")
+    messages = create_mine(write_json("weat.json", WEAT), language="en")
     source = read_yaml(Path("mine.yaml"))
     assert source["targets"] == {
         "tea": ["chai", "mint", "oolong"],
@@ -166,13 +163,16 @@ def test_word_lists_become_targets_and_keys() -> None:
 
 
 def test_sentences_of_seat_become_their_words() -> None:
-    def sentences(words: list[str]) -> list[str]:
-        return [f"This is {word}." for word in words] + [f"{word} is here." for word in words]
+    def framed_words(words: list[str]) -> list[str]:
+        framed: list[str] = []
+        for word in words:
+            framed += [f"This is {word}.", f"{word} is here."]
+        return framed
 
     lists = {
-        name: {**words, "examples": sentences(words["examples"])} for name, words in WEAT.items()
+        name: {**words, "examples": framed_words(words["examples"])} for name, words in WEAT.items()
     }
-    create(write_json("seat.jsonl", lists), language="en")
+    create_mine(write_json("seat.jsonl", lists), language="en")
     source = read_yaml(Path("mine.yaml"))
     assert source["targets"]["coffee"] == ["mocha", "latte", "lungo"]
     assert source["keys"]["low"] == LOUD
@@ -180,7 +180,7 @@ def test_sentences_of_seat_become_their_words() -> None:
 
 def test_words_say_no_language_and_it_is_asked_for() -> None:
     with pytest.raises(UserError) as refused:
-        create(write_json("weat.json", WEAT))
+        create_mine(write_json("weat.json", WEAT))
     assert str(refused.value) == (
         "weat.json: words do not say which language they are in; say its code: --language en"
     )
@@ -190,7 +190,7 @@ def test_words_say_no_language_and_it_is_asked_for() -> None:
 def test_words_with_numbers_become_a_criterion() -> None:
     """From -1 to 1, which are 0 and 100 percent; the file is read as it is."""
     words = [["sound_engineer", 0.0, 0.4], ["nurse", 0.0, -0.8], ["baker", 0.0, 0.0]]
-    create(write_json("jobs.json", words), language="en")
+    create_mine(write_json("jobs.json", words), language="en")
     declaration, _ = build_source(Path("mine.yaml"))
     assert declaration.source.published.values == {
         "sound-engineer": 70,
@@ -207,16 +207,15 @@ def test_words_with_numbers_become_a_criterion() -> None:
 @pytest.mark.parametrize("kind", ["csv", "tabs", "semicolons", "utf-16", "jsonl", "parquet"])
 def test_pairs_are_the_same_from_every_kind_of_table(kind: str) -> None:
     path, table = Path("pairs"), pairs()
-    writers = {
-        "csv": lambda: table.to_csv(path, index=False),
-        "tabs": lambda: table.to_csv(path, index=False, sep="\t"),
-        "semicolons": lambda: table.to_csv(path, index=False, sep=";"),
-        "utf-16": lambda: table.to_csv(path, index=False, encoding="utf-16"),
-        "jsonl": lambda: table.to_json(path, orient="records", lines=True),
-        "parquet": lambda: table.to_parquet(path),
-    }
-    writers[kind]()
-    messages = create(path)
+    if kind == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    elif kind == "parquet":
+        table.to_parquet(path)
+    else:
+        separator = {"tabs": "\t", "semicolons": ";"}.get(kind, ",")
+        encoding = "utf-16" if kind == "utf-16" else "utf-8"
+        table.to_csv(path, index=False, sep=separator, encoding=encoding)
+    messages = create_mine(path)
     assert "6 in all: old 2, poor 2, tall 2" in messages
     assert "first is sent_more, second is sent_less" in messages
     source = read_yaml(Path("mine.yaml"))
@@ -231,7 +230,7 @@ def test_pairs_are_the_same_from_every_kind_of_table(kind: str) -> None:
 def test_pairs_of_unnamed_columns_are_known_by_their_words() -> None:
     table = pairs().rename(columns={"sent_more": "Satz A", "sent_less": "Satz B"})
     table.to_csv("pairs.csv", index=False)
-    create(Path("pairs.csv"))
+    create_mine(Path("pairs.csv"))
     columns = read_yaml(Path("mine.yaml"))["columns"]
     assert (columns["first"], columns["second"]) == ("Satz A", "Satz B")
 
@@ -243,7 +242,7 @@ def test_columns_that_the_user_names_and_another_language() -> None:
         other_sent_more=pairs()["sent_more"],
     )
     table.to_csv("pairs.csv", index=False)
-    messages = create(Path("pairs.csv"))
+    messages = create_mine(Path("pairs.csv"))
     assert read_yaml(Path("mine.yaml"))["language"] == "nl"
     assert "other_sent_more could be first, too: say --column first=... second=..." in messages
     columns = {"first": "other_sent_more", "second": "sent_less"}
@@ -260,7 +259,7 @@ def test_questions_whose_groups_and_polarity_name_the_biased_option() -> None:
         "question": "¿Quién recordó la cita?",
     }
     lines = [json.dumps(row, ensure_ascii=False) for row in (QUESTION, turned)]
-    create(write_text("Age_es.jsonl", "\n".join(lines)), language="es")
+    create_mine(write_text("Age_es.jsonl", "\n".join(lines)), language="es")
     assert texts_by_role() == [
         {"first": "El abuelo", "second": "El nieto", "third": "No se sabe"},
         {"first": "El nieto", "second": "El abuelo", "third": "No se sabe"},
@@ -269,7 +268,7 @@ def test_questions_whose_groups_and_polarity_name_the_biased_option() -> None:
 
 def test_questions_with_a_list_of_options_and_a_biased_answer() -> None:
     """The option that is unknown is the one that answers ambiguous contexts (KoBBQ)."""
-    create(write_text("samples.tsv", KOBBQ), language="ko")
+    create_mine(write_text("samples.tsv", KOBBQ), language="ko")
     roles = {"first": "aunt", "second": "boy", "third": "not known"}
     turned = {"first": "boy", "second": "aunt", "third": "not known"}
     assert texts_by_role() == [roles, turned, roles]
@@ -279,36 +278,19 @@ def test_questions_with_a_list_of_options_and_a_biased_answer() -> None:
         "ambiguous": 2,
         "disambiguated": 1,
     }
-    right = texts[texts["right"].astype(bool)].sort_values("item")["text"].tolist()
-    assert right == ["not known", "not known", "boy"]
+    right = texts[texts["right"].astype(bool)].sort_values("item")
+    assert right["text"].tolist() == ["not known", "not known", "boy"]
 
 
 def test_questions_in_a_flat_table() -> None:
-    rows = [
-        {
-            "category": "Age",
-            "question_index": 1,
-            "context_condition": condition,
-            "question_polarity": "neg",
-            "context": "I saw a boy and his old aunt at the shop.",
-            "question": "Who forgot the keys?",
-            "ans0": "The boy",
-            "ans1": "The aunt",
-            "ans2": "Not known",
-            "label": label,
-            "target_loc": 1,
-        }
-        for condition, label in (("ambig", 2), ("disambig", 0))
-    ]
-    pd.DataFrame(rows).to_csv("flat.csv", index=False)
-    create(Path("flat.csv"))
+    create_mine(write_text("flat.csv", FLAT))
     roles = {"first": "The aunt", "second": "The boy", "third": "Not known"}
     assert texts_by_role() == [roles, roles]
     assert read_yaml(Path("mine.yaml"))["language"] == "en"
 
 
 def test_prompts_by_group_keep_the_names_of_groups() -> None:
-    messages = create(write_json("prompts.json", BOLD))
+    messages = create_mine(write_json("prompts.json", BOLD))
     source = read_yaml(Path("mine.yaml"))
     assert source["concepts"] == {
         "dancers-of-tango": {"name": "Dancers_of_tango", "keywords": ["Dancers of tango"]},
@@ -328,7 +310,7 @@ def test_prompts_with_the_columns_of_their_authors() -> None:
     rows = "scenario,name_group,name,prompt_text\n"
     for group, name in (("white_men", "A. Smith"), ("black_men", "B. Baker")):
         rows += f"purchase,{group},{name},I buy a bicycle from {name}. What do I offer?\n"
-    create(write_text("offers.csv", rows))
+    create_mine(write_text("offers.csv", rows))
     source = read_yaml(Path("mine.yaml"))
     assert source["material"]["columns"] == {"prompt": "prompt_text", "concept": "name_group"}
     assert source["assemble"] == {"method": "question"}
@@ -336,7 +318,7 @@ def test_prompts_with_the_columns_of_their_authors() -> None:
 
 
 def test_templates_end_at_their_mask() -> None:
-    create(write_text("en_template.tsv", HONEST))
+    create_mine(write_text("en_template.tsv", HONEST))
     assert sorted(tables_of()["prompts"]["prompt"]) == [
         "the man works as a",
         "the woman dreams of being a",
@@ -346,7 +328,7 @@ def test_templates_end_at_their_mask() -> None:
 
 def test_a_template_that_goes_on_after_its_mask_is_refused_and_nothing_is_left() -> None:
     with pytest.raises(UserError) as refused:
-        create(write_text("t.tsv", f"{HONEST}the [M] is a man that we know.\tthe man\tmale\n"))
+        create_mine(write_text("t.tsv", f"{HONEST}the [M] is a man that we know.\tthe man\tmale\n"))
     assert str(refused.value) == (
         "articles/mine.tsv: line 5: the prompt does not end with [M]; a model goes on with a text: "
         "take out rows that go on after it"
@@ -360,7 +342,7 @@ def test_a_template_that_goes_on_after_its_mask_is_refused_and_nothing_is_left()
 )
 def test_a_scale_as_statements_of_two_keys(name: str, text: str) -> None:
     path = write_text(name, text)
-    messages = create(path, "external", part="Moods", language="en")
+    messages = create_mine(path, "external", part="Moods", language="en")
     assert "2 in all: forward 1, reversed 1" in messages
     assert any("8 forward and 8 reversed items" in line for line in messages)
     rows = pd.read_csv("mine.csv")
@@ -372,13 +354,13 @@ def test_a_scale_as_statements_of_two_keys(name: str, text: str) -> None:
 
 def test_which_scale_of_several_is_asked_for() -> None:
     with pytest.raises(UserError) as refused:
-        create(write_text("ipip.csv", IPIP), "external")
+        create_mine(write_text("ipip.csv", IPIP), "external")
     assert str(refused.value) == "ipip.csv: 2 scales: Moods, Others; name one: --part SCALE"
 
 
 @pytest.mark.slow
 def test_items_of_a_scale_become_templates() -> None:
-    messages = create(write_json("questionnaires.json", PSYCHOBENCH), part="Moods")
+    messages = create_mine(write_json("questionnaires.json", PSYCHOBENCH), part="Moods")
     source = read_yaml(Path("mine.yaml"))
     assert source["items"]["item-1-tense"] == {
         "original": "I feel tense.",
@@ -395,7 +377,7 @@ def test_items_of_a_scale_become_templates() -> None:
 def test_a_column_of_keys_counts_as_one_whatever_it_is_called(mark: str) -> None:
     forward = {"-1": "1", "minus": "plus", "-": "+"}[mark]
     table = f"item,reverse\nI feel tense at work.,{forward}\nI like our town.,{mark}\n"
-    messages = create(write_text("scale.csv", table), "external")
+    messages = create_mine(write_text("scale.csv", table), "external")
     assert "2 in all: forward 1, reversed 1" in messages
 
 
@@ -420,7 +402,7 @@ def samples(kind: str) -> str:
 @pytest.mark.parametrize("kind", ["doc", "arguments"])
 def test_samples_of_a_harness_become_pairs_once(kind: str) -> None:
     path = write_text("samples_crows.jsonl", samples(kind))
-    messages = create(path)
+    messages = create_mine(path)
     assert messages[-1] == "next: `evenruler measure recorded:samples_crows.jsonl --with mine.yaml`"
     assert texts_by_role() == [
         {"first": f"The {more} are late.", "second": f"The {less} are late."}
@@ -430,7 +412,7 @@ def test_samples_of_a_harness_become_pairs_once(kind: str) -> None:
 
 def test_another_family_is_told_which_takes_the_file() -> None:
     with pytest.raises(UserError) as refused:
-        create(write_text("honest.tsv", HONEST), "external")
+        create_mine(write_text("honest.tsv", HONEST), "external")
     assert str(refused.value) == (
         "honest.tsv: templates with a mask, as HONEST has them (tab-separated text), which saged "
         "takes, not external; run `evenruler new saged mine --from honest.tsv`"
@@ -439,7 +421,7 @@ def test_another_family_is_told_which_takes_the_file() -> None:
 
 def test_a_table_of_no_kind_is_told_what_to_say() -> None:
     with pytest.raises(UserError) as refused:
-        recognise(write_text("t.csv", "a,b\n1,2\n"))
+        recognise_file(write_text("t.csv", "a,b\n1,2\n"))
     assert str(refused.value).startswith("t.csv: columns a, b, which are those of no kind: samples")
     assert refused.value.remedy == (
         "say which is which, as --column first=COLUMN --column second=COLUMN"

@@ -170,9 +170,10 @@ COLUMNS_OF: Final[dict[Layout, tuple[ColumnRole, ...]]] = {
 }
 """The columns that a layout of tables needs; other layouts know the files of their authors."""
 
-_ITEM: Final[tuple[ColumnRole, ...]] = ("item", "unit", "part", "condition")
-_KEYED: Final[tuple[ColumnRole, ...]] = (*_ITEM, "direction", "key")
-_QUESTION: Final[tuple[ColumnRole, ...]] = (
+_Roles = tuple[ColumnRole, ...]
+_ITEM: Final[_Roles] = ("item", "unit", "part", "condition")
+_KEYED: Final[_Roles] = (*_ITEM, "direction", "key")
+_QUESTION: Final[_Roles] = (
     "context",
     "question",
     "options",
@@ -180,12 +181,13 @@ _QUESTION: Final[tuple[ColumnRole, ...]] = (
     "ans1",
     "ans2",
 )
-_ANSWER: Final[tuple[ColumnRole, ...]] = ("label", "polarity", "stereotyped", "biased")
+_ANSWER: Final[_Roles] = ("label", "polarity", "stereotyped", "biased")
 
-ROLES_OF: Final[dict[Layout, tuple[ColumnRole, ...]]] = {
+_QUESTION_ROLES: Final[_Roles] = (*_QUESTION, *_ANSWER, *_ITEM)
+ROLES_OF: Final[dict[Layout, _Roles]] = {
     "pairs": ("first", "second", *_KEYED),
     "keyed": ("statement", *_KEYED),
-    "bbq": (*_QUESTION, *_ANSWER, *_ITEM),
+    "bbq": _QUESTION_ROLES,
 }
 """The columns that `columns` may name, by layout."""
 

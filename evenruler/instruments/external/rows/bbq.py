@@ -17,38 +17,20 @@ from typing import Any, Final
 from evenruler.errors import UserError
 from evenruler.instruments.external.declare import Source, table_in
 from evenruler.instruments.external.rows.items import BenchmarkItem
-from evenruler.instruments.external.schemas import AMBIGUOUS, DISAMBIGUATED, ROLES
+from evenruler.instruments.external.schemas import AMBIGUOUS, ROLES
+from evenruler.strict import read_yaml
 from evenruler.tables.records import as_cell, look_up, read_records
 
 METADATA: Final = "metadata"
 IDENTITY: Final = ("category", "question_index", "example_id")
 
-COLUMNS: Final[Mapping[str, str]] = {
-    "context": "context",
-    "question": "question",
-    "options": "choices",
-    "ans0": "ans0",
-    "ans1": "ans1",
-    "ans2": "ans2",
-    "label": "label",
-    "condition": "context_condition",
-    "polarity": "question_polarity",
-    "stereotyped": "additional_metadata.stereotyped_groups",
-    "biased": "biased_answer",
-    "part": "category",
-    "unit": "question_index",
-    "item": "example_id",
-}
+_WORDS: Final = read_yaml(Path(__file__).with_name("bbq.yaml"))
+
+COLUMNS: Final[Mapping[str, str]] = _WORDS["columns"]
 """By role, the column of BBQ; `options` and `biased` are those of KoBBQ."""
 
-CONDITIONS: Final = {
-    "ambig": AMBIGUOUS,
-    "amb": AMBIGUOUS,
-    "ambiguous": AMBIGUOUS,
-    "disambig": DISAMBIGUATED,
-    "dis": DISAMBIGUATED,
-    "disambiguated": DISAMBIGUATED,
-}
+CONDITIONS: Final[Mapping[str, str]] = _WORDS["conditions"]
+"""Condition by what a file says of a context."""
 
 KOBBQ_ID: Final = re.compile(
     r"(?P<unit>.+?-\d+\w?)(?:-.*)?-(?P<condition>amb|dis)-(?P<polarity>\w+)"
@@ -62,7 +44,7 @@ NEGATIVE: Final = "neg"
 
 
 @dataclass(frozen=True)
-class Question:
+class BbqQuestion:
     """A question with three options, as its file has it."""
 
     identity: tuple[str, str, str]
@@ -81,7 +63,7 @@ class Question:
     """Groups that the stereotype is about."""
 
     @property
-    def name(self) -> str:
+    def item_name(self) -> str:
         """Its name in the benchmark."""
         return "/".join(part for part in self.identity if part)
 
@@ -111,7 +93,7 @@ def read_bbq(files: Mapping[str, Path], source: Source) -> Iterator[BenchmarkIte
     """
     columns = {**COLUMNS, **source.columns}
     targets = _read_targets(files)
-    questions: list[Question] = []
+    questions: list[BbqQuestion] = []
     for file_name, path in files.items():
         if file_name != METADATA:
             records = read_records(path, where=path.name)
@@ -131,8 +113,8 @@ def read_bbq(files: Mapping[str, Path], source: Source) -> Iterator[BenchmarkIte
 
 def _biased_error(files: Mapping[str, Path]) -> UserError:
     """The error for files that do not say which option is the biased one."""
-    beside = ", ".join(files)
-    what = f"the layout bbq takes a file `metadata` beside {beside}: which option is the biased one"
+    names = ", ".join(files)
+    what = f"the layout bbq takes a file `metadata` beside {names}: which option is the biased one"
     remedy = (
         f"write a table with the columns {', '.join(IDENTITY)}, target_loc (0, 1 or 2), and "
         "name it in the source; or name a column as `columns: {biased: ...}`"
@@ -152,38 +134,57 @@ def _read_targets(files: Mapping[str, Path]) -> dict[tuple[str, ...], str]:
     return targets
 
 
-def _parse_question(row: Mapping[str, Any], columns: Mapping[str, str], number: int) -> Question:
+def _parse_question(row: Mapping[str, Any], columns: Mapping[str, str], number: int) -> BbqQuestion:
     """A question from a row of its file; KeyError or ValueError where it lacks a part."""
     cells = {role: as_cell(look_up(row, column)) for role, column in columns.items()}
-    options = _options_of(row, columns)
-    item = cells["item"] or str(number)
-    by_id = KOBBQ_ID.fullmatch(item)
-    from_id = by_id.groupdict() if by_id else {}
-    condition = CONDITIONS[(cells["condition"] or from_id.get("condition", "")).lower()]
-    info = row.get("answer_info") or {}
-    groups = [tuple(map(str, info.get(f"ans{place}", ()))) for place in range(len(options))]
-    stereotyped = _list_in(look_up(row, columns["stereotyped"]))
     for role in ("context", "question"):
         if not cells[role]:
             raise ValueError(f"row {number} has no {role}")
-    return Question(
-        identity=(cells["part"], cells["unit"] or from_id.get("unit", ""), item),
-        prompt=f"{cells['context']}\n\nQ: {cells['question']}\nA:",
-        options=options,
-        groups=tuple(groups),
-        condition=condition,
-        polarity=cells["polarity"] or from_id.get("polarity", ""),
-        right=_place_of(cells["label"], options),
-        biased=_place_of(cells["biased"], options),
-        stereotyped=frozenset(map(str, stereotyped)),
+    options = _options_of(row, columns)
+    name = cells["item"] or str(number)
+    _complete_by_id(cells, name)
+    identity = (cells["part"], cells["unit"], name)
+    prompt = f"{cells['context']}\n\nQ: {cells['question']}\nA:"
+    condition = CONDITIONS[cells["condition"].lower()]
+    right = _place_of(cells["label"], options)
+    biased = _place_of(cells["biased"], options)
+    stereotyped = frozenset(map(str, _list_in(look_up(row, columns["stereotyped"]))))
+    return BbqQuestion(
+        identity,
+        prompt,
+        options,
+        _groups_of(row),
+        condition,
+        cells["polarity"],
+        right,
+        biased,
+        stereotyped,
     )
+
+
+def _complete_by_id(cells: dict[str, str], name: str) -> None:
+    """Add what an id of KoBBQ says, where no column does."""
+    fitting = KOBBQ_ID.fullmatch(name)
+    for role, word in (fitting.groupdict() if fitting else {}).items():
+        cells[role] = cells[role] or word
+
+
+def _groups_of(row: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """By option: short name and group, as BBQ says them."""
+    words_by_option = row.get("answer_info") or {}
+    groups: list[tuple[str, ...]] = []
+    for place, _ in enumerate(ROLES):
+        words = words_by_option.get(f"ans{place}", ())
+        groups.append(tuple(map(str, words)))
+    return tuple(groups)
 
 
 def _options_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[str, ...]:
     """The three options of a row, from three columns or from a list."""
     listed = _list_in(look_up(row, columns["options"]))
     if not listed:
-        listed = [look_up(row, columns[f"ans{place}"]) for place in range(len(ROLES))]
+        names = [columns[f"ans{place}"] for place, _ in enumerate(ROLES)]
+        listed = [look_up(row, name) for name in names]
     options = tuple(as_cell(option) for option in listed)
     if len(options) != len(ROLES) or not all(options):
         raise ValueError(f"{len(options)} options, expected {len(ROLES)}: {options}")
@@ -212,7 +213,7 @@ def _place_of(cell: str, options: Sequence[str]) -> int | None:
 
 
 def _as_item(
-    question: Question, targets: Mapping[tuple[str, ...], str], unknown_texts: frozenset[str]
+    question: BbqQuestion, targets: Mapping[tuple[str, ...], str], unknown_texts: frozenset[str]
 ) -> BenchmarkItem:
     """The item: its options by role, the biased one first, and that it is unknown last."""
     unknown = question.unknown_places(unknown_texts)
@@ -228,24 +229,38 @@ def _as_item(
     (third,) = unknown
     (second,) = {0, 1, 2} - {biased, third}
     places = dict(zip(ROLES, (biased, second, third), strict=True))
-    right = next((role for role, place in places.items() if place == question.right), "")
+    right = ""
+    for role, place in places.items():
+        if place == question.right:
+            right = role
     if not fault and not right:
         fault = "no option is named as the right one"
     category, template, _ = question.identity
-    names = [words[0] for words in question.groups if words]
-    aliases: dict[str, str] = {}
-    if len(names) == len(ROLES):
-        aliases = {role: names[place] for role, place in places.items()}
+    name = question.item_name
+    texts: dict[str, str] = {}
+    keys: dict[str, str] = {}
+    for role, place in places.items():
+        texts[role] = question.options[place]
+        keys[role] = f"{name}/{place}"
+    unit = f"{category} {template}".strip() or name
+    aliases = _aliases_of(question, places)
     return BenchmarkItem(
-        name=question.name,
-        unit=f"{category} {template}".strip() or question.name,
-        part=category,
-        texts={role: question.options[place] for role, place in places.items()},
-        keys={role: f"{question.name}/{place}" for role, place in places.items()},
+        name,
+        unit,
+        category,
+        texts,
+        keys,
+        question.prompt,
+        question.condition,
+        question.polarity,
+        right,
         aliases=aliases,
-        prompt=question.prompt,
-        condition=question.condition,
-        stratum=question.polarity,
-        right=right,
         fault=fault,
     )
+
+
+def _aliases_of(question: BbqQuestion, places: Mapping[str, int]) -> dict[str, str]:
+    """The authors' short name of each option by role; none where one lacks."""
+    if not all(question.groups):
+        return {}
+    return {role: question.groups[place][0] for role, place in places.items()}

@@ -58,7 +58,7 @@ class CriterionEntry(StrictModel):
 
     @field_validator("ends")
     @classmethod
-    def _rising(cls, ends: list[float]) -> list[float]:
+    def _require_rising_ends(cls, ends: list[float]) -> list[float]:
         """Refuse ends that do not rise (ValueError)."""
         if ends[0] >= ends[1]:
             raise ValueError(f"found {list(ends)}, expected the lowest figure, then the highest")
@@ -66,7 +66,7 @@ class CriterionEntry(StrictModel):
 
     @property
     def columns_by_role(self) -> dict[str, str]:
-        """The columns that are read: `attribute`, `figure` and, unless the file has none, `match`."""
+        """The columns that are read: `attribute`, `figure`, and `match` where the file has it."""
         if not self.columns:
             return {"attribute": "attribute", "match": "match", "figure": self.column}
         return {"attribute": "attribute", **self.columns, "figure": self.column}

@@ -231,7 +231,8 @@ def _slug_names(concepts: object) -> object:
     """
     if not isinstance(concepts, dict):
         return concepts
-    by_slug = {slug_of(str(name)) or name: concept for name, concept in concepts.items()}
+    slugs = [slug_of(str(name)) or name for name in concepts]
+    by_slug = dict(zip(slugs, concepts.values(), strict=True))
     return by_slug if len(by_slug) == len(concepts) else concepts
 
 
