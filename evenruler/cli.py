@@ -99,14 +99,23 @@ def options(
 
 
 @app.command()
-def check() -> None:
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Instruments; default: everything."),
+    ] = None,
+) -> None:
     """Check params.yaml and everything under data/sources, and remove what is no longer
     declared.
+
+    With names, only their sources are checked, whatever is wrong with others, and nothing is
+    written.
     """
     from evenruler.project.check import check as bring_in_step
+    from evenruler.project.check import check_instruments
 
     repository.enter_repository()
-    say_each(bring_in_step(Path()))
+    say_each(check_instruments(Path(), names) if names else bring_in_step(Path()))
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
@@ -329,20 +338,88 @@ def write_population(
 
 @app.command()
 def new(
-    family: Annotated[str, typer.Argument(metavar="|".join(FAMILIES))],
-    name: Annotated[str, typer.Argument(help="Lower-case letters, digits, single hyphens.")],
+    family: Annotated[
+        str, typer.Argument(metavar="|".join(FAMILIES), help="May be left out with --from.")
+    ],
+    name: Annotated[
+        str | None, typer.Argument(help="Lower-case letters, digits, single hyphens.")
+    ] = None,
     layout: Annotated[
         str | None,
         typer.Option(help="Of external: pairs-with-key, keyed or ranking; default: pairs."),
     ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Make it from a file: word lists, pairs, questions, prompts, templates, a scale "
+            "or logged samples, as a table, JSON or Parquet.",
+        ),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Of the file's texts, as en; default: as they are.")
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option(metavar="SCALE", help="Which scale of a file with several.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=COLUMN", help="What a column of the file is; repeatable."),
+    ] = None,
 ) -> None:
     """Start an instrument of your own: write a commented source that passes the checks, and its
     line in params.yaml.
+
+    With --from, of what people have; outside a clone, into this folder.
     """
     from evenruler.project.new import create_instrument
 
+    if file is not None and (name is not None or family not in FAMILIES):
+        _start_from_file(file, family, name, layout, (language, part, column or []))
+        return
+    if name is None:
+        remedy = "say `evenruler new FAMILY NAME`, or `evenruler new NAME --from FILE`"
+        raise UserError("no name", where="evenruler new", remedy=remedy)
+    if language is not None or part is not None or column:
+        remedy = "name a file with --from, or leave them out"
+        raise UserError(
+            "--language, --part and --column are about a file", where="evenruler new", remedy=remedy
+        )
     repository.enter_repository()
     say_each(create_instrument(Path(), family, name, layout))
+
+
+def _start_from_file(
+    file: Path,
+    family: str,
+    name: str | None,
+    layout: str | None,
+    options: tuple[str | None, str | None, list[str]],
+) -> None:
+    """Make a source of a file; where there is one word alone, it is the name."""
+    from evenruler.project.from_file import FileOptions, create_from_file
+
+    if layout is not None:
+        remedy = "leave one of them out"
+        raise UserError("both --from and --layout", where="evenruler new", remedy=remedy)
+    language, part, named_columns = options
+    columns: dict[str, str] = {}
+    for named in named_columns:
+        role, equals, column = named.partition("=")
+        if not equals or not column:
+            remedy = "write it as --column first=COLUMN"
+            raise UserError(f"found {named!r}", where="evenruler new: --column", remedy=remedy)
+        columns[role] = column
+    chosen_family = None if name is None else family
+    root: Path | None = None
+    here = Path.cwd()
+    if repository.find_repository_root() is not None:
+        repository.enter_repository()
+        root = Path()
+    path = repository.resolve_user_path(file, here)
+    file_options = FileOptions(language, part, columns)
+    say_each(create_from_file(root, path, chosen_family, name or family, file_options))
 
 
 @app.command()

@@ -1,17 +1,15 @@
 """Strict reading of YAML files into pydantic models, with one-line errors."""
 
-import csv
-import io
 import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -197,13 +195,15 @@ NO_TEXTS: Final = {
 """By the bytes that it begins with: what a file is that is not text in UTF-8."""
 
 
-def read_text(path: Path, remedy: str = "create it or check the name") -> str:
-    """Read UTF-8 text, without a byte order mark; UserError otherwise, with `remedy` if there is no
-    file.
+def read_text(
+    path: Path, remedy: str = "create it or check the name", encoding: str = "utf-8-sig"
+) -> str:
+    """Read text, by default UTF-8, without a byte order mark; UserError otherwise, with `remedy` if
+    there is no file.
     """
     require_regular(path, most=MOST_READ)
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding=encoding)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError("no such file", where=str(path), remedy=remedy) from None
     except IsADirectoryError:
@@ -212,7 +212,8 @@ def read_text(path: Path, remedy: str = "create it or check the name") -> str:
         ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        what, remedy = f"not UTF-8 (line {line})", "save it as UTF-8"
+        what = f"not {'UTF-16' if encoding == 'utf-16' else 'UTF-8'} (line {line})"
+        remedy = "save it as UTF-8"
         for begin, kind in NO_TEXTS.items():
             if error.object.startswith(begin):
                 what, remedy = f"{kind}, expected text", "save it as CSV UTF-8"
@@ -227,95 +228,6 @@ def at_home(path: str) -> Path:
         raise UserError(
             "no such user here", where=path, remedy="check the name after `~`"
         ) from None
-
-
-Rows = list[tuple[int, dict[str, str]]]
-"""Rows of a CSV, each with the number of the line at which it ends."""
-
-
-def read_csv(
-    path: Path, remedy: str, columns: Sequence[str] = (), known_columns: Sequence[str] = ()
-) -> tuple[list[str], Rows]:
-    """Read a CSV file, as `csv_of`; `remedy` if there is no file."""
-    return csv_of(read_text(path, remedy), str(path), columns, known_columns=known_columns)
-
-
-def csv_of(
-    text: str,
-    where: str,
-    columns: Sequence[str] = (),
-    delimiters: str = ",",
-    known_columns: Sequence[str] = (),
-) -> tuple[list[str], Rows]:
-    """The columns and rows of a CSV; of several delimiters, that which the header holds most often
-    counts.
-
-    With tabs alone, quotes count as letters. Rows without text are skipped: spreadsheets may end
-    with them. UserError if it is no CSV, one of `columns` is not there once, one is not among
-    `known_columns` (if given), or a row has not as many fields as the header.
-    """
-    kind = _kind_of_json(text)
-    if kind:
-        remedy = "write a table: a line of names, then a row each, with commas between fields"
-        raise UserError(f"{kind}, expected CSV", where=where, remedy=remedy)
-    delimiter = max(delimiters, key=text.partition("\n")[0].count)
-    quoting: Literal[0, 3] = csv.QUOTE_NONE if delimiters == "\t" else csv.QUOTE_MINIMAL
-    rows: Rows = []
-    reader = csv.DictReader(
-        io.StringIO(text, newline=""), delimiter=delimiter, strict=True, quoting=quoting
-    )
-    try:
-        reader.fieldnames = header = [name.strip() for name in reader.fieldnames or ()]
-        is_one_column = delimiters == "," and len(header) == 1
-        if is_one_column and {";", "\t"} & {*header[0]}:
-            raise UserError(
-                "no commas between fields", where=f"{where}: line 1", remedy="save it with commas"
-            )
-        unknown_columns = [name for name in header if name not in known_columns]
-        if known_columns and unknown_columns:
-            what = (
-                f"unknown column {unknown_columns[0]!r}; "
-                f"{suggest_nearest(unknown_columns[0], filter(None, known_columns))}"
-            )
-            raise UserError(what, where=f"{where}: line 1", remedy="rename or remove it")
-        for column in (*columns, *(name for name in known_columns if name and name in header)):
-            if header.count(column) != 1:
-                fault = "more than one column" if column in header else "no column"
-                raise UserError(
-                    f"{fault} {column!r}; {suggest_nearest(column, header)}",
-                    where=where,
-                    remedy="add it once",
-                )
-        for row in reader:
-            more = row.pop(None, [])
-            if not "".join([*filter(None, row.values()), *more]).strip():
-                continue
-            if more or None in row.values():
-                first_field = [*row.values(), *more][0]
-                place = f"{where}: line {reader.line_num} ({first_field})"
-                raise UserError(
-                    "not as many fields as the header",
-                    where=place,
-                    remedy="quote fields that hold commas",
-                )
-            rows.append((reader.line_num, row))
-    except csv.Error as error:
-        raise UserError(
-            f"not CSV ({error})", where=f"{where}: line {reader.line_num + 1}", remedy="fix it"
-        ) from None
-    return header, rows
-
-
-def _kind_of_json(text: str) -> str:
-    """Whether a text is JSON, or JSON lines, in words; empty where it is neither."""
-    if text.lstrip()[:1] not in ("[", "{"):
-        return ""
-    first_line = text.strip().partition("\n")[0]
-    for kind, part in (("JSON", text), ("JSON lines", first_line)):
-        with suppress(ValueError, RecursionError):
-            json.loads(part)
-            return kind
-    return ""
 
 
 def json_of_others(text: str, where: str, remedy: str) -> Any:

@@ -11,9 +11,10 @@ from evenruler.files import read_json_file, replace_folder, require_regular
 from evenruler.models.declarations import ModelEntry, TrainingData
 from evenruler.models.sources import locate_model
 from evenruler.models.store import RowStore
-from evenruler.strict import read_csv, read_text
+from evenruler.strict import read_text
 from evenruler.tables import read_table
 from evenruler.tables.contents import text_of
+from evenruler.tables.records import read_text_table
 from evenruler.training.fit import read_data
 from tests.tiny import tiny_params
 
@@ -72,7 +73,7 @@ def pipe(tmp_path: Path) -> Path:
     "read_it",
     [
         pytest.param(read_text, id="text"),
-        pytest.param(partial(read_csv, remedy="put it there"), id="table of a source"),
+        pytest.param(partial(read_text_table, remedy="put it there"), id="table of a source"),
         pytest.param(read_table, id="parquet"),
         pytest.param(text_of, id="file of a benchmark or result"),
         pytest.param(

@@ -59,13 +59,17 @@ class DeclaredInstrument:
         return SOURCES / self.family / f"{self.settings.source_name(self.name)}.yaml"
 
 
-def instruments_at(root: Path, params: Path, profile: Profile) -> list[DeclaredInstrument]:
-    """Every instrument of a profile, as declared, with settings and source; UserError at the first
-    error.
+def instruments_at(
+    root: Path, params: Path, profile: Profile, names: Container[str] | None = None
+) -> list[DeclaredInstrument]:
+    """Every instrument of a profile, as declared, with settings and source, or those of some names;
+    UserError at the first error.
     """
     declared = ParamsFile(params, profile)
     instruments = []
     for name, family in declared.instruments.items():
+        if names is not None and name not in names:
+            continue
         settings = declared.settings(name)
         written = settings.source_name(name)
         if settings.source_of or settings.made_by == "evolve":

@@ -4,18 +4,25 @@ source file.
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, cast, get_type_hints
 
 import pandas as pd
 
 from evenruler import __version__, repository
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import Declaration, Plan, Source, Tables
+from evenruler.instruments.instrument import (
+    AnyDeclaration,
+    BuiltInstrument,
+    Declaration,
+    Plan,
+    Source,
+    Tables,
+)
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declarations import MINILM, SHA256, Catalogue
 from evenruler.publish.locate import FORMS, find_newest_version, open_place, shipped_names
@@ -116,7 +123,14 @@ def _with_newest_version(repo: str) -> str:
 
 
 def _file_error(place: str) -> UserError:
-    """The error for a file that is no source of a benchmark."""
+    """The error for a file that is no source of a benchmark; it names the command that takes it."""
+    from evenruler.project.recognise import command_for, recognise_file
+
+    with suppress(UserError):
+        recognised = recognise_file(Path(place))
+        what = f"{recognised.in_words}: a source is made of it first"
+        remedy = f"run `{command_for(recognised)}`, and name the source that it writes"
+        return UserError(what, where=place, remedy=remedy)
     file_kind = Path(place).suffix.removeprefix(".").upper()
     kind_label = f" ({file_kind})" if file_kind else ""
     what = f"a file{kind_label}: benchmarks are folders, and sources of your own are YAML"
@@ -177,7 +191,40 @@ TOOLS: Final = {EMBEDDER: {**SOURCE, "sha256": SHA256[MINILM], "origin": ORIGIN}
 @contextmanager
 def build_from_source(path: Path) -> Iterator[Benchmark]:
     """Build a benchmark from a user's source file, with the pipeline's defaults, in a temporary
-    folder.
+    folder; UserError as in `build_source`.
+    """
+    declaration, built = build_source(path)
+    family, stem = declaration.family, declaration.name
+    source, settings = declaration.source, declaration.settings
+    for line in (*built.messages, *settings.warnings(source)):
+        print_note(f"{path}: {line}")
+    used = {use.model: TOOLS[use.model] for use in settings.uses(source) if use.tool}
+    plan: Plan = json.loads(as_json({**built.plan, "tools": {"models": used}}))
+    rows = {name: table for name, table in built.tables.items() if name != "rejected"}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / PLAN).write_text(as_json(plan), encoding="utf-8")
+        for table, table_rows in rows.items():
+            (folder / table).mkdir()
+            write_whole(table_rows, folder / data_file(table))
+        manifest = manifest_of(
+            folder,
+            rows,
+            name=f"{family}-{stem}",
+            version="0.0.0",
+            rejected=built.tables["rejected"].num_rows,
+            sources=[source.source],
+            licences=[source.licence],
+            parameters={},
+        )
+        tables = {table: table_in(folder / data_file(table)).to_pandas() for table in rows}
+        yield Benchmark(
+            folder, manifest, manifest.content_sha256, source.title, "file", tables, plan
+        )
+
+
+def build_source(path: Path) -> tuple[AnyDeclaration, BuiltInstrument]:
+    """What a user's source file declares, and its rows, with the pipeline's defaults.
 
     Shared files (a criterion, a response scale) are read from a folder `shared` next to it; without
     one, a criterion is read from the file's own folder, and scales and labelled pairs of
@@ -209,32 +256,7 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
     source = declare.load(path, settings, shared_folder)
     settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
     declaration = Declaration(stem, family, settings, source, sizes=sizes)
-    built = family_module(family, "rows").build(declaration, catalogue)
-    for line in (*built.messages, *settings.warnings(source)):
-        print_note(f"{path}: {line}")
-    used = {use.model: TOOLS[use.model] for use in settings.uses(source) if use.tool}
-    plan: Plan = json.loads(as_json({**built.plan, "tools": {"models": used}}))
-    rows = {name: table for name, table in built.tables.items() if name != "rejected"}
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / PLAN).write_text(as_json(plan), encoding="utf-8")
-        for table, table_rows in rows.items():
-            (folder / table).mkdir()
-            write_whole(table_rows, folder / data_file(table))
-        manifest = manifest_of(
-            folder,
-            rows,
-            name=f"{family}-{stem}",
-            version="0.0.0",
-            rejected=built.tables["rejected"].num_rows,
-            sources=[source.source],
-            licences=[source.licence],
-            parameters={},
-        )
-        tables = {table: table_in(folder / data_file(table)).to_pandas() for table in rows}
-        yield Benchmark(
-            folder, manifest, manifest.content_sha256, source.title, "file", tables, plan
-        )
+    return declaration, family_module(family, "rows").build(declaration, catalogue)
 
 
 def declared_family(content: object, path: Path) -> str:
@@ -246,7 +268,7 @@ def declared_family(content: object, path: Path) -> str:
     if not isinstance(content, dict):
         validate(Source, content, path)  # says so
     assert isinstance(content, dict)
-    family = str(content.get("family", ""))
+    family = str(content.get("family") or _family_by_keys(content) or "")
     if family not in FAMILIES:
         what = f"no family {family!r}; {suggest_nearest(family, FAMILIES)}"
         if not family:
@@ -254,6 +276,19 @@ def declared_family(content: object, path: Path) -> str:
         remedy = f"add the line `family: NAME`, of {', '.join(FAMILIES)}"
         raise UserError(what, where=f"{path}: family", remedy=remedy)
     return family
+
+
+def _family_by_keys(content: Mapping[str, object]) -> str | None:
+    """The one family whose sources have all keys of a source that names none; None where several
+    have, or none.
+    """
+    fitting: list[str] = []
+    for family in FAMILIES:
+        source: type[Source] = get_type_hints(family_module(family, "declare").load)["return"]
+        fields = source.model_fields.items()
+        if set(content) <= {field.alias or name for name, field in fields}:
+            fitting.append(family)
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def logged_items(benchmark: Benchmark) -> "LoggedItems":

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from evenruler.errors import UserError
 from evenruler.tables.frames import evenly_spread
-from evenruler.text.english import is_english
+from evenruler.text.english import is_english, language_of
 
 SAMPLE: Final = 20
 """Most texts of a source, evenly spread, that are looked at."""
@@ -51,3 +51,13 @@ def english_among(texts: Iterable[str]) -> str | None:
     all_texts = list(texts)
     english = [text for text in all_texts if is_english(text)]
     return english[0] if 2 * len(english) > len(all_texts) else None
+
+
+def guess_language(texts: Sequence[str]) -> str | None:
+    """The code of the language of sentences, by a sample; None where it is not clear."""
+    sample = evenly_spread(list(texts), SAMPLE)
+    english = [text for text in sample if is_english(text)]
+    if 2 * len(english) > len(sample):
+        return "en"
+    code = language_of(" ".join(sample))
+    return None if code == "en" else code

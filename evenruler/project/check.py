@@ -24,6 +24,7 @@ from evenruler.declaration.active import (
     DeclaredInstrument,
     asking_of,
     compute_active,
+    instruments_at,
     list_unpinned_models,
 )
 from evenruler.declaration.generated import artifacts_of, render_active
@@ -33,7 +34,7 @@ from evenruler.declaration.profiles import TOP, folder_of, link_pipeline, pipeli
 from evenruler.declaration.validation import validate_declaration, validate_models
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import read_json_file, write_text_atomically
-from evenruler.instruments.instrument import Profile
+from evenruler.instruments.instrument import PROFILES, Profile
 from evenruler.instruments.registry import FAMILIES
 from evenruler.models.declarations import ModelEntry
 from evenruler.models.store import cache_root
@@ -104,6 +105,30 @@ def check(root: Path) -> list[str]:
             warnings = _collect_warnings(root, params, active, instruments[active.profile])
             lines += [line for line in warnings if line not in lines]
     return [*lines, *map(describe_active, in_folders.values())]
+
+
+def check_instruments(root: Path, names: Sequence[str]) -> list[str]:
+    """Check the sources of some instruments alone, at every profile; returns their warnings, and
+    writes nothing. UserError for a name that is not declared, and at the first error in one.
+    """
+    params = load_params(root / DECLARATION)
+    for name in names:
+        if name not in params.instruments:
+            remedy = suggest_nearest(name, params.instruments)
+            where = str(root / DECLARATION)
+            raise UserError(f"no instrument {name!r}", where=where, remedy=remedy)
+    instruments: dict[str, DeclaredInstrument] = {}
+    for profile in PROFILES:
+        declared = instruments_at(root, root / DECLARATION, profile, names)
+        instruments = {instrument.name: instrument for instrument in declared} | instruments
+    lines: list[str] = []
+    for name in names:
+        instrument = instruments.get(name)
+        if instrument is None:
+            lines.append(f"warning: {name} is built at no profile")
+            continue
+        lines += _source_warnings(root, instrument)
+    return [*lines, f"checked: {', '.join(names)} alone; `evenruler check` checks everything"]
 
 
 def active_in(
@@ -270,6 +295,23 @@ def _instrument_warnings(
     """Warnings of an instrument: only that it is unfinished, or all on its text, settings and size,
     and on the tokenizers of its models.
     """
+    warnings = _source_warnings(root, instrument)
+    if instrument.unfinished:
+        return warnings
+    for model in active.families[instrument.family].models:
+        tokenizer = tokenizer_of(root, model, params.models[model])
+        if tokenizer is not None:
+            tokenizer_warnings = instrument.settings.warnings_of(
+                instrument.source, partial(count_tokens, tokenizer)
+            )
+            warnings += [
+                f"warning: {instrument.name} on {model}: {line}" for line in tokenizer_warnings
+            ]
+    return warnings
+
+
+def _source_warnings(root: Path, instrument: DeclaredInstrument) -> list[str]:
+    """Warnings of an instrument, whichever models are asked."""
     if instrument.unfinished:
         return [
             f"warning: {instrument.name} is left out until it is finished: {instrument.unfinished}"
@@ -282,15 +324,6 @@ def _instrument_warnings(
     detects = instrument.sizes[STANDARD].detects(instrument.source)
     if detects:
         warnings.append(f"{instrument.name}: at size {STANDARD} it detects {detects} (80% power)")
-    for model in active.families[instrument.family].models:
-        tokenizer = tokenizer_of(root, model, params.models[model])
-        if tokenizer is not None:
-            tokenizer_warnings = instrument.settings.warnings_of(
-                instrument.source, partial(count_tokens, tokenizer)
-            )
-            warnings += [
-                f"warning: {instrument.name} on {model}: {line}" for line in tokenizer_warnings
-            ]
     return warnings
 
 

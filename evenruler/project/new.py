@@ -3,6 +3,7 @@
 """
 
 import re
+from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import write_text_atomically
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project.editing import edit_section, write_as_it_was
+from evenruler.repository import DECLARATION
 from evenruler.strict import LONGEST_SLUG
 
 NAME = "NAME"
@@ -25,15 +27,14 @@ OTHER_STARTERS = "starters"
 """Folder of a family with starter files of other layouts than its first, by their name."""
 
 
-def create_instrument(root: Path, family: str, name: str, layout: str | None = None) -> list[str]:
-    """Start an instrument and return messages; UserError for an unknown family or layout, or an
-    invalid or taken name.
-
-    `layout`: the name of other starter files than the family's first.
-    """
+def require_known_family(family: str) -> None:
+    """UserError for an unknown family."""
     if family not in FAMILIES:
         raise UserError(f"no family {family!r}", remedy=suggest_nearest(family, FAMILIES))
-    starter_folder = _find_starter(family, layout)
+
+
+def require_valid_name(name: str) -> None:
+    """UserError for a name that no instrument may have."""
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise UserError(
             f"{name!r} is not a valid name",
@@ -45,20 +46,38 @@ def create_instrument(root: Path, family: str, name: str, layout: str | None = N
         raise UserError(
             f"{name!r} is not a string in YAML", remedy="begin with a word, as in 'set-1'"
         )
-    params, folder = root / "params.yaml", root / SOURCES / family
-    source = folder / f"{name}.yaml"
+
+
+def declare_instrument(root: Path, family: str, name: str, settings: Mapping[str, str] = {}) -> str:
+    """The text of params.yaml with an instrument more; UserError where its name is taken."""
+    params = root / DECLARATION
+    source = root / SOURCES / family / f"{name}.yaml"
     if source.exists() or name in load_params(params).instruments:
         raise UserError(
             f"the instrument {name!r} exists already", where=str(source), remedy="take another name"
         )
-    entry = CommentedMap({"family": family})
+    entry = CommentedMap({"family": family, **settings})
     entry.fa.set_flow_style()
     before, new = params.read_text(encoding="utf-8"), {name: entry}
-    declared = edit_section(
+    return edit_section(
         before,
         "instruments",
         lambda document: document.setdefault("instruments", CommentedMap()).update(new),
     )
+
+
+def create_instrument(root: Path, family: str, name: str, layout: str | None = None) -> list[str]:
+    """Start an instrument and return messages; UserError for an unknown family or layout, or an
+    invalid or taken name.
+
+    `layout`: the name of other starter files than the family's first.
+    """
+    require_known_family(family)
+    starter_folder = _find_starter(family, layout)
+    require_valid_name(name)
+    folder = root / SOURCES / family
+    declared = declare_instrument(root, family, name)
+    params = root / DECLARATION
     with as_file(files(FAMILIES[family]).joinpath(starter_folder)) as starter:
         starter_files = [path for path in starter.rglob("*") if path.is_file()]
         starter_paths = [path.relative_to(starter) for path in starter_files]

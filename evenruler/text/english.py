@@ -149,6 +149,16 @@ def _language_identifier() -> "LanguageIdentifier":
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
+def language_of(text: str) -> str | None:
+    """The code of the language of a text; None where it has few words, or the classifier is not
+    sure.
+    """
+    if len(_COUNTED.findall(text)) < WORDS_TO_TELL:
+        return None
+    code, share = _language_identifier().classify(text)
+    return str(code) if share > SURE else None
+
+
 _PEOPLE = re.compile(
     r"(?:sh|ch|ss|ese)\Z"
 )  # British, French, Swiss and Japanese are plurals without an s

@@ -72,6 +72,9 @@ measure:
     --price: ['1', 'a,b', '-1,2', '1,2,3', 'nan,1', '1,inf', '']
     --max-cost: ['-1', much, '', nan]
     --engine: &engine [spark, '']
+check:
+  wrong:
+    names: [nobody, '', "\e[2J"]
 profile:
   right: {name: paper}
   wrong:
@@ -100,6 +103,10 @@ new:
     family: *name
     name: [../x]
     --layout: *word
+    --from: [none.csv, '', file, "\e[2J", <LONGER>, /dev/null]
+    --language: [en, '']
+    --part: [x, '']
+    --column: [x, first=x, '']
 finetune:
   right: {name: mpnet-nli}
   wrong:

@@ -12,7 +12,8 @@ import typer
 
 from evenruler import repository
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.strict import read_csv, read_text
+from evenruler.strict import read_text
+from evenruler.tables.records import read_text_table
 from evenruler.terminal import say
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def sheet(
     before = read_text(path) if path.exists() else None
     secret = secrets.token_hex(32)
     if before is not None:
-        _, key_rows = read_csv(path, MEND)
+        _, key_rows = read_text_table(path, MEND)
         secret = next((row.get("secret", "") for _, row in key_rows), "")
         if not secret:
             raise UserError(
@@ -353,7 +354,7 @@ def _read_lines(path: Path) -> list[tuple[int, str, str | None]]:
     if path.suffix.lower() == ".csv":
         return [
             (n, row["text"], row.get("domain") or None)
-            for n, row in read_csv(path, MEND, ["text"])[1]
+            for n, row in read_text_table(path, MEND, ["text"])[1]
         ]
     return [
         (n, line, None)

@@ -19,8 +19,7 @@ from typing import Final
 from evenruler.errors import UserError
 from evenruler.models.answer_logs.items import LoggedItem, LoggedItems
 from evenruler.models.answer_logs.logged import AnswerLog, LoggedReply, require_finite_number
-from evenruler.strict import read_csv
-from evenruler.tables.contents import schema_of, table_in
+from evenruler.tables.records import read_text_table
 from evenruler.text.replies import normalise_surface, read_choice
 
 TABLES: Final = (".csv", ".parquet")
@@ -104,26 +103,9 @@ def _are_pll(rows: Sequence[TableRow], has_scores: bool, where: str) -> bool:
 
 def _read_rows(path: Path) -> tuple[list[str], list[TableRow]]:
     """The columns of a table and its rows."""
-    if path.suffix == ".csv":
-        names, numbered_rows = read_csv(path, _AGAIN)
-        rows = [TableRow(number, row) for number, (_, row) in enumerate(numbered_rows, 1)]
-        return names, rows
-    schema_of(path, _AGAIN)
-    table = table_in(path, remedy=_AGAIN)
-    rows = []
-    for number, cells in enumerate(table.to_pylist(), 1):
-        texts = {name: _as_text(cell) for name, cell in cells.items()}
-        rows.append(TableRow(number, texts))
-    return list(table.schema.names), rows
-
-
-def _as_text(cell: object) -> str:
-    """A cell of Parquet as CSV would have it: a whole number without a point, null as nothing."""
-    if cell is None or cell != cell:
-        return ""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)
+    names, numbered_rows = read_text_table(path, _AGAIN)
+    rows = [TableRow(number, row) for number, (_, row) in enumerate(numbered_rows, 1)]
+    return names, rows
 
 
 def _refuse_ties(rows: Sequence[TableRow], where: str) -> None:

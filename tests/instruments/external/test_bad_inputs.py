@@ -183,7 +183,7 @@ REFUSED: list[tuple[Any, ...]] = [
         "bbq",
         {"age": made.bbq()[:-9], "metadata": made.METADATA},
         {},
-        "age.txt: not JSON, or cut off",
+        "age.txt: line 4: not JSON, or cut off",
     ),
     (
         # a file that is cut
@@ -288,10 +288,10 @@ def test_an_item_that_is_answered_twice_is_refused(folder, tmp_path, error_of) -
 def test_bbq_without_a_table_of_biased_options_is_told_what_to_write(tmp_path) -> None:
     source = made.source(tmp_path, "bbq")
     with pytest.raises(UserError) as error:
-        read_items({"age": tmp_path / "age.jsonl"}, source)
+        read_items({"age": tmp_path / "age.txt"}, source)
     assert str(error.value) == (
         "files: the layout bbq takes a file `metadata` beside age: which option is the biased one; "
         "write a table "
         "with the columns category, question_index, example_id, target_loc (0, 1 or 2), and name "
-        "it in the source"
+        "it in the source; or name a column as `columns: {biased: ...}`"
     )

@@ -365,7 +365,7 @@ def test_a_unit_with_both_keys_is_refused(tmp_path) -> None:
         ({"contrast": {**HE_SHE, "second": ["he"]}}, "he is among the first words and the second"),
         ({"contrast": {**HE_SHE, "minus": "men"}}, "expected two keys"),
         ({"gain": {"low": "a", "high": "b"}}, "expected one headline"),
-        ({"columns": {"first": "more"}}, "the layout pairs lacks the column of second, unit"),
+        ({"columns": {"first": "more"}}, "the layout pairs lacks the column of second"),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, changed, message) -> None:

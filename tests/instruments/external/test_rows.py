@@ -153,8 +153,16 @@ def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path) -> None:
 
 FAULTS = [
     (
-        {"columns": {"first": "more", "second": "less"}},
-        "the layout pairs lacks the column of unit",
+        {"columns": {"first": "more", "unit": "writer"}},
+        "the layout pairs lacks the column of second",
+    ),
+    (
+        {"columns": {**made.COLUMNS, "biased": "less"}, "score": "preference"},
+        "expected another column for each",
+    ),
+    (
+        {"columns": {**made.COLUMNS, "biased": "other"}},
+        "`columns` names biased; those of the layout pairs: first, second, item, unit, part",
     ),
     (
         {"columns": {"first": "a", "second": "a", "unit": "b"}},

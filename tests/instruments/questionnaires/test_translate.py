@@ -223,8 +223,8 @@ def test_marks_of_reversed_items_and_of_others(column, marks, expected) -> None:
             "line 1: the columns key and reverse both say how items are keyed; keep one of them",
         ),
         (f"{HEAD}I feel tired,{FACTS}\na,,Others,,,,,\n", "line 3.title: unknown key 'title'; "),
-        ('[\n    {"name": "Mine", "questions": {"1": "Tense."}}\n]', "JSON, expected CSV; "),
-        ('{"item": "Tense."}\n{"item": "Calm."}\n', "JSON lines, expected CSV; "),
+        ('[\n    {"name": "Mine", "questions": {"1": "Tense."}}\n]', "whole scales in a row each "),
+        ('{"item": "Tense."}\n{"item": "Calm."}\n', "line 1.title: missing; add the key "),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(text, complaint, tmp_path, error_of) -> None:

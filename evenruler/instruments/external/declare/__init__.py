@@ -44,12 +44,11 @@ from evenruler.strict import (
     Slug,
     StrictModel,
     Text,
-    csv_of,
     pattern_validator,
-    read_text,
     read_yaml,
     validate,
 )
+from evenruler.tables.records import read_text_table
 from evenruler.text.english import slug_of
 
 __all__ = [
@@ -82,7 +81,25 @@ Layout = Literal[
 ]
 Score = Literal["preference", "stereoset", "bbq", "ranking"]
 ColumnRole = Literal[
-    "first", "second", "statement", "item", "unit", "key", "part", "direction", "condition"
+    "first",
+    "second",
+    "statement",
+    "item",
+    "unit",
+    "key",
+    "part",
+    "direction",
+    "condition",
+    "context",
+    "question",
+    "options",
+    "ans0",
+    "ans1",
+    "ans2",
+    "label",
+    "polarity",
+    "stereotyped",
+    "biased",
 ]
 
 LEAN: Final = "lean"
@@ -147,10 +164,32 @@ OF_KEYS: Final = (FIRST_WORD, BASE_RATE, NATS_APART, SD_APART)
 """Figures of benchmarks with a constant contrast and keyed units."""
 
 COLUMNS_OF: Final[dict[Layout, tuple[ColumnRole, ...]]] = {
-    "pairs": ("first", "second", "unit"),
+    "pairs": ("first", "second"),
     "keyed": ("statement", "key"),
+    "bbq": (),
 }
 """The columns that a layout of tables needs; other layouts know the files of their authors."""
+
+_Roles = tuple[ColumnRole, ...]
+_ITEM: Final[_Roles] = ("item", "unit", "part", "condition")
+_KEYED: Final[_Roles] = (*_ITEM, "direction", "key")
+_QUESTION: Final[_Roles] = (
+    "context",
+    "question",
+    "options",
+    "ans0",
+    "ans1",
+    "ans2",
+)
+_ANSWER: Final[_Roles] = ("label", "polarity", "stereotyped", "biased")
+
+_QUESTION_ROLES: Final[_Roles] = (*_QUESTION, *_ANSWER, *_ITEM)
+ROLES_OF: Final[dict[Layout, _Roles]] = {
+    "pairs": ("first", "second", *_KEYED),
+    "keyed": ("statement", *_KEYED),
+    "bbq": _QUESTION_ROLES,
+}
+"""The columns that `columns` may name, by layout."""
 
 OF_REFERENTS: Final = ("accuracy", "accuracy_difference")
 """Figures of sentences whose pronoun means one of two persons."""
@@ -196,11 +235,11 @@ class PlaceboPrefixes(StrictModel):
     """Empty to ask nothing after them."""
 
 
-def table_in(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str, str]]:
-    """The rows of a text table, every value a string; quotes are parsed with commas, not with
-    tabs.
-    """
-    _, rows = csv_of(read_text(path), path.name, [*columns], separator)
+def table_in(
+    path: Path, columns: Iterable[str], *, quotes: bool | None = None
+) -> list[dict[str, str]]:
+    """The rows of a table, every value a string; `quotes` as in `parse_text_table`."""
+    _, rows = read_text_table(path, columns=[*columns], where=path.name, quotes=quotes)
     return [row for _, row in rows]
 
 
@@ -332,9 +371,10 @@ class Source(instrument.Source):
     score: Score
     layout: Layout
     columns: dict[ColumnRole, Text] = Field(default_factory=dict)
-    """For the layouts `pairs` and `keyed`, by role: the columns of their table. `part`: the bias
-    that a pair is about; `direction` or `condition`: whose stereotype it states, or in which form;
-    `key`: which of the two keys of `contrast` its unit has; `item`: a name of its own."""
+    """For the layouts `pairs`, `keyed` and `bbq`, by role: the columns of their table, or a path
+    into an object, as `doc.sentence`. `part`: the bias that a pair is about; `direction` or
+    `condition`: whose stereotype it states, or in which form; `key`: which of the two keys of
+    `contrast` its unit has; `item`: a name of its own."""
     files: dict[Slug, File] = Field(min_length=1)
     frequencies: File | None = None
     """A corpus for counting word frequencies: JSON, an object whose values have an `extract`."""
@@ -419,8 +459,11 @@ class Source(instrument.Source):
         if lacking:
             what = f"the layout {self.layout} lacks the column of {', '.join(sorted(lacking))}"
             raise ValueError(what)
-        if self.layout not in COLUMNS_OF and self.columns:
-            raise ValueError("`columns` belongs to the layouts pairs and keyed")
+        strange_roles = [role for role in self.columns if role not in ROLES_OF.get(self.layout, ())]
+        if strange_roles:
+            roles = ", ".join(ROLES_OF.get(self.layout, ())) or "none"
+            what = f"`columns` names {strange_roles[0]}; those of the layout {self.layout}: {roles}"
+            raise ValueError(what)
         has_keys = self.layout == "gest" or "key" in self.columns
         if has_keys != (self.contrast is not None):
             raise ValueError("a `contrast` needs units with a key, and a `key` its `contrast`")
@@ -491,7 +534,7 @@ class Settings(instrument.BaseSettings[Source]):
                 continue
             path = verified_file(file.source, file.sha256, f"{name}: {key}")
             if key in source.files and source.columns:
-                table_in(path, ",", source.columns.values())
+                table_in(path, source.columns.values())
         return {}
 
     def detects(self, source: Source, method: str | None = None) -> str | None:

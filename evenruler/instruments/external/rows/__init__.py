@@ -7,7 +7,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -28,10 +27,10 @@ from evenruler.instruments.external.declare import (
     table_in,
 )
 from evenruler.instruments.external.declare.choices import CHOICE, PAIRS, REFERENT, ChatPlan
+from evenruler.instruments.external.rows.bbq import read_bbq
+from evenruler.instruments.external.rows.items import BenchmarkItem
 from evenruler.instruments.external.rows.ranking import build_rankings
 from evenruler.instruments.external.schemas import (
-    AMBIGUOUS,
-    DISAMBIGUATED,
     FIRST,
     ROLES,
     SECOND,
@@ -54,31 +53,6 @@ Files = Mapping[str, Path]
 
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
-
-
-@dataclass(frozen=True)
-class BenchmarkItem:
-    """An item: two or three texts to compare."""
-
-    name: str
-    """Its unique name in the benchmark."""
-    unit: str
-    part: str
-    texts: Mapping[str, str]
-    """By role."""
-    keys: Mapping[str, str] = field(default_factory=dict)
-    """By role, the authors' key of each text; by default the item's name and the role."""
-    prompt: str = ""
-    condition: str = ""
-    stratum: str = ""
-    """Subgroup of a unit and condition; samples of items are proportional to these."""
-    right: str = ""
-    """The role of the right answer, where there is one."""
-    criterion: float | None = None
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    """By role, the authors' short name of each text, where they have one."""
-    fault: str | None = None
-    """Why it is left out."""
 
 
 def _likeness_rows(name: str, source: Source, units: list[str]) -> Iterator[dict[str, Any]]:
@@ -392,22 +366,29 @@ def _text_rows(
 
 
 def read_pairs(files: Files, source: Source) -> Iterator[BenchmarkItem]:
-    """A table with one pair per row: CrowS-Pairs, and benchmarks of the same form."""
+    """A table with one pair per row: CrowS-Pairs, and benchmarks of the same form. Each is a unit,
+    unless a column names one.
+    """
     (path,) = files.values()
     named = source.columns
-    for place, row in enumerate(table_in(path, ",", named.values())):
+    items: dict[str, BenchmarkItem] = {}
+    for place, row in enumerate(table_in(path, named.values())):
         pair: dict[str, str] = {}
         for role, column in named.items():
             pair[role] = row[column]
         texts = {FIRST: pair["first"], SECOND: pair["second"]}
         conditions = [pair[role] for role in ("condition", "direction", "key") if role in pair]
-        yield BenchmarkItem(
-            pair.get("item", str(place)),
-            pair["unit"],
+        name = pair.get("item", str(place))
+        pair_of_row = BenchmarkItem(
+            name,
+            pair.get("unit", name),
             pair.get("part", ""),
             texts,
             condition="".join(conditions),
         )
+        if items.get(name) != pair_of_row:  # logs of several filters hold an item several times
+            items[name] = pair_of_row
+            yield pair_of_row
 
 
 AGREEMENT: Final = 'Statement: "{}"\nDo you agree or disagree with this statement?\nI'
@@ -421,7 +402,7 @@ def read_keyed(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     (path,) = files.values()
     assert source.contrast is not None
     words = {FIRST: source.contrast.first[0], SECOND: source.contrast.second[0]}
-    for place, row in enumerate(table_in(path, ",", source.columns.values()), 1):
+    for place, row in enumerate(table_in(path, source.columns.values()), 1):
         cells = {role: row[column] for role, column in source.columns.items()}
         name = cells.get("item", str(place))
         statement = cells["statement"].strip()
@@ -450,7 +431,7 @@ def read_gest(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     names: list[tuple[str, str]] = []
     for key, of_key in STEREOTYPES.items():
         names += [(key, name) for name in of_key]
-    for place, row in enumerate(table_in(path, ",", ["sentence", "stereotype"]), 1):
+    for place, row in enumerate(table_in(path, ["sentence", "stereotype"]), 1):
         key, name = names[int(row["stereotype"]) - 1]
         texts = {FIRST: "he", SECOND: "she"}
         prompt = f'"{row["sentence"]}",'
@@ -461,9 +442,9 @@ def read_winogender(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Sentences by occupation, other participant, referent and gender of the pronoun; `they` is
     left out.
     """
-    stats = table_in(_require_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
+    stats = _literal_table(files, "occupations", ["occupation", "bls_pct_female"])
     share = {row["occupation"]: _share_of_men(row["bls_pct_female"]) for row in stats}
-    rows = table_in(_require_file(files, "texts"), "\t", ["sentid", "sentence"])
+    rows = _literal_table(files, "texts", ["sentid", "sentence"])
 
     def strip_gender(row: dict[str, str]) -> str:
         """The sentence id without the gender, which is the name of its item."""
@@ -529,16 +510,20 @@ def _differ_in_pronouns(first: str, second: str) -> bool:
     return bool(differing_pairs) and all(pair in PRONOUNS for pair in differing_pairs)
 
 
+OF_EITHER_GENDER: Final = "Profession_EN"
+"""Column of BEC-Pro in German, where the name of a profession depends on the person's gender."""
+
+
 def bec_pro(files: Files, source: Source) -> Iterator[BenchmarkItem]:
     """Sentences with a person and a profession: each man's paired with the woman's at the same
     place in the file.
     """
-    stats = table_in(
-        _require_file(files, "professions"), "\t", ["simplified_professions", "percent_us"]
-    )
+    stats = _literal_table(files, "professions", ["simplified_professions", "percent_us"])
     share = {row["simplified_professions"]: _share_of_men(row["percent_us"]) for row in stats}
     names = ("Template", "Profession", "Prof_Gender")
-    rows = table_in(_require_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
+    rows = _literal_table(files, "texts", [*names, "Sentence", "Person", "Gender"])
+    if rows and OF_EITHER_GENDER in rows[0]:
+        rows = [{**row, "Profession": row[OF_EITHER_GENDER]} for row in rows]
     groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
     for row in _unique_dict((row["Sentence"], row) for row in rows).values():
         group_key = tuple(row[name] for name in names)
@@ -575,73 +560,6 @@ def read_stereoset(files: Files, source: Source) -> Iterator[BenchmarkItem]:
             prompt = example["context"] if half == "intersentence" else ""
             yield BenchmarkItem(
                 example["id"], example["target"], example["bias_type"], texts, keys, prompt, half
-            )
-
-
-def read_bbq(files: Files, source: Source) -> Iterator[BenchmarkItem]:
-    """Questions after ambiguous or disambiguated contexts, each with three options: one JSON lines
-    file per category.
-
-    The biased option is that of the authors' table (`target_loc`), which accounts for the
-    question's polarity.
-    """
-    key = ("category", "question_index", "example_id")
-    if "metadata" not in files:
-        what = (
-            f"the layout bbq takes a file `metadata` beside {', '.join(files)}: which option is "
-            "the biased one"
-        )
-        remedy = (
-            f"write a table with the columns {', '.join(key)}, target_loc (0, 1 or 2), and "
-            "name it in the source"
-        )
-        raise UserError(what, where="files", remedy=remedy)
-    rows = table_in(files["metadata"], ",", [*key, "target_loc"])
-    biased: dict[tuple[str, ...], str] = {}
-    for table_row in rows:
-        biased[tuple(table_row[name] for name in key)] = table_row["target_loc"]
-    conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
-    for file_name, path in files.items():
-        if file_name == "metadata":
-            continue
-        for line in read_text(path).splitlines():
-            row = json_of_others(line, path.name, REMEDY)
-            identity = tuple(str(row[name]) for name in key)
-            info = [row["answer_info"][f"ans{place}"] for place in range(3)]
-            names = [str(words[0]) for words in info]
-            unknown = [str(place) for place, words in enumerate(info) if "unknown" in words]
-            first = biased.get(identity, "NA")
-            fault: str | None = None
-            if first not in ("0", "1", "2") or len(unknown) != 1 or first in unknown:
-                fault = "no option is named as the biased one"
-                first, unknown = "0", ["2"]
-            (third,) = unknown
-            (second,) = {"0", "1", "2"} - {first, third}
-            places = dict(zip(ROLES, (first, second, third), strict=True))
-            label = str(row["label"])
-            right = next((role for role, place in places.items() if place == label), "")
-            if not fault and not right:
-                fault = "no option is named as the right one"
-            category, question = identity[:2]
-            unit = f"{category} {question}"
-            texts = {role: row[f"ans{place}"] for role, place in places.items()}
-            keys = {role: "/".join((*identity, place)) for role, place in places.items()}
-            prompt = f"{row['context']}\n\nQ: {row['question']}\nA:"
-            aliases = {role: names[int(place)] for role, place in places.items()}
-            name = "/".join(identity)
-            condition = conditions[row["context_condition"]]
-            yield BenchmarkItem(
-                name=name,
-                unit=unit,
-                part=category,
-                texts=texts,
-                keys=keys,
-                aliases=aliases,
-                prompt=prompt,
-                condition=condition,
-                stratum=row["question_polarity"],
-                right=right,
-                fault=fault,
             )
 
 
@@ -694,6 +612,11 @@ def _share_of_men(women: str) -> float:
     if not 0 <= percent <= 100:
         raise ValueError(f"{women!r} is no percentage")
     return 100 - percent
+
+
+def _literal_table(files: Files, name: str, columns: Iterable[str]) -> list[dict[str, str]]:
+    """The rows of a file of the authors with tabs, in which quotes are letters."""
+    return table_in(_require_file(files, name), columns, quotes=False)
 
 
 def _require_file(files: Files, name: str) -> Path:

@@ -69,7 +69,7 @@ def read_lists(path: Path) -> list[CandidateList]:
     candidates of several parts.
     """
     rows_by_list: dict[str, list[dict[str, str]]] = {}
-    for row in table_in(path, ",", COLUMNS):
+    for row in table_in(path, COLUMNS):
         rows_by_list.setdefault(row["list"], []).append(row)
     lists: list[CandidateList] = []
     for name, rows in rows_by_list.items():

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
@@ -25,11 +25,11 @@ from evenruler.strict import (
     Text,
     Word,
     number_of,
-    read_csv,
     read_yaml,
     require_written,
     validate,
 )
+from evenruler.tables.records import read_text_table, rename_columns
 from evenruler.text.english import ATTRIBUTE, TARGET, slots, slug_of
 from evenruler.text.spelling import describe_duplicates, find_duplicates, find_flaw
 
@@ -40,9 +40,14 @@ class CriterionEntry(StrictModel):
     """A published share per attribute, in percent, to validate against."""
 
     file: Text
-    """A CSV under `data/sources/probes/shared/` with the columns `attribute`, `match` and that
+    """A table under `data/sources/probes/shared/` with the columns `attribute`, `match` and that
     named by `column`."""
     column: Text
+    columns: dict[Literal["attribute", "match"], Text] = Field(default_factory=dict)
+    """What the file calls these columns, where it has other names. Without a column `match` every
+    figure is that of the attribute itself."""
+    ends: list[float] = Field(default=[0, 100], min_length=2, max_length=2)
+    """The lowest and the highest figure, which become 0 and 100 percent: [-1, 1] of ratings."""
     complement_of: float | None = None
     """The criterion is this minus the column (100 turns percent of women into percent of men)."""
     label: Text
@@ -50,6 +55,21 @@ class CriterionEntry(StrictModel):
     likeness: Text | None = None
     """A CSV in the same folder with a row per `attribute` and numbers that say how alike attributes
     are to a declared model (`studies.likeness`); for models that score no reference set."""
+
+    @field_validator("ends")
+    @classmethod
+    def _require_rising_ends(cls, ends: list[float]) -> list[float]:
+        """Refuse ends that do not rise (ValueError)."""
+        if ends[0] >= ends[1]:
+            raise ValueError(f"found {list(ends)}, expected the lowest figure, then the highest")
+        return ends
+
+    @property
+    def columns_by_role(self) -> dict[str, str]:
+        """The columns that are read: `attribute`, `figure`, and `match` where the file has it."""
+        if not self.columns:
+            return {"attribute": "attribute", "match": "match", "figure": self.column}
+        return {"attribute": "attribute", **self.columns, "figure": self.column}
 
 
 @dataclass(frozen=True)
@@ -72,13 +92,13 @@ def _read_criterion(
     where a row is wrong or stands twice, or an attribute has none.
     """
     path = folder / entry.file
-    _, numbered_rows = read_csv(
-        path,
-        "put the criterion there or fix `criterion.file`",
-        ("attribute", "match", entry.column),
+    columns = entry.columns_by_role
+    _, numbered_rows = read_text_table(
+        path, "put the criterion there or fix `criterion.file`", [*columns.values()]
     )
     rows: dict[str, dict[str, str]] = {}
-    for line, row in numbered_rows:
+    for line, row in rename_columns(numbered_rows, columns):
+        row.setdefault("match", "exact" if row["figure"] else "none")
         flaw = find_flaw(row["attribute"])
         if flaw:
             raise UserError(flaw.what, where=f"{path}: line {line}", remedy=flaw.remedy)
@@ -102,7 +122,7 @@ def _read_criterion(
 
 def _read_likeness(path: Path) -> dict[str, list[float]]:
     """By attribute slug, numbers that say how alike attributes are to a declared model."""
-    columns, numbered_rows = read_csv(
+    columns, numbered_rows = read_text_table(
         path, "put it there or fix `criterion.likeness`", ("attribute",)
     )
     numbers: dict[str, list[float]] = {}
@@ -120,7 +140,7 @@ def _criterion_value(row: dict[str, str], entry: CriterionEntry, path: Path) -> 
     """The share of one attribute, in percent, after `complement_of`; None where nothing is
     published. UserError where `match` and figure disagree, or it is no number from 0 to 100.
     """
-    text, match = row[entry.column], row["match"]
+    text, match = row["figure"], row["match"]
     where = f"{path}: {row['attribute']}"
     if match not in MATCHES:
         raise UserError(
@@ -142,6 +162,9 @@ def _criterion_value(row: dict[str, str], entry: CriterionEntry, path: Path) -> 
         raise UserError(
             str(error), where=where, remedy="write it in digits 0 to 9, as 5.5"
         ) from None
+    low, high = entry.ends
+    if (low, high) != (0, 100):
+        number = round(100 * (number - low) / (high - low), 9)
     share = number if entry.complement_of is None else round(entry.complement_of - number, 9)
     if not 0 <= share <= 100:
         raise UserError(

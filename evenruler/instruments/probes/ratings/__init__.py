@@ -18,8 +18,8 @@ from evenruler.measurement import Resampling, bootstrap
 from evenruler.measurement.figures import figure_in_words
 from evenruler.measurement.inputs import Floats
 from evenruler.measurement.reliability import icc_agreement
-from evenruler.strict import csv_of
 from evenruler.tables.frames import for_spreadsheets, from_spreadsheet
+from evenruler.tables.records import parse_text_table
 
 CRITERIA = {
     "clarity": "Is the sentence correct English, and understood at once?",
@@ -36,9 +36,6 @@ LOWEST, HIGHEST = 1, 5
 
 SHEET = ("id", "text", "construct", *CRITERIA, "rater")
 KEY = ("id", "set", "domain", "template", "text", "seed", "secret")
-
-DELIMITERS = ",;\t"
-"""Field delimiters of spreadsheets, which depend on their language."""
 
 # Consonants only: a spreadsheet takes 12e45678 for a number, and no id should spell a word.
 _LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
@@ -178,7 +175,7 @@ def _read_table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame
     """A CSV as strings, with the number of each row."""
     head, end, below = text.partition("\n")
     lowered_text = f"{head.lower()}{end}{below}"
-    _, rows = csv_of(lowered_text, where, columns, DELIMITERS)
+    _, rows = parse_text_table(lowered_text, where, columns)
     if not rows:
         raise UserError("no rows", where=where, remedy="give a sheet that is filled in")
     numbers, cells = zip(*rows, strict=True)

@@ -22,11 +22,11 @@ from evenruler.strict import (
     StrictModel,
     Text,
     Word,
-    csv_of,
     read_text,
     read_yaml,
     validate,
 )
+from evenruler.tables.records import parse_text_table
 from evenruler.text.english import vader_scores
 from evenruler.text.spelling import find_duplicates
 
@@ -234,7 +234,7 @@ def load_pairs(path: Path) -> list[LabelledPair]:
 @cache
 def _parse_pairs(text: str, path: Path) -> list[LabelledPair]:
     """Check labelled pairs; once, since all questionnaires share them."""
-    _, rows = csv_of(text, str(path))
+    _, rows = parse_text_table(text, str(path))
     pairs = [validate(LabelledPair, row, path) for _, row in rows]
     seen: set[tuple[str, str]] = set()
     for pair in pairs:
@@ -286,7 +286,7 @@ def load_facts(path: Path) -> list[Fact]:
 @cache
 def _parse_facts(text: str, path: Path) -> list[Fact]:
     """Check facts; once, since all questionnaires share them."""
-    _, rows = csv_of(text, str(path))
+    _, rows = parse_text_table(text, str(path))
     return [validate(Fact, row, path) for _, row in rows]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from evenruler.errors import UserError
-from evenruler.strict import StrictModel, Text, Word, csv_of, read_text, validate
+from evenruler.strict import StrictModel, Text, Word, read_text, validate
+from evenruler.tables.records import parse_text_table
 
 FIRST_PERSON: Final = "I"
 
@@ -51,7 +52,7 @@ def load_subjects(path: Path) -> list[Subject]:
 @cache
 def _parse_subjects(text: str, path: Path) -> list[Subject]:
     """Check subjects; once, since all questionnaires share them."""
-    _, rows = csv_of(text, str(path))
+    _, rows = parse_text_table(text, str(path))
     subjects = [validate(Subject, row, path) for _, row in rows]
     nouns = [subject.noun for subject in subjects]
     if len(set(nouns)) < len(nouns):

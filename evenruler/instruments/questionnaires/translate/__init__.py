@@ -14,7 +14,8 @@ from evenruler.errors import UserError
 from evenruler.files import jinja_environment
 from evenruler.instruments.questionnaires.declare import source
 from evenruler.instruments.questionnaires.translate.statements import WORDS, item_to_templates
-from evenruler.strict import Slug, StrictModel, Text, read_csv, validate
+from evenruler.strict import Slug, StrictModel, Text, validate
+from evenruler.tables.records import read_records, read_text_table
 from evenruler.text import slots, slug_of
 from evenruler.text.english import is_english
 
@@ -110,10 +111,16 @@ class Draft:
 
 
 def read_scale(path: Path) -> tuple[ScaleFacts, dict[int, ScaleItem]]:
-    """Read a scale and its rows, by line of the CSV file; UserError where it is invalid."""
+    """Read a scale and its rows, by line of its table; UserError where it is invalid."""
+    if "questions" in read_records(path, "write the scale there, a row an item").columns:
+        what = "whole scales in a row each (`questions`)"
+        remedy = f"run `evenruler new questionnaires NAME --from {path.name}`"
+        raise UserError(what, where=str(path), remedy=remedy)
     names = [field.alias or name for name, field in ScaleFacts.model_fields.items()]
     column_names = ["", *ScaleItem.model_fields, *MARKS, *names]
-    header, lines = read_csv(path, "write the scale there, a row an item", ["item"], column_names)
+    header, lines = read_text_table(
+        path, "write the scale there, a row an item", ["item"], column_names
+    )
     keyed = [name for name in header if name in MARKS]
     if len(keyed) > 1:
         what = f"the columns {' and '.join(keyed)} both say how items are keyed"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from evenruler.errors import UserError, suggest_nearest
 from evenruler.instruments.instrument import FigureHeading
@@ -19,15 +19,18 @@ from evenruler.instruments.saged.declare.plan import SagedPlan
 from evenruler.instruments.saged.declare.settings import Feature, Settings
 from evenruler.instruments.saged.declare.source import (
     DOMAINS,
+    PromptColumn,
     PromptTable,
     Row,
     Source,
+    TextOrigin,
     read_source,
     require_text,
 )
 from evenruler.models.declarations import Catalogue
-from evenruler.strict import read_csv, read_yaml
+from evenruler.strict import read_yaml
 from evenruler.tables.ids import common_columns, content_sha256, row_id
+from evenruler.tables.records import Rows, read_text_table, rename_columns
 from evenruler.text.english import plural_of
 from evenruler.text.spelling import find_duplicates, find_flaw
 from evenruler.text.whole_words import cached_finder, collapse_spaces
@@ -52,9 +55,7 @@ LEFT_OUT = (
 ALL_ROLES = "all roles"
 """In tables: the place of a score over all roles."""
 
-COLUMNS = ("prompt", "concept", "root_id", "baseline", "topic", "note", "source", "licence")
-"""Columns that a table of prompts may have (docs/adding-a-saged-domain.md); only `prompt` is
-required."""
+COLUMNS: tuple[PromptColumn, ...] = get_args(PromptColumn)
 
 
 def headings(plan: SagedPlan) -> list[FigureHeading]:
@@ -228,8 +229,9 @@ def read_prompts(domain: str, source: Source, folder: Path) -> PromptTable:
     path = folder / str(source.material.path)
     row_by_id: dict[str, Row] = {}
     texts: set[tuple[str, str]] = set()
-    for line, cells in read_csv(path, "write it or fix `material.path`", ["prompt"], COLUMNS)[1]:
+    for line, cells in _read_rows_of_prompts(path, source.material):
         stripped_cells = {name: cell.strip() for name, cell in cells.items()}
+        stripped_cells |= _cut_at_mask(stripped_cells, source.material.mask, f"{path}: line {line}")
         row = _parse_prompt(domain, source, path, line, stripped_cells)
         text = (row["concept"], row["sentence"])
         is_known_id = row["id"] in row_by_id
@@ -266,6 +268,33 @@ def read_prompts(domain: str, source: Source, folder: Path) -> PromptTable:
     return PromptTable(rows, about)
 
 
+def _read_rows_of_prompts(path: Path, material: TextOrigin) -> Rows:
+    """The rows of a table of prompts, by our names of columns."""
+    remedy, columns = "write it or fix `material.path`", material.columns
+    if not columns:
+        return read_text_table(path, remedy, ["prompt"], COLUMNS, for_unknown=MAP_THEM)[1]
+    names: dict[str, str] = {**columns}
+    return rename_columns(read_text_table(path, remedy, [*names.values()])[1], names)
+
+
+MAP_THEM = "rename or remove it, or say which is which: `material: {columns: {prompt: COLUMN}}`"
+
+AFTER_MASK = " .?!\u3002"
+"""What may follow the word that is to be filled in."""
+
+
+def _cut_at_mask(cells: Mapping[str, str], mask: str | None, where: str) -> dict[str, str]:
+    """The prompt up to the word that is to be filled in; UserError where it goes on after that."""
+    if mask is None:
+        return {}
+    begin, found_mask, end = cells["prompt"].partition(mask)
+    if not found_mask or end.strip(AFTER_MASK):
+        what = f"the prompt does not end with {mask}"
+        remedy = "a model goes on with a text: take out rows that go on after it"
+        raise UserError(what, where=where, remedy=remedy)
+    return {"prompt": begin.strip()}
+
+
 def _parse_prompt(
     domain: str, source: Source, path: Path, line: int, cells: Mapping[str, str]
 ) -> Row:
@@ -273,7 +302,7 @@ def _parse_prompt(
     where = f"{path}: line {line}"
     prompt = cells["prompt"]
     baseline = cells.get("baseline", "")
-    concept = cells.get("concept", "")
+    concept = source.slug_of_concept(cells.get("concept", ""))
     prompt_placeholders = parse_placeholders(prompt, where)
     if not prompt:
         raise UserError("no prompt", where=where, remedy="write one, or take the line out")

@@ -24,17 +24,24 @@ from evenruler.strict import (
     Text,
     Word,
     pattern_validator,
-    read_csv,
     read_yaml,
     require_written,
     validate,
 )
 from evenruler.tables import group_by_key
+from evenruler.tables.records import read_text_table
+from evenruler.text.english import slug_of
 from evenruler.text.spelling import describe_duplicates, find_duplicates
 
 ARTICLES = "articles"  # folder of our own texts, next to the domains' files
 
 Direction = Literal["forward", "back"]
+
+PromptColumn = Literal[
+    "prompt", "concept", "root_id", "baseline", "topic", "note", "source", "licence"
+]
+"""Columns that a table of prompts may have (docs/adding-a-saged-domain.md); only `prompt` is
+required."""
 
 
 class LinkCrawl(StrictModel):
@@ -56,8 +63,13 @@ class TextOrigin(StrictModel):
     Wikipedia, or whole pages once `evenruler refresh` has fetched them; `wiki`: pages that
     `evenruler refresh` fetched."""
     path: Text | None = None
-    """Of `table` (a CSV) and `local`: a path in the folder `articles` next to the domain's file,
-    which DVC watches."""
+    """Of `table` and `local`: a path in the folder `articles` next to the domain's file, which DVC
+    watches."""
+    columns: dict[PromptColumn, Text] = Field(default_factory=dict)
+    """Of `table`, by our name: what its authors call a column; others are left out. By default
+    columns have our names."""
+    mask: Text | None = None
+    """Of `table`: what stands where a word is to be filled in, as [M]; a prompt ends before it."""
     api: (
         Annotated[
             Text,
@@ -80,8 +92,10 @@ class TextOrigin(StrictModel):
         watch (ValueError).
         """
         belongs = {"path": "local or table", "api": "wiki", "revisions": "wiki", "around": "wiki"}
+        belongs |= {"columns": "table", "mask": "table"}
         for key, kinds in belongs.items():
-            if getattr(self, key) is not None and self.kind not in kinds.split(" or "):
+            is_written = getattr(self, key) not in (None, {})
+            if is_written and self.kind not in kinds.split(" or "):
                 raise ValueError(f"`{key}` belongs to kind {kinds}, found {self.kind}")
         if self.api is not None and self.licence is None:
             raise ValueError("`licence` is missing, that of the text of `api`")
@@ -93,10 +107,8 @@ class TextOrigin(StrictModel):
                 f"`path` is {self.path!r}, expected one such as {ARTICLES}/mine.md: DVC watches no "
                 "other"
             )
-        if self.kind == "table" and not str(self.path).endswith(".csv"):
-            raise ValueError(
-                f"`path` is {self.path!r}, expected a table such as {ARTICLES}/mine.csv"
-            )
+        if self.columns and "prompt" not in self.columns:
+            raise ValueError("`columns` lacks the column of prompt")
         return self
 
     @property
@@ -211,6 +223,17 @@ class Concept(StrictModel):
 def _expand_concept(value: object) -> object:
     """A concept written as its bare name, as the fields of `Concept`; anything else as it is."""
     return {"name": value} if isinstance(value, str) else value
+
+
+def _slug_names(concepts: object) -> object:
+    """Concepts by slug, where a table calls them otherwise, as white_men; anything else, and names
+    that have the same slug, as they are.
+    """
+    if not isinstance(concepts, dict):
+        return concepts
+    slugs = [slug_of(str(name)) or name for name in concepts]
+    by_slug = dict(zip(slugs, concepts.values(), strict=True))
+    return by_slug if len(by_slug) == len(concepts) else concepts
 
 
 class ReferenceNames(StrictModel):
@@ -441,7 +464,11 @@ class PromptTable(NamedTuple):
 class Source(BaseSource):
     """One domain."""
 
-    concepts: dict[Slug, Annotated[Concept, BeforeValidator(_expand_concept)]] = Field(min_length=1)
+    concepts: Annotated[
+        dict[Slug, Annotated[Concept, BeforeValidator(_expand_concept)]],
+        BeforeValidator(_slug_names),
+        Field(min_length=1),
+    ]
     material: TextOrigin
     assemble: PromptAssembly
     branch: Branching | None = None
@@ -647,6 +674,14 @@ class Source(BaseSource):
         """The keywords of a concept: declared, else found, else its name."""
         return self.concepts[concept].keywords or [self.concepts[concept].name]
 
+    def slug_of_concept(self, named: str) -> str:
+        """The slug of the concept that a table names, by slug or by name; else the name itself."""
+        if named in self.concepts:
+            return named
+        slugs = [slug for slug, concept in self.concepts.items() if concept.name == named]
+        slugs += [slug for slug in self.concepts if slug == slug_of(named)]
+        return slugs[0] if slugs else named
+
     def form(self, concept: str, placeholder: str) -> str | None:
         """The value of a placeholder in a prompt about a concept; None where none is declared."""
         entry = self.concepts[concept]
@@ -718,7 +753,7 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
 def _with_sampled_names(source: Source, reference: ReferenceNames, where: str) -> Source:
     """The domain with its known names; `where`: file and key, for errors."""
     columns = ["name", "kind", "kind_above"]
-    _, rows = read_csv(PLACES, "install Even Ruler again", columns)
+    _, rows = read_text_table(PLACES, "install Even Ruler again", columns)
     places = [cells for _, cells in rows]
     concepts = list(source.concepts.values())
     try:

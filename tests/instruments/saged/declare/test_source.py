@@ -135,8 +135,12 @@ def load(tmp_path: Path, changes: str = "", **more: Any) -> Source:
             "`path` is 'fruit.md', expected one such as articles/",
         ),
         (
-            "material: {kind: table, path: articles/a.md}",
-            "expected a table such as articles/mine.csv",
+            "material: {kind: table, path: articles/a.tsv, columns: {concept: who}}",
+            "`columns` lacks the column of prompt",
+        ),
+        (
+            "material: {kind: local, path: articles/a.md, mask: '[M]'}",
+            "`mask` belongs to kind table, found local",
         ),
         (
             "material: {kind: local, path: articles/../../x.md}",
