@@ -101,7 +101,11 @@ class RowSampler(LogitsProcessor):
 
 def end_tokens(model: "PreTrainedModel") -> frozenset[int]:
     """Tokens that end a model's reply."""
-    ends = model.generation_config.eos_token_id
+    return as_end_tokens(model.generation_config.eos_token_id)
+
+
+def as_end_tokens(ends: int | Sequence[int] | None) -> frozenset[int]:
+    """End tokens from the form in which transformers' settings have them."""
     if ends is None:
         return frozenset()
     return frozenset([ends] if isinstance(ends, int) else ends)

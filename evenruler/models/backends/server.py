@@ -36,6 +36,9 @@ if TYPE_CHECKING:  # takes a while to import
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Environment variables: the server's address (default: OpenAI's) and its key."""
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Names of this machine."""
+
 ATTEMPTS, SECONDS = 6, 120
 """Attempts per question if the server is busy or the connection breaks; timeout of an answer in
 seconds."""
@@ -143,17 +146,28 @@ class Server:
     """A server that hosts a model."""
 
     def __init__(
-        self, name: str, served: str, seconds: float | None = None, answers_as: str | None = None
+        self,
+        name: str,
+        served: str,
+        seconds: float | None = None,
+        answers_as: str | None = None,
+        *,
+        budget: "Budget | None" = None,
+        attempts: int | None = None,
     ) -> None:
         """Set it up from the environment, for `served`, maybe named `answers_as` in answers;
         UserError if invalid.
+
+        `budget`: in place of this process's; `attempts`: per question if the connection breaks, in
+        place of `ATTEMPTS`.
         """
         import httpx2
         import openai
 
         from evenruler.models.backends.deadlines import Deadline, bound_connections
 
-        allowed = self.budget = current_budget()
+        allowed = self.budget = budget or current_budget()
+        self._attempts = attempts
         self.name, self._served = name, served
         self._key = os.environ.get(KEY, "")
         self._names = [served, answers_as or served]
@@ -222,8 +236,13 @@ class Server:
                 "response": [_limit_response],
             }
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
+            is_here = url.hostname in LOOPBACK  # where no proxy leads
             http = openai.DefaultHttpxClient(
-                follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip
+                trust_env=not is_here,
+                follow_redirects=False,
+                event_hooks=hooks,
+                params=url.query,
+                headers=gzip,
             )
             bound_connections(http, self._deadline, self._abandoned)
             self._client = openai.OpenAI(
@@ -337,8 +356,10 @@ class Server:
             of_itself["own"] = [*unsupported]
         return ServerReply(answer["choices"], usage if isinstance(usage, dict) else {}, of_itself)
 
-    def ask_texts(self, texts: Sequence[str], question: dict[str, Any]) -> list[dict[str, Any]]:
-        """Ask the same of several texts in one request for completions: the choice of each, in
+    def ask_texts(
+        self, texts: Sequence[str | Sequence[int]], question: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Ask the same of several texts, or of their token ids, in one request for completions: the choice of each, in
         their order; errors as `ask`.
         """
         choices = self.ask("/completions", {"prompt": [*texts], **question}).choices
@@ -379,7 +400,8 @@ class Server:
                 if isinstance(error.__cause__, BudgetExhaustedError):
                     raise error.__cause__ from None
                 headers, problem = {}, error
-                attempts = ATTEMPTS if isinstance(error, openai.APIConnectionError) else 0
+                is_broken = isinstance(error, openai.APIConnectionError)
+                attempts = (self._attempts or ATTEMPTS) if is_broken else 0
             pause = _retry_pause(headers, tries, waited)
             if pause is None or tries >= attempts or self._over.wait(pause):
                 raise self.user_error(
@@ -581,6 +603,20 @@ def server_address() -> SplitResult:
     except ValueError:
         raise invalid_address_error() from None
     return url
+
+
+@contextmanager
+def at_address(url: str, key: str) -> Iterator[None]:
+    """A context in which servers are at an address, with its key, so that it does not see another
+    server's.
+    """
+    before = os.environ.copy()
+    os.environ.update({URL: url, KEY: key})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def server_place() -> str:
