@@ -36,9 +36,6 @@ if TYPE_CHECKING:  # takes a while to import
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Environment variables: the server's address (default: OpenAI's) and its key."""
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-"""Names of this machine."""
-
 ATTEMPTS, SECONDS = 6, 120
 """Attempts per question if the server is busy or the connection breaks; timeout of an answer in
 seconds."""
@@ -152,22 +149,21 @@ class Server:
         seconds: float | None = None,
         answers_as: str | None = None,
         *,
-        budget: "Budget | None" = None,
-        attempts: int | None = None,
+        started_here: bool = False,
     ) -> None:
         """Set it up from the environment, for `served`, maybe named `answers_as` in answers;
         UserError if invalid.
 
-        `budget`: in place of this process's; `attempts`: per question if the connection breaks, in
-        place of `ATTEMPTS`.
+        `started_here`: whether this process started it: then requests cost nothing and are not
+        limited, no proxy leads to it, and a broken connection is its end.
         """
         import httpx2
         import openai
 
         from evenruler.models.backends.deadlines import Deadline, bound_connections
 
-        allowed = self.budget = budget or current_budget()
-        self._attempts = attempts
+        allowed = self.budget = Budget() if started_here else current_budget()
+        self._started_here = started_here
         self.name, self._served = name, served
         self._key = os.environ.get(KEY, "")
         self._names = [served, answers_as or served]
@@ -236,9 +232,8 @@ class Server:
                 "response": [_limit_response],
             }
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
-            is_here = url.hostname in LOOPBACK  # where no proxy leads
             http = openai.DefaultHttpxClient(
-                trust_env=not is_here,
+                trust_env=not started_here,
                 follow_redirects=False,
                 event_hooks=hooks,
                 params=url.query,
@@ -258,9 +253,10 @@ class Server:
             what, where, remedy = problem
             raise UserError(what, where=where, remedy=remedy) from None
 
-    def user_error(self, what: str, remedy: str = REMEDY) -> UserError:
+    def user_error(self, what: str, remedy: str = "") -> UserError:
         """A UserError about this server, to be raised by the caller."""
-        return UserError(what, where=self.name, remedy=remedy)
+        general = "see its log" if self._started_here else REMEDY
+        return UserError(what, where=self.name, remedy=remedy or general)
 
     def plain(self, message: object) -> str:
         """A message on one line, shortened, with the key and other secrets of the address
@@ -401,7 +397,7 @@ class Server:
                     raise error.__cause__ from None
                 headers, problem = {}, error
                 is_broken = isinstance(error, openai.APIConnectionError)
-                attempts = (self._attempts or ATTEMPTS) if is_broken else 0
+                attempts = ATTEMPTS if is_broken and not self._started_here else 0
             pause = _retry_pause(headers, tries, waited)
             if pause is None or tries >= attempts or self._over.wait(pause):
                 raise self.user_error(

@@ -58,6 +58,12 @@ class ModelTexts:
     vocabulary: int
     """Number of tokens that it predicts."""
 
+    @cached_property
+    def word_endings(self) -> NDArray[np.bool_]:
+        """[2, vocabulary] Which tokens end a word, and which leave it alone."""
+        texts = token_texts(self.encoder.tokenizer)
+        return np.stack([word_ends(texts, self.vocabulary), stands_alone(texts, self.vocabulary)])
+
 
 def read_model_texts(name: str, folder: Path, entry: ModelEntry) -> ModelTexts:
     """Read tokenizer, configuration and end tokens of the model in a folder; UserError if
@@ -95,12 +101,14 @@ class VllmClient:
         log-probabilities of a token may be in the dtype that it computes in.
         """
         self._server, self._require_running = server, require_running
-        self._encoder, self._ends, self._vocabulary = texts.encoder, texts.ends, texts.vocabulary
+        self._encoder, self._ends = texts.encoder, texts.ends
         self._trial = OpenAI(
             server.name, server.name, "completions", server=server, tolerance=tolerance
         )
         self._word_ends = WordEndReader(
-            server, read=self._read_word_end, parameters={"return_tokens_as_token_ids": True}
+            server,
+            read=partial(_read_word_end, texts),  # not of `self`, which would then never be freed
+            parameters={"return_tokens_as_token_ids": True},
         )
 
     def generate(
@@ -244,19 +252,6 @@ class VllmClient:
             raise self._server.user_error(what, "install another version of it") from None
         return [value if value > CLAMPED else -math.inf for value in nats]
 
-    def _read_word_end(self, next_tokens: Mapping[str, float]) -> WordEnd:
-        """What listed next tokens, nats by `TOKEN` and number, say of the word before them."""
-        tokens = [int(written.removeprefix(TOKEN)) for written in next_tokens]
-        shares = np.exp(np.fromiter(next_tokens.values(), dtype=np.float64))
-        ends, alone = self._endings[:, tokens] @ shares
-        return word_end_of(float(ends), float(alone), float(shares.sum()))
-
-    @cached_property
-    def _endings(self) -> NDArray[np.bool_]:
-        """[2, vocabulary] Which tokens end a word, and which leave it alone."""
-        texts = token_texts(self._encoder.tokenizer)
-        return np.stack([word_ends(texts, self._vocabulary), stands_alone(texts, self._vocabulary)])
-
     def _score_all(
         self,
         ask: Callable[[Sequence[int]], BatchOutcome[tuple[int, Answer]]],
@@ -276,6 +271,14 @@ class VllmClient:
         except UserError:
             self._require_running()
             raise
+
+
+def _read_word_end(texts: ModelTexts, next_tokens: Mapping[str, float]) -> WordEnd:
+    """What listed next tokens, nats by `TOKEN` and number, say of the word before them."""
+    tokens = [int(written.removeprefix(TOKEN)) for written in next_tokens]
+    shares = np.exp(np.fromiter(next_tokens.values(), dtype=np.float64))
+    ends, alone = texts.word_endings[:, tokens] @ shares
+    return word_end_of(float(ends), float(alone), float(shares.sum()))
 
 
 def _cut_to_budget(written: list[int], thoughts: ThoughtParser) -> list[int]:

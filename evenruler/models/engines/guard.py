@@ -11,27 +11,28 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
-
-GRACE: Final = 10.0
-"""Seconds that the processes have to end by themselves."""
 
 
-def run_until_input_closes(command: Sequence[str]) -> int:
-    """Run a command; its exit status, once none of its processes is left."""
+def run_until_input_closes(command: Sequence[str], grace: float) -> int:
+    """Run a command; its exit status, once none of its processes is left.
+
+    `grace`: seconds that they have to end by themselves.
+    """
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
-    threading.Thread(target=_end_when_input_closes, args=[process], daemon=True).start()
+    threading.Thread(target=_end_when_input_closes, args=[process, grace], daemon=True).start()
     status = process.wait()
     _signal_group(process, signal.SIGKILL)  # what it left behind
     return status
 
 
-def _end_when_input_closes(process: "subprocess.Popen[bytes]") -> None:
-    """Wait for the end of standard input, then end the process, by force after `GRACE`."""
-    sys.stdin.buffer.read()
+def _end_when_input_closes(process: "subprocess.Popen[bytes]", grace: float) -> None:
+    """Wait for the end of standard input, then end the process, by force after `grace` seconds."""
+    # Not by a buffered reader, which would hold a lock when this program ends.
+    while os.read(0, 1024):
+        pass
     _signal_group(process, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE)
+        process.wait(grace)
     _signal_group(process, signal.SIGKILL)
 
 
@@ -42,4 +43,4 @@ def _signal_group(process: "subprocess.Popen[bytes]", number: signal.Signals) ->
 
 
 if __name__ == "__main__":
-    sys.exit(run_until_input_closes(sys.argv[1:]))
+    sys.exit(run_until_input_closes(sys.argv[2:], float(sys.argv[1])))

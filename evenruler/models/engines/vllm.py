@@ -18,6 +18,7 @@ import urllib.error
 import urllib.request
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,7 +26,7 @@ from typing import Any, Final
 
 from evenruler.errors import UserError
 from evenruler.files import read_json_file
-from evenruler.models.backends.server import Budget, Server, at_address
+from evenruler.models.backends.server import Server, at_address
 from evenruler.models.backends.vllm import VllmClient, read_model_texts
 from evenruler.models.declarations import ModelEntry
 from evenruler.models.engines import guard
@@ -51,8 +52,8 @@ COMPUTED_HERE: Final = ("loglikelihood", "next_words", "unigram_nats")
 STARTING: Final = 1800.0
 """Seconds in which a server must be up; a large model is read from a disk and compiled."""
 
-ENDING: Final = guard.GRACE + 10
-"""Seconds in which a server must be gone."""
+GRACE: Final = 10.0
+"""Seconds that a server has to end by itself."""
 
 ANSWERING: Final = 3600.0
 """Seconds for an answer; where the server ends, the connection tells so at once."""
@@ -65,7 +66,7 @@ LOOPBACK: Final = "127.0.0.1"
 SHOWN: Final = 200
 """Letters of a log that an error shows."""
 
-ERROR_LINE: Final = re.compile(r"\b\w*(?:Error|Exception)\b: .+")
+ERROR_LINE: Final = re.compile(r"[\w.]*(?:Error|Exception)\b: .+")
 BEFORE_TEXT: Final = re.compile(
     r"^(\([^()]*pid=\d+\) )?((INFO|WARNING|ERROR) \S+ \S+ \[[^\]]*\] )?"
 )
@@ -220,9 +221,8 @@ class VllmServer:
 
         UserError, with the cause from its log, if it ends or is not up in time.
         """
-        global _running
-        if _running is not None:
-            _running.stop()
+        for other in list(_servers):
+            other.stop()
         self._port, self._key = _free_port(), secrets.token_hex(16)
         command = write_command(
             self._installation,
@@ -236,14 +236,15 @@ class VllmServer:
         environment = server_environment() | {"VLLM_API_KEY": self._key}
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, guard.__file__, *command],
+                [sys.executable, guard.__file__, str(GRACE), *command],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 env=environment,
                 start_new_session=True,  # Ctrl-C is for this process, which ends the server
             )
-        self._stop, _running = weakref.finalize(self, _end_process, self._process), self
+        self._stop = weakref.finalize(self, _end_process, self._process)
+        _servers.add(self)
         try:
             self._wait_until_up()
         except BaseException:
@@ -269,30 +270,32 @@ class VllmServer:
         print_note(f"{self.name}: vLLM is up after {time.monotonic() - began:.0f} seconds")
 
     def require_running(self) -> None:
-        """UserError, with the cause from its log, if it has ended."""
-        if not self.is_running:
-            remedy = "see its log; what was answered is kept, run again to go on"
-            raise self._user_error("vLLM ended while it was asked", remedy)
+        """UserError, with the cause from its log, if it has ended or no longer answers."""
+        if self.is_running and _is_healthy(f"{self.url}/health"):
+            return
+        if self._process is not None:  # its guard is the last to know
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE)
+        remedy = "see its log; what was answered is kept, run again to go on"
+        raise self._user_error("vLLM ended while it was asked", remedy)
 
     def stop(self) -> None:
         """End it, and wait until its processes are gone; nothing if it does not run."""
-        global _running
         if self._stop is not None:
             self._stop()
-        if _running is self:
-            _running = None
 
     def connect(self) -> Server:
-        """A client of it, without a limit on requests, which cost nothing here."""
+        """A client of it."""
         with at_address(f"{self.url}/v1", self._key):
-            return Server(self.name, self.name, ANSWERING, budget=Budget(), attempts=1)
+            return Server(self.name, self.name, ANSWERING, started_here=True)
 
     def _user_error(self, what: str, remedy: str) -> UserError:
         """A UserError with the cause from the log, to be raised by the caller."""
         return UserError(f"{what} ({read_cause(self.log)})", where=str(self.log), remedy=remedy)
 
 
-_running: VllmServer | None = None
+_servers: Final[weakref.WeakSet[VllmServer]] = weakref.WeakSet()
+"""Those that were started and whose models are still there."""
 
 
 def _end_process(process: "subprocess.Popen[bytes]") -> None:
@@ -300,7 +303,7 @@ def _end_process(process: "subprocess.Popen[bytes]") -> None:
     assert process.stdin is not None
     process.stdin.close()
     try:
-        process.wait(ENDING)
+        process.wait(2 * GRACE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
