@@ -377,15 +377,15 @@ def letters(text: str) -> list[tuple[str, float]]:
 
 
 @contextmanager
-def running(scripted: ScriptedServer) -> Iterator[ScriptedServer]:
-    """The server, listening at its `url` meanwhile."""
+def running(scripted: ScriptedServer, port: int = 0) -> Iterator[ScriptedServer]:
+    """The server, listening at its `url` meanwhile; at a free port unless one is given."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             # As Ollama lists what it holds.
             held = [{"name": name, "digest": digest} for name, digest in scripted.held.items()]
             body = json.dumps({"models": held}).encode()
-            self.send_response(200 if self.path == "/api/tags" else 404)
+            self.send_response(200 if self.path in ("/api/tags", "/health") else 404)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -408,7 +408,7 @@ def running(scripted: ScriptedServer) -> Iterator[ScriptedServer]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    http = LoopbackServer(("127.0.0.1", 0), Handler)
+    http = LoopbackServer(("127.0.0.1", port), Handler)
     threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
     scripted.url = f"http://127.0.0.1:{http.server_port}/v1"
     try:

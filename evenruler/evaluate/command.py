@@ -181,7 +181,8 @@ def measure(
     engine: Annotated[
         str | None,
         typer.Option(
-            metavar="local|ray[=ADDRESS]", help="Engine: local or Ray; default: EVENRULER_ENGINE."
+            metavar="local|ray[=ADDRESS]|vllm[=N]",
+            help="Engine: local, Ray, or vLLM over N GPUs; default: EVENRULER_ENGINE.",
         ),
     ] = None,
     demo: Annotated[

@@ -618,8 +618,13 @@ def server_identity(heard: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 def behaviour_of(model: "Model") -> Behaviour | None:
     """The fingerprint of a model whose weights are at hand, for its result; None for others."""
-    if "weights" not in json.loads(model.engine or "{}"):
+    engine = json.loads(model.engine or "{}")
+    if "weights" not in engine:
         return None
+    if "vllm" in engine:
+        return Behaviour(
+            numbers=None, reason="vLLM computes, which is not asked for its numbers on fixed texts"
+        )
     if model.fingerprint is None:
         return Behaviour(
             numbers=None, reason="all its answers were stored, and no fingerprint beside them"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -66,18 +67,7 @@ def load_model(
         )
     folder = folder or sources.locate_model(name, entry, store, params.models, where=where)
     adapter = _encoder_adapter(name, entry, folder, store)
-    engine, address = engines.current_engine()
-    pool: Callable[[str, Callable[[], object]], object] | None = None
-    if local or engine == engines.LOCAL:
-        on = environment.choose_device(device)
-        compute_environment = environment.current_environment(on)
-    else:
-        from evenruler.models.engines.cluster import ClusterModel, join_cluster
-
-        cluster = join_cluster(address)
-        gpus = cluster.gpus_of_a_copy(entry.gpus, device)
-        on, compute_environment = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
-        pool = partial(ClusterModel, cluster, gpus, name)
+    engine = _choose_engine(name, entry, kind, folder, device, where, local=local)
     over = (
         at_home(entry.adapter).absolute() if entry.adapter else None
     )  # absolute, for workers in another folder
@@ -86,21 +76,75 @@ def load_model(
         raise UserError(f"no {ADAPTER}", where=place, remedy="name the folder of a saved adapter")
     doubts = verify_base(name, entry, folder, over, store) if over else []
     weights = AdaptedFolder(folder.absolute(), over) if over else folder.absolute()
-    load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
+    load_it = partial(backend_of, name, entry, kind, weights, engine.device, adapter)
 
     def compute_engine_string() -> str:
         """The engine string, computed anew from files and surroundings."""
-        return environment.engine_string(
-            folder, entry, store, compute_environment, adapter.folder if adapter else over
+        computed = environment.engine_string(
+            folder, entry, store, engine.surroundings, adapter.folder if adapter else over
         )
+        return engine.extend_key(computed)
 
     def backend() -> object:
-        """The loaded backend in this process, or its stand-in on the cluster's workers."""
-        return load_it() if pool is None else pool(compute_engine_string(), load_it)
+        """The loaded backend in this process, or its stand-in for other processes."""
+        return engine.hold(compute_engine_string, load_it)
 
     return Model(
         name, entry, kind, store, compute_engine_string, backend, folder, where, doubts=doubts
     )
+
+
+@dataclass(frozen=True)
+class _Engine:
+    """Where a model of files computes."""
+
+    device: str
+    """Of what computes in this process, or on a cluster."""
+    surroundings: environment.ComputeEnvironment
+    hold: Callable[[Callable[[], str], Callable[[], object]], object]
+    """From functions that write the engine string and that load the model to its backend."""
+    extend_key: Callable[[str], str] = str
+    """Adds to an engine string what else answers depend on."""
+
+
+def _choose_engine(
+    name: str,
+    entry: ModelEntry,
+    kind: Kind,
+    folder: Path,
+    device: str | None,
+    where: str | None,
+    *,
+    local: bool,
+) -> _Engine:
+    """The engine of the environment, for a model in a folder; vLLM takes causal models only, and
+    all others compute in this process.
+    """
+    chosen, rest = engines.current_engine()
+    if chosen == engines.RAY and not local:
+        from evenruler.models.engines.cluster import ClusterModel, join_cluster
+
+        cluster = join_cluster(rest)
+        gpus = cluster.gpus_of_a_copy(entry.gpus, device)
+        return _Engine(
+            "cuda" if gpus else "cpu",
+            cluster.surroundings(gpus),
+            lambda describe, load: ClusterModel(cluster, gpus, name, describe(), load),
+        )
+    on = environment.choose_device(device)
+    here = environment.current_environment(on)
+    if chosen == engines.VLLM and kind == "causal" and not local:
+        from evenruler.models.engines.vllm import VllmEngine
+
+        place = where or sources.declared_at(name)
+        vllm = VllmEngine(name, entry, folder.absolute(), int(rest or 1), place)
+        return _Engine(
+            on,
+            vllm.choose_surroundings(here),
+            lambda _, load: vllm.create_backend(load),
+            vllm.extend_key,
+        )
+    return _Engine(on, here, lambda _, load: load())
 
 
 def _hosted_model(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:

@@ -9,7 +9,7 @@ import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Final, cast
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
-from evenruler.models.backends.server import KEY, URL, current_budget
+from evenruler.models.backends.server import at_address, current_budget
 from evenruler.models.declarations import ModelEntry
 from evenruler.models.engines.environment import current_environment
 from evenruler.models.loading import LoadedModel, has_global_hooks, save_tokenizer
@@ -469,15 +469,6 @@ def digest_of(served: str) -> str:
     return there[wanted]
 
 
-@contextmanager
-def at_ollama() -> Iterator[None]:
-    """A context in which servers are Ollama's, with a dummy key, so that it does not see another
-    server's key.
-    """
-    before = os.environ.copy()
-    os.environ.update({URL: f"{ollama_address()}/v1", KEY: "ollama"})
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+def at_ollama() -> AbstractContextManager[None]:
+    """A context in which servers are Ollama's, with a dummy key."""
+    return at_address(f"{ollama_address()}/v1", "ollama")

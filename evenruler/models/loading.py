@@ -62,8 +62,7 @@ Weights = Path | AdaptedFolder | LoadedModel  # what a backend loads its model f
 
 MAKE_ROOM = (
     "end what else runs there, compute in 16 bits (--dtype bfloat16, or `dtype` of its entry), "
-    "take another GPU (CUDA_VISIBLE_DEVICES) or engine (a server that splits it over GPUs: "
-    "endpoint:NAME)"
+    "take another GPU (CUDA_VISIBLE_DEVICES), or split it over N of them (--engine vllm=N)"
 )
 """The remedy for too little GPU memory."""
 

@@ -118,10 +118,10 @@ def _batch_environments(n_batches: int, *, asking: bool) -> list[dict[str, str]]
     """
     cores = os.cpu_count() or 1
     if asking:
-        from evenruler.models.engines import RAY, current_engine  # slow imports
+        from evenruler.models.engines import takes_every_gpu  # slow imports
         from evenruler.models.engines.environment import count_gpus
 
-        if current_engine()[0] == RAY:  # a cluster spreads the questions of one stage
+        if takes_every_gpu():
             return [{}]
         n_gpus = count_gpus()
         if n_gpus:

@@ -85,7 +85,9 @@ def ask_minicons(name: str, texts: list[str]) -> Answers:
     device = str(next(model.model.parameters()).device)
     lm = scorer.IncrementalLMScorer(model.model, tokenizer=model.tokenizer, device=device)
 
-    adds_start = model.tokenizer("x")["input_ids"][0] == model._start  # then minicons must not
+    adds_start = (
+        model.tokenizer("x")["input_ids"][0] == model.encoder.start_token
+    )  # then minicons must not
 
     def run(batch: int, some: list[str]) -> list[float]:
         values: list[float] = []

@@ -86,7 +86,7 @@ def ask_one_by_one(backend: Causal, pairs: Pairs, batch: int) -> NDArray[np.floa
     """[n, 2] nats of the word and of its end, by batches of sequences of like length."""
     sequences = [
         (
-            (backend._start, *prompt, *word),
+            (backend.encoder.start_token, *prompt, *word),
             len(prompt) + 1,
         )
         for prompt, word in word_tokens(backend.tokenizer, *pairs)

@@ -152,7 +152,7 @@ class TestPublishedClasses:
         plain = getattr(transformers, published.class_name).from_pretrained(folder).eval()
         wide = Causal("wide", folder, "cpu", "float32")
         prompts = [Prompt(text, Sampling(max_new_tokens=12, temperature=0), 0) for text in PROMPTS]
-        tokens, _ = wide._prompted(prompts, 12)
+        tokens, _ = wide.encoder.encode_prompts(prompts, 12)
         assert wide._shared(tokens, 12) == N_SHARED
 
         batches = wide.generate(prompts, frozenset(range(len(prompts))))

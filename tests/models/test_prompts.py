@@ -256,7 +256,7 @@ class TestChatTokens:
         clock = SimpleNamespace(now=lambda: NOW)
         monkeypatch.setattr(chat_template_utils, "datetime", clock)  # ours has a day of its own
         right = right_tokens(chat, system)
-        (ours,), _ = backend_of(chat, network)._prompted([chat_prompt(system)], 4)
+        (ours,), _ = backend_of(chat, network).encoder.encode_prompts([chat_prompt(system)], 4)
         assert list(ours) == right
         assert len(right) > len(PROMPT.split())
 
@@ -293,7 +293,7 @@ class TestChatTokens:
         chat = FORMATS["headers and the date (Llama 3)"]
         tokenizer = chat.tokenizer()
         prompt = Prompt(PROMPT, Sampling(max_new_tokens=4), 0)
-        (ours,), _ = backend_of(chat, network)._prompted([prompt], 4)
+        (ours,), _ = backend_of(chat, network).encoder.encode_prompts([prompt], 4)
         assert list(ours) == tokenizer(PROMPT)["input_ids"]  # this tokenizer adds its start itself
         assert ours[0] == tokenizer.bos_token_id
 

@@ -51,7 +51,8 @@ def evolve(
     engine: Annotated[
         str | None,
         typer.Option(
-            metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says."
+            metavar="local|ray[=ADDRESS]|vllm[=N]",
+            help="Where it computes; as EVENRULER_ENGINE says.",
         ),
     ] = None,
     profile: Annotated[

@@ -20,6 +20,7 @@ from evenruler.models.backends.batching import (
     split_by_length,
     split_into_packs,
 )
+from evenruler.models.backends.encoding import TextEncoder
 from evenruler.models.backends.likelihood import (
     NO_TOKEN,
     LikelihoodScorer,
@@ -27,12 +28,11 @@ from evenruler.models.backends.likelihood import (
     pad_sequences,
     tokens_of,
     word_end_masks,
-    word_tokens,
 )
 from evenruler.models.backends.padding import PaddingTrial
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
-from evenruler.models.chat_settings import ChatSettings, ThoughtParser
+from evenruler.models.chat_settings import ChatSettings
 from evenruler.models.classes import layer_configs, narrowest_window, read_size
 from evenruler.models.loading import (
     Dtype,
@@ -51,7 +51,6 @@ from evenruler.models.questions import (
     WordAnswer,
     WordRequest,
 )
-from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # which takes seconds to import
@@ -211,21 +210,11 @@ class Causal:
         self.model.generation_config = GenerationConfig(
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
-        self._name, self._settings = name, settings or ChatSettings()
-        self._note_idle_options()
+        self._name = name
+        config = self.model.config.get_text_config()
+        self.encoder = TextEncoder(name, self.tokenizer, config, settings, start)
+        self.start, self.other_start = self.encoder.start, self.encoder.other_start
         self._capacity = capacity_on(device, self.model)
-        usual = usual_starts(self.tokenizer, self.model.config.get_text_config())
-        self.start = choose_start(name, start, usual, self.tokenizer)
-        """What stands before a plain text. A chat begins as its template does."""
-        self.other_start = other_start(self.start, usual)
-        vocabulary = self.tokenizer.get_vocab()
-        self._start = int(vocabulary[self.start.token])
-        self._other_start = (
-            None if self.other_start is None else int(vocabulary[self.other_start.token])
-        )
-        self._longest = getattr(
-            self.model.config.get_text_config(), "max_position_embeddings", None
-        )
         self._padding = PaddingTrial(name, self.model)
         with convert_load_errors(name, str(folder)):
             is_ahead = self._padding.is_ahead
@@ -247,17 +236,6 @@ class Causal:
             if why:
                 print_note(f"{name}: {what} in plain batches, prefixes not shared: {why}")
 
-    def _note_idle_options(self) -> None:
-        """Say which options for the chat template change nothing."""
-        options = self._settings.options if self.tokenizer.chat_template else {}
-        greeting = ("Hello.", None, True)
-        if options and self._render_prompt(*greeting) == self._render_prompt(
-            *greeting, ChatSettings()
-        ):
-            print_note(
-                f"{self._name}: its chat template writes the same without {', '.join(options)}"
-            )
-
     @batched
     def loglikelihood(self, requests: Sequence[LikelihoodRequest]) -> Batches[tuple[float, int]]:
         """For each text after its prompt: nats and number of tokens; `UNREAD` for a text that
@@ -266,26 +244,17 @@ class Causal:
         That is a text with a word that the tokenizer does not know or drops, and any text after the
         other usual start where there is none.
         """
-        unknown = UnknownWords(self.tokenizer, [request.text for request in requests])
-        if unknown.words:
-            print_note(f"{self._name}: {unknown}; texts with them are left out")
-        lacks_start = self._other_start is None
-        scored = [
-            place
-            for place, request in enumerate(requests)
-            if not (unknown.has_word_in(request.text) or (request.other_start and lacks_start))
-        ]
-        left_out = sorted(set(range(len(requests))) - set(scored))
-        sequences = self._encoded([requests[place] for place in scored])
-        place_of = {place: position for position, place in enumerate(scored)}
+        sequence_by_place = self.encoder.encode_known_texts(requests)
+        scored, sequences = list(sequence_by_place), list(sequence_by_place.values())
+        left_out = sorted(set(range(len(requests))) - sequence_by_place.keys())
 
         def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
             """(Index, (nats, number of tokens)) of a pack's texts; `UNREAD` for the pack of texts
             that cannot be scored.
             """
-            if pack and pack[0] not in place_of:
+            if pack and pack[0] not in sequence_by_place:
                 return [(place, UNREAD) for place in pack]
-            chosen = [sequences[place_of[place]] for place in pack]
+            chosen = [sequence_by_place[place] for place in pack]
             nats = self._scorer.score(chosen).tolist()
             tokens = [len(sequence.tokens) - sequence.begin for sequence in chosen]
             return list(zip(pack, zip(nats, tokens, strict=True), strict=True))
@@ -303,18 +272,7 @@ class Causal:
         UserError if the tokenizer does not know a word, it is too long with its prompt, or there is
         no chat template.
         """
-        keys = [(request.prompt, None, request.chat) for request in requests]
-        read = {key: self._render_prompt(*key) for key in dict.fromkeys(keys)}
-        prompts, texts = [read[key] for key in keys], [request.text for request in requests]
-        UnknownWords(self.tokenizer, texts).refuse(self._name)
-        sequences = []
-        tokens = word_tokens(self.tokenizer, prompts, texts)
-        for request, (prompt, word) in zip(requests, tokens, strict=True):
-            if not word:
-                raise ValueError(f"the word {request.text!r} has no token")
-            before = self._prepend_start(prompt, request.chat)
-            self._check_length(request.text, len(before) + len(word) - 1, " with its prompt")
-            sequences.append(TokenSequence((*before, *word), len(before)))
+        sequences = self.encoder.encode_words(requests)
 
         def answer(pack: Sequence[int]) -> list[tuple[int, WordAnswer]]:
             """(Index, numbers of a `WordAnswer`) of a pack's words."""
@@ -338,9 +296,9 @@ class Causal:
         prompt_tokens = tokens_of(self.tokenizer, [request.prompt for request in requests])
         sequences: list[TokenSequence] = []
         for request in requests:
-            before = self._prepend_start(prompt_tokens[request.prompt], chat=False)
-            self._check_length(request.prompt, len(before), " with its next word")
-            any_token = self._start
+            before = self.encoder.prepend_start(prompt_tokens[request.prompt], chat=False)
+            self.encoder.check_length(request.prompt, len(before), " with its next word")
+            any_token = self.encoder.start_token
             sequences.append(TokenSequence((*before, any_token), len(before)))
 
         def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64]]]:
@@ -381,16 +339,13 @@ class Causal:
         for NaN logits.
         """
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
-        thinking = self._settings.thoughts if prompts[0].chat else None
-        thoughts = (
-            ThoughtParser(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
-        )
+        thoughts = self.encoder.parse_thoughts(prompts[0])
         if thoughts is not None:
             sampling = replace(sampling, max_new_tokens=thoughts.most)
         from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 
         new, ends = sampling.max_new_tokens, end_tokens(self.model)
-        sequences, opened = self._prompted(prompts, new)
+        sequences, opened = self.encoder.encode_prompts(prompts, new)
 
         def by_length(i: int) -> tuple[int, Tokens, int]:
             """Sort key of a prompt: its length, so that batches need little padding; ties by tokens
@@ -417,9 +372,9 @@ class Causal:
                 for i, tokens in zip(batch, written, strict=True):
                     has_ended = tokens[-1] in ends
                     answer_tokens.append(thoughts.answer(tokens, has_ended, opened[i]))
-            whole = replies_of(self.tokenizer, self.model, written, answer_tokens)
+            whole = replies_of(self.tokenizer, ends, written, answer_tokens)
             return [
-                (i, self._finish_reply(prompts[i], reply))
+                (i, self.encoder.finish_reply(prompts[i], reply))
                 for i, reply in zip(batch, whole, strict=True)
             ]
 
@@ -443,51 +398,6 @@ class Causal:
         shared = min(common, shortest - 1)
         return shared if shared and self._padding.prefix_shared else 0
 
-    def _finish_reply(self, prompt: Prompt, reply: Reply) -> Reply:
-        """A generated reply as it is returned: without thoughts in a chat, and with a reason
-        instead of a text if the thought used up all tokens.
-        """
-        if reply.text is None:
-            return replace(reply, reason=self._settings.cut)
-        if prompt.chat and self._settings.thoughts:
-            return replace(reply, text=reply.text.lstrip())
-        return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
-
-    def _render_prompt(
-        self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None
-    ) -> str:
-        """The text that the model reads for a prompt, through the chat template if `chat`;
-        UserError as `render_prompt`. `settings`: in place of the model's.
-        """
-        from evenruler.models.templates import render_prompt
-
-        return render_prompt(
-            self.tokenizer, self._name, text, system, chat, settings or self._settings
-        )
-
-    def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:
-        """Tokens of each prompt, and whether the prompt opens a thought."""
-        tokens, opened, thinking = {}, {}, self._settings.thoughts
-        keys = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
-        for key in dict.fromkeys(keys):
-            read = self._render_prompt(*key)
-            prompt_tokens: list[int] = self.tokenizer(read, add_special_tokens=False)["input_ids"]
-            tokens[key] = self._prepend_start(prompt_tokens, chat=key[2])
-            # The last new token is not fed back.
-            length = len(tokens[key]) + new - 2
-            self._check_length(read, length, f" with its {new} new ones")
-            behind = (
-                read.rpartition(key[0])[2] if key[0] else read
-            )  # text that the template appends
-            opened[key] = thinking is not None and thinking.answer(behind) is None
-        return [tokens[key] for key in keys], [opened[key] for key in keys]
-
-    def _prepend_start(self, tokens: Sequence[int], chat: bool) -> Tokens:
-        """Tokens as the model reads them: before a plain text the start token, before a chat
-        nothing, since its template writes its own.
-        """
-        return tuple(tokens) if chat else (self._start, *tokens)
-
     def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """[vocabulary] The model's unigram distribution: the mean next-token distribution over all
         positions, in nats.
@@ -498,7 +408,7 @@ class Causal:
         """
         requests = [LikelihoodRequest(text) for text in texts]
         # Nothing is predicted from the last token.
-        contexts = [sequence.tokens[:-1] for sequence in self._encoded(requests)]
+        contexts = [sequence.tokens[:-1] for sequence in self.encoder.encode_texts(requests)]
         contexts.sort(key=lambda tokens: (-len(tokens), tokens))
         if not contexts or not contexts[0]:
             raise ValueError("no text has a token")
@@ -551,38 +461,13 @@ class Causal:
         def answer(pack: Sequence[int]) -> list[tuple[int, float]]:
             """(Index, sum of unigram nats) of a pack's texts."""
             by_token = self.marginal(texts)
-            sequences = self._encoded([LikelihoodRequest(texts[i]) for i in pack])
+            sequences = self.encoder.encode_texts([LikelihoodRequest(texts[i]) for i in pack])
             return [
                 (i, float(by_token[list(sequence.tokens[1:])].sum()))
                 for i, sequence in zip(pack, sequences, strict=True)
             ]
 
         return Batches([range(len(texts))], answer)
-
-    def _encoded(self, requests: Sequence[LikelihoodRequest]) -> list[TokenSequence]:
-        """Tokens of prompt and text together; the text begins at the first token that the prompt
-        alone lacks.
-        """
-        texts = [request.prompt + request.text for request in requests]
-        tokens = tokens_of(self.tokenizer, [*texts, *(request.prompt for request in requests)])
-        sequences = []
-        for text, request in zip(texts, requests, strict=True):
-            self._check_length(text, len(tokens[text]))
-            begin = shared_length(tokens[text], tokens[request.prompt])
-            start = self._start
-            if request.other_start:
-                assert self._other_start is not None  # `loglikelihood` leaves such texts out
-                start = self._other_start
-            sequences.append(TokenSequence((start, *tokens[text]), begin + 1))
-        return sequences
-
-    def _check_length(self, text: str, tokens: int, which: str = "") -> None:
-        """UserError if a text is too long; `tokens`: of the text, without the first one, the
-        start.
-        """
-        if self._longest is not None and tokens >= self._longest:
-            what = f"a text of {tokens} tokens{which}, the model takes {self._longest}"
-            raise UserError(what, where=repr(text[:40]), remedy="shorten it")
 
     @batched
     def fingerprint(
@@ -599,7 +484,12 @@ class Causal:
         def of_texts(texts: fingerprints.Texts) -> fingerprints.Fingerprint:
             """The model's numbers on two texts, with notes on its files."""
             numbers = fingerprints.read_sequences(
-                self.model, self.tokenizer, texts, self._longest, next_tokens, use_cache=False
+                self.model,
+                self.tokenizer,
+                texts,
+                self.encoder.longest,
+                next_tokens,
+                use_cache=False,
             )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 

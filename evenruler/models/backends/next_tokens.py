@@ -77,6 +77,13 @@ def read_word_end(next_tokens: Mapping[str, float]) -> WordEnd:
         listed += share
         ends += share * (not continues_word(text))
         alone += share * (not begins_word(text))
+    return word_end_of(ends, alone, listed)
+
+
+def word_end_of(ends: float, alone: float, listed: float) -> WordEnd:
+    """What the probabilities of listed next tokens say: of those that begin no letter, of those
+    that begin no word, and of all.
+    """
     unlisted = max(0.0, 1 - listed)
     half = unlisted / 2
     return WordEnd(_as_nats(ends + half), _as_nats(alone + half), unlisted)

@@ -82,17 +82,29 @@ class OpenAI:
     """A model behind a server."""
 
     def __init__(
-        self, name: str, served: str, mode: Mode, start: str = "", settings: ChatSettings = _PLAIN
+        self,
+        name: str,
+        served: str,
+        mode: Mode,
+        start: str = "",
+        settings: ChatSettings = _PLAIN,
+        *,
+        server: Server | None = None,
+        tolerance: float = prompt_logprobs.TOLERANCE,
     ) -> None:
         """Set up the server; nothing is asked. UserError if the key is missing or invalid.
 
         `served`: the server's name for the model; `mode`: `chat` generates replies, `completions`
         continues and scores texts; `start`: start token to prepend to every completion text, by
-        default left to the server; `settings`: chat options and timeout.
+        default left to the server; `settings`: chat options and timeout; `server`: in place of the
+        one that the environment names; `tolerance`: largest difference in nats of a token's
+        log-probability between two requests.
         """
         thinking = settings.thoughts
         longer = SECONDS + thinking.tokens / TOKENS_A_SECOND if thinking else None
-        self._server = Server(name, served, settings.timeout or longer, settings.answers_as)
+        seconds = settings.timeout or longer
+        self._server = server or Server(name, served, seconds, settings.answers_as)
+        self._tolerance = tolerance
         self._name, self._mode, self._start, self._settings = name, mode, start, settings
         self._served = served
         template = {
@@ -306,10 +318,10 @@ class OpenAI:
         return self._manner
 
     def _require_agreement(self, nats: float, how: str) -> None:
-        """UserError if log-probabilities that must be equal differ by more than `TOLERANCE`;
+        """UserError if log-probabilities that must be equal differ by more than the tolerance;
         `nats`: their largest difference; `how`: between which requests, for the error.
         """
-        if nats > prompt_logprobs.TOLERANCE:
+        if nats > self._tolerance:
             far = f"{nats:.3f} nats apart" if nats < float("inf") else "other tokens"
             what = (
                 f"the server's log-probabilities depend on the order of the requests ({far} {how})"
@@ -342,7 +354,7 @@ class OpenAI:
             )
             if nats is None:
                 continue
-            if nats <= prompt_logprobs.SHIFTED:
+            if nats <= max(prompt_logprobs.SHIFTED, self._tolerance):
                 return
             what = (
                 f"the server's log-probabilities stand beside other tokens ({nats:.3f} nats "

@@ -101,7 +101,11 @@ class RowSampler(LogitsProcessor):
 
 def end_tokens(model: "PreTrainedModel") -> frozenset[int]:
     """Tokens that end a model's reply."""
-    ends = model.generation_config.eos_token_id
+    return as_end_tokens(model.generation_config.eos_token_id)
+
+
+def as_end_tokens(ends: int | Sequence[int] | None) -> frozenset[int]:
+    """End tokens from the form in which transformers' settings have them."""
     if ends is None:
         return frozenset()
     return frozenset([ends] if isinstance(ends, int) else ends)
@@ -221,15 +225,16 @@ def generate_batch(
 
 def replies_of(
     tokenizer: "PreTrainedTokenizerBase",
-    model: "PreTrainedModel",
+    ends: frozenset[int],
     written: Sequence[list[int]],
     answer_tokens: Sequence[list[int] | None] | None = None,
 ) -> list[Reply]:
     """Decode new tokens to replies, without special tokens and with the finish reason.
 
-    `answer_tokens`: those of each answer, None if there is none; by default all tokens.
+    `ends`: tokens that end a reply; `answer_tokens`: those of each answer, None if there is none;
+    by default all tokens.
     """
-    ends, decoded_tokens = end_tokens(model), answer_tokens or written
+    decoded_tokens = answer_tokens or written
     texts = tokenizer.batch_decode(
         [tokens or [] for tokens in decoded_tokens], skip_special_tokens=True
     )

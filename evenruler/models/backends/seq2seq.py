@@ -16,7 +16,7 @@ from evenruler.models.backends.batching import Batches, batched, split_into_pack
 from evenruler.models.backends.causal import CAPACITY
 from evenruler.models.backends.likelihood import pad_sequences, word_end_masks
 from evenruler.models.backends.next_tokens import RARE
-from evenruler.models.backends.sampling import generate_batch, replies_of
+from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.loading import Dtype, Weights, load_pretrained, read_notes
@@ -150,7 +150,8 @@ class Seq2Seq:
             """(Index, reply) of a batch's prompts, generated together."""
             sequences_and_seeds = [sequences[i] for i in batch], [seeds[i] for i in batch]
             written = generate_batch(self.model, *sequences_and_seeds, prompts[0].sampling)
-            return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
+            replies = replies_of(self.tokenizer, end_tokens(self.model), written)
+            return list(zip(batch, replies, strict=True))
 
         order = sorted(range(len(prompts)), key=by_length)
         return Batches(split_into_packs(order, self._capacity.replies), answer)

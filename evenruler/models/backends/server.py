@@ -143,17 +143,27 @@ class Server:
     """A server that hosts a model."""
 
     def __init__(
-        self, name: str, served: str, seconds: float | None = None, answers_as: str | None = None
+        self,
+        name: str,
+        served: str,
+        seconds: float | None = None,
+        answers_as: str | None = None,
+        *,
+        started_here: bool = False,
     ) -> None:
         """Set it up from the environment, for `served`, maybe named `answers_as` in answers;
         UserError if invalid.
+
+        `started_here`: whether this process started it: then requests cost nothing and are not
+        limited, no proxy leads to it, and a broken connection is its end.
         """
         import httpx2
         import openai
 
         from evenruler.models.backends.deadlines import Deadline, bound_connections
 
-        allowed = self.budget = current_budget()
+        allowed = self.budget = Budget() if started_here else current_budget()
+        self._started_here = started_here
         self.name, self._served = name, served
         self._key = os.environ.get(KEY, "")
         self._names = [served, answers_as or served]
@@ -223,7 +233,11 @@ class Server:
             }
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
             http = openai.DefaultHttpxClient(
-                follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip
+                trust_env=not started_here,
+                follow_redirects=False,
+                event_hooks=hooks,
+                params=url.query,
+                headers=gzip,
             )
             bound_connections(http, self._deadline, self._abandoned)
             self._client = openai.OpenAI(
@@ -239,9 +253,10 @@ class Server:
             what, where, remedy = problem
             raise UserError(what, where=where, remedy=remedy) from None
 
-    def user_error(self, what: str, remedy: str = REMEDY) -> UserError:
+    def user_error(self, what: str, remedy: str = "") -> UserError:
         """A UserError about this server, to be raised by the caller."""
-        return UserError(what, where=self.name, remedy=remedy)
+        general = "see its log" if self._started_here else REMEDY
+        return UserError(what, where=self.name, remedy=remedy or general)
 
     def plain(self, message: object) -> str:
         """A message on one line, shortened, with the key and other secrets of the address
@@ -337,8 +352,10 @@ class Server:
             of_itself["own"] = [*unsupported]
         return ServerReply(answer["choices"], usage if isinstance(usage, dict) else {}, of_itself)
 
-    def ask_texts(self, texts: Sequence[str], question: dict[str, Any]) -> list[dict[str, Any]]:
-        """Ask the same of several texts in one request for completions: the choice of each, in
+    def ask_texts(
+        self, texts: Sequence[str | Sequence[int]], question: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Ask the same of several texts, or of their token ids, in one request for completions: the choice of each, in
         their order; errors as `ask`.
         """
         choices = self.ask("/completions", {"prompt": [*texts], **question}).choices
@@ -379,7 +396,8 @@ class Server:
                 if isinstance(error.__cause__, BudgetExhaustedError):
                     raise error.__cause__ from None
                 headers, problem = {}, error
-                attempts = ATTEMPTS if isinstance(error, openai.APIConnectionError) else 0
+                is_broken = isinstance(error, openai.APIConnectionError)
+                attempts = ATTEMPTS if is_broken and not self._started_here else 0
             pause = _retry_pause(headers, tries, waited)
             if pause is None or tries >= attempts or self._over.wait(pause):
                 raise self.user_error(
@@ -581,6 +599,20 @@ def server_address() -> SplitResult:
     except ValueError:
         raise invalid_address_error() from None
     return url
+
+
+@contextmanager
+def at_address(url: str, key: str) -> Iterator[None]:
+    """A context in which servers are at an address, with its key, so that it does not see another
+    server's.
+    """
+    before = os.environ.copy()
+    os.environ.update({URL: url, KEY: key})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def server_place() -> str:

@@ -39,7 +39,7 @@ def opened(
 
 
 def n_tokens(backend: Any, text: str) -> int:
-    return len(backend._encoded([LikelihoodRequest(text)])[0].tokens)
+    return len(backend.encoder.encode_texts([LikelihoodRequest(text)])[0].tokens)
 
 
 def written(backend: Any, questions: list[Question], sampling: Sampling) -> list[str]:
@@ -52,7 +52,7 @@ def written(backend: Any, questions: list[Question], sampling: Sampling) -> list
 def alone(backend: Any, text: str, length: int) -> str:
     """What transformers itself goes on with after one prompt, taking the likeliest token each
     time."""
-    ids = torch.tensor([backend._encoded([LikelihoodRequest(text)])[0].tokens])
+    ids = torch.tensor([backend.encoder.encode_texts([LikelihoodRequest(text)])[0].tokens])
     with torch.inference_mode():
         output = backend.model.generate(
             ids,

@@ -65,7 +65,7 @@ def packaged(request):
 
 def sequence_of(backend, text: str):
     """The tokens of a request for the likelihood of a text."""
-    return backend._encoded([LikelihoodRequest(text)])[0]
+    return backend.encoder.encode_texts([LikelihoodRequest(text)])[0]
 
 
 def scored(model: Any, texts: list[str]) -> np.ndarray:

@@ -49,7 +49,7 @@ def replies_alone(backend: Causal, texts: Sequence[str]) -> list[str]:
     """What transformers goes on with after each text alone."""
     replies = []
     for text in texts:
-        tokens = backend._encoded([LikelihoodRequest(text)])[0].tokens
+        tokens = backend.encoder.encode_texts([LikelihoodRequest(text)])[0].tokens
         ids = torch.tensor([tokens])
         with torch.inference_mode():
             output = backend.model.generate(
@@ -61,7 +61,9 @@ def replies_alone(backend: Causal, texts: Sequence[str]) -> list[str]:
 
 
 def lengths_of(backend: Causal, texts: Sequence[str]) -> list[int]:
-    return [len(backend._encoded([LikelihoodRequest(text)])[0].tokens) for text in texts]
+    return [
+        len(backend.encoder.encode_texts([LikelihoodRequest(text)])[0].tokens) for text in texts
+    ]
 
 
 class TestClassesThatSeePadding:

@@ -33,7 +33,7 @@ GREEDY = Sampling(max_new_tokens=8, temperature=0)
 
 
 def tokens_of(model, text: str) -> list[int]:
-    return model.backend._encoded([LikelihoodRequest(text)])[0].tokens
+    return model.backend.encoder.encode_texts([LikelihoodRequest(text)])[0].tokens
 
 
 def first_tokens(model, text: str, sampling: Sampling, n: int) -> np.ndarray:
