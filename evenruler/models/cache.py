@@ -220,7 +220,8 @@ class Cache:
                         self.store.put(new.items())
                     answer_by_key.update(new)
                     self.asked += len(batch)
-                    bar.set_postfix_str(f"{len(answer_by_key):,} of {len(missing):,} answers")
+                    count = f"{len(answer_by_key):,} of {len(missing):,} answers"
+                    bar.set_postfix_str(count, refresh=False)
                     bar.update(sum(work[i] for i, _ in batch if i in missing))
         except FloatingPointError:  # from a backend that detects NaN itself
             raise not_a_number(self.name) from None

@@ -14,6 +14,15 @@ FILE = "rates.jsonl"
 HOSTED_DEVICE = "server"
 """Stands for the device of a model on a server."""
 
+ASSUMED_SPEED = 1e12
+"""Tokens a second times bytes of weights in float32: what SmolLM2-135M reads on two cores."""
+
+ASSUMED_WRITING = 0.1
+"""Factor on that where a model writes, one token after the other."""
+
+WRITING = ("generation",)
+"""Operations that write."""
+
 RECENT = 20
 """Calls, from the last one, whose mean speed counts: a machine is busier at one time than another,
 and libraries change."""
@@ -102,6 +111,16 @@ def estimate_seconds(
     if sized and weights:
         return tokens * weights * _mean_speed(sized, [rate.tokens * rate.weights for rate in sized])
     return None
+
+
+def assume_seconds(operation: str, device: str, weights: int, tokens: int) -> float | None:
+    """The seconds that a model would take on two cores of today; None for other devices, and where
+    the size of its weights is not known.
+    """
+    if device != "cpu" or not weights:
+        return None
+    speed = ASSUMED_SPEED * (ASSUMED_WRITING if operation in WRITING else 1)
+    return tokens * weights / speed
 
 
 def _mean_speed(rates: Sequence[Rate], work: Sequence[int]) -> float:

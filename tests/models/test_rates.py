@@ -11,6 +11,7 @@ from evenruler.models.questions import Prompt, Sampling
 from evenruler.models.rates import (
     FILE,
     Rate,
+    assume_seconds,
     device_of,
     estimate_seconds,
     keep_rate,
@@ -50,6 +51,13 @@ def test_a_model_that_was_never_asked_is_estimated_by_its_size() -> None:
 )
 def test_without_a_rate_of_its_kind_nothing_is_estimated(other: dict[str, object]) -> None:
     assert seconds_of([SLOW], **other) is None  # type: ignore[arg-type]  # by name
+
+
+def test_where_nothing_is_kept_two_cores_are_assumed() -> None:
+    assert assume_seconds("likelihood", "cpu", 10**9, 5000) == pytest.approx(5)
+    assert assume_seconds("generation", "cpu", 10**9, 5000) == pytest.approx(50)
+    assert assume_seconds("likelihood", "cuda-9.0-80GiB", 10**9, 5000) is None
+    assert assume_seconds("likelihood", "cpu", 0, 5000) is None
 
 
 def test_only_the_last_calls_count() -> None:
