@@ -623,14 +623,13 @@ def list_shipped(
     """List the benchmarks of the package, or of its clone; or show how one can be asked."""
     if name is not None:
         from evenruler.evaluate.benchmark import open_benchmark
-        from evenruler.evaluate.cost import cost_by_method_and_size
+        from evenruler.evaluate.cost import list_ways, questions_in_words
 
         with open_benchmark(name) as benchmark:
             say(f"{benchmark.name} {benchmark.manifest.version}: {benchmark.title}")
-            for method, size, cost, detects in cost_by_method_and_size(benchmark):
-                label = f"{method:<10}  {size:<8}"
-                amount = f"{cost.requests:>7,} questions"
-                say(f"  {label}  {amount}; {detects}")
+            for way in list_ways(benchmark):
+                label = f"{', '.join(way.kinds):<12}  {way.method:<10}  {way.size:<8}"
+                say(f"  {label}  {questions_in_words(way.cost.questions)}; {way.power}")
         return
     from evenruler.publish import locate
 

@@ -3,14 +3,18 @@ remedy.
 """
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from tqdm import tqdm
+
 from evenruler.errors import OF_THE_DISK, UserError, network_setup_problem
+from evenruler.terminal import print_note
 
 if TYPE_CHECKING:
+    from huggingface_hub import DryRunFileInfo
     from huggingface_hub.errors import HfHubHTTPError
 
 MOST_SAID = 300
@@ -61,6 +65,69 @@ def find_commit(
         raise RepositoryError(what, where=where, remedy=f"write hub:{described.id}")
     files = frozenset(file.rfilename for file in described.siblings or ())
     return HubCommit(str(described.sha), licence_of(described.card_data), files)
+
+
+RepoType = Literal["model", "dataset"]
+
+
+def list_files(
+    repo: str,
+    revision: str | None,
+    patterns: Sequence[str] | None = None,
+    repo_type: RepoType = "model",
+) -> "list[DryRunFileInfo]":
+    """The files of a revision, with their bytes, and whether the client's cache lacks them;
+    `patterns`: of those that are wanted, by default all.
+
+    Empty where the Hub cannot be asked: the download itself says that.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import DryRunError
+
+    class Hidden(tqdm):  # type: ignore[type-arg]  # tqdm's own stubs have no parameters
+        """A progress bar that is not shown, since nothing is downloaded."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            """Take the options of a bar, and show none."""
+            super().__init__(*args, **{**options, "disable": True})
+
+    try:
+        return snapshot_download(
+            repo,
+            revision=revision,
+            repo_type=repo_type,
+            allow_patterns=list(patterns) if patterns else None,
+            tqdm_class=Hidden,
+            dry_run=True,
+        )
+    except DryRunError:
+        return []
+
+
+def describe_download(repo: str, files: "Iterable[DryRunFileInfo]") -> str | None:
+    """What of these files is going to be downloaded, in words; None where all are here."""
+    lacking = [file.file_size or 0 for file in files if file.will_download]
+    if not lacking:
+        return None
+    plural = "" if len(lacking) == 1 else "s"
+    size = describe_size(sum(lacking))
+    return f"download {size} ({len(lacking)} file{plural}) of {repo} from the Hub"
+
+
+def note_download(repo: str, files: "Iterable[DryRunFileInfo]") -> None:
+    """Print what is going to be downloaded, if anything is."""
+    download = describe_download(repo, files)
+    if download is not None:
+        print_note(f"will {download}")
+
+
+def describe_size(n_bytes: int) -> str:
+    """A number of bytes in words: "270 MB", "1.4 GB"."""
+    if n_bytes >= 1e9:
+        return f"{n_bytes / 1e9:.1f} GB"
+    if n_bytes >= 1e6:
+        return f"{n_bytes / 1e6:.0f} MB"
+    return f"{max(1, round(n_bytes / 1e3))} kB"
 
 
 def licence_of(card: object) -> str:

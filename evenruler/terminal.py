@@ -58,6 +58,9 @@ def text_width() -> int:
 def progress_bar(total: int, what: str, unit: str) -> "tqdm[Any]":
     """A progress bar on standard error with rate and time left; outside a terminal, a line at
     intervals.
+
+    The time left is by the mean rate since the beginning: that of the last moments jumps with every
+    batch.
     """
     interval = 0.5 if sys.stderr.isatty() else 15.0
     return tqdm(
@@ -67,6 +70,8 @@ def progress_bar(total: int, what: str, unit: str) -> "tqdm[Any]":
         mininterval=interval,
         maxinterval=interval * 2,
         dynamic_ncols=True,
+        unit_scale=unit == "token",
+        smoothing=0,
     )
 
 

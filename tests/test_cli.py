@@ -175,10 +175,10 @@ def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(
     _, of_one, _ = run_evenruler("list", "probes-occupation-gender")
     assert of_one.splitlines()[0] == "probes-occupation-gender 1.0.0: Occupation and gender"
     assert (
-        "  choice      standard    2,172 questions; 8 of 10 such studies detect a share of 32 "
-        "points" in of_one
+        "  causal, chat  choice      standard  2,172 replies; 8 of 10 such studies detect a share "
+        "of 32 points" in of_one
     )
-    assert "  written     trial          59 questions; no verdict is possible" in of_one
+    assert "  causal, chat  written     trial     59 replies; no verdict is possible" in of_one
     benchmark_by_name = {
         benchmark["name"]: benchmark
         for benchmark in json.loads(run_evenruler("list", "--format", "json")[1])

@@ -3,11 +3,14 @@
 import datetime
 import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from evenruler.terminal import say, say_each
+
+if TYPE_CHECKING:
+    from evenruler.evaluate.session import HowAsked
 
 RESULTS = Path("results")
 """Where results go by default."""
@@ -168,6 +171,14 @@ def measure(
             "It starts with 8, and tries more as long as that is faster.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print what it asks, tokens, time and what it can find; ask, load and send "
+            "nothing.",
+        ),
+    ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="Send requests to an endpoint without confirmation.")
     ] = False,
@@ -225,9 +236,26 @@ def measure(
         requests,
         partial,
     )
+    spec = ModelSpec(model, name, kind, dtype, start, options)
+    if dry_run:
+        from evenruler.evaluate.dry_run import forecast_each
+
+        how: HowAsked = {"size": size, "limit": limit, "method": method}
+        is_json = output == "json"
+        say_each(
+            forecast_each(
+                spec,
+                benchmarks or [],
+                how,
+                device=device,
+                price=Price.parse(price),
+                is_json=is_json,
+            )
+        )
+        return
     batch_files = BatchFiles(batch_out, batch_in or ())
     for line in measure_each(
-        ModelSpec(model, name, kind, dtype, start, options),
+        spec,
         benchmarks or [],
         out,
         device=device,

@@ -5,7 +5,7 @@ asking to go on.
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -13,9 +13,11 @@ import typer
 
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
-from evenruler.instruments.instrument import SUBJECT, ModelMeta, Plan, RequestBatch, plan_at_size
+from evenruler.instruments.asking import CALLED
+from evenruler.instruments.instrument import SUBJECT, RequestBatch, plan_at_size
+from evenruler.instruments.possible_verdicts import ANSWERING, detected_effect_text, typical_model
 from evenruler.instruments.registry import family_module
-from evenruler.models.declarations import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
+from evenruler.models.declarations import Kind
 from evenruler.models.questions import LETTERS_A_TOKEN
 from evenruler.sizes import SIZES, STANDARD, Size
 from evenruler.terminal import print_note, say
@@ -102,13 +104,12 @@ def cost_of(requests: Iterable[RequestBatch]) -> Cost:
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
 
 
-def detected_effect_text(plan: Plan, size: Size, method: str | None) -> str | None:
-    """The effect that a size detects, in words; None where no verdict is possible, as by `OPTIONS`;
-    empty where it is unknown.
+def questions_in_words(questions: Mapping[str, int], method: str | None = None) -> str:
+    """The number of questions by operation, in words; `method`: the only one by which they are
+    asked.
     """
-    of_size = plan.get("sizes", {}).get(size, {})
-    effect_text: str | None = of_size.get(method or "", of_size.get("detects", ""))
-    return effect_text if method != OPTIONS else None
+    counts = [f"{n:,} {CALLED.get(operation, operation)}" for operation, n in questions.items()]
+    return f"{', '.join(counts)} ({method})" if method else ", ".join(counts)
 
 
 def power_text(detects: str | None) -> str:
@@ -120,26 +121,40 @@ def power_text(detects: str | None) -> str:
     return f"8 of 10 such studies detect {detects}"
 
 
-def cost_by_method_and_size(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
-    """For each method and size: its cost for a model that can do everything, and the effect it
-    detects, in words.
-    """
-    door, able = family_module(benchmark.family, "ask"), frozenset(OPERATIONS)
-    methods = (VERBALISER, SENTENCE, OPTIONS)
-    subject = ModelMeta(
-        "", "causal", "", able, chats=True, continues=True, methods=methods, origin=""
-    )
+@dataclass(frozen=True)
+class AskedWay:
+    """One way of asking a benchmark."""
+
+    kinds: tuple[Kind, ...]
+    """Kinds of models that are asked the same."""
+    method: str
+    size: Size
+    cost: Cost
+    power: str
+    """The effect that such a study detects, in words."""
+
+
+def list_ways(benchmark: Benchmark) -> list[AskedWay]:
+    """Each method and size of a benchmark with its cost, by kind of model."""
+    door = family_module(benchmark.family, "ask")
+    ways: list[AskedWay] = []
     for method in door.METHODS:
         for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
-            plan, detects = (
-                plan_at_size(benchmark.plan, size),
-                detected_effect_text(benchmark.plan, size, method),
-            )
-            cost = cost_of(
-                door.requests(benchmark.tables, plan, {}, replace(subject, method=method))
-            )
-            if cost.requests:
-                yield method, size, cost, power_text(detects)
+            plan = plan_at_size(benchmark.plan, size)
+            power = power_text(detected_effect_text(benchmark.plan, size, method))
+            kinds_by_cost: dict[tuple[str, int, int], tuple[Cost, list[Kind]]] = {}
+            for kind in ANSWERING:
+                subject = typical_model(kind)
+                if not door.METHODS[method].fits(subject):
+                    continue
+                subject = replace(subject, method=method)
+                cost = cost_of(door.requests(benchmark.tables, plan, {}, subject))
+                if cost.requests:
+                    same = (questions_in_words(cost.questions), cost.read, cost.written)
+                    kinds_by_cost.setdefault(same, (cost, []))[1].append(kind)
+            for cost, kinds in kinds_by_cost.values():
+                ways.append(AskedWay(tuple(kinds), method, size, cost, power))
+    return ways
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ class ModelSpec:
     dtype: str | None = None
     start: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    is_dry: bool = False
+    """Whether only what describes it is read: nothing large is downloaded, nothing converted."""
 
     @property
     def full_source(self) -> str:
@@ -149,7 +151,8 @@ class ResolvedModel:
     reference: str = ""
     """How the user names it, for errors."""
     folder: Path | None = None
-    """The folder with its files, if they were read to resolve it."""
+    """The folder with its files, if they were read to resolve it; of a dry run perhaps without
+    weights."""
 
     @property
     def entry(self) -> ModelEntry:
@@ -232,6 +235,9 @@ def _resolve_planted(spec: ModelSpec, store: RowStore) -> ResolvedModel:
     from evenruler.training import plants
 
     weight = plants.PlantedModel.parse(spec.full_source)
+    if spec.is_dry:
+        what, remedy = "its weights would have to be made first", f"say {weight.base}, its base"
+        raise UserError(what, where=f"--dry-run of {spec.full_source}", remedy=remedy)
     catalogue = ParamsFile(spec.params_path).catalogue
     entry = plants.entry_of(weight, catalogue, store)
     planted_fields = entry.model_dump(exclude_unset=True)
@@ -320,7 +326,13 @@ def _resolve_files(
     """A model in files, which tell its kind and whether it chats."""
     slug, where = spec.make_slug(called), spec.full_source
     guessed = validate(ModelEntry, {**fields, "kind": "causal"}, Path(where))
-    folder = sources.locate_model(slug, guessed, store, where=where)
+    is_absent = spec.is_dry and bool(sources.list_preparations(slug, guessed, store, where=where))
+    if is_absent and guessed.scheme != "hub":
+        return _resolve_gguf(spec, slug, guessed, fields)
+    if is_absent:
+        folder = sources.locate_description(guessed, where)
+    else:
+        folder = sources.locate_model(slug, guessed, store, where=where)
     kind = spec.kind or kind_of(read_json_object(folder / "config.json"), where)
     if spec.start is not None and kind != "causal":
         what = f"a start token is of models that give log-probabilities of texts, and it is {kind}"
@@ -331,6 +343,18 @@ def _resolve_files(
         has_template = any(map(_has_chat_template, folders))
         file_fields |= {"chat": has_template, "entailment": True}
     return replace(_resolve_entry(spec, slug, file_fields), folder=folder)
+
+
+def _resolve_gguf(
+    spec: ModelSpec, slug: str, guessed: ModelEntry, fields: Mapping[str, Any]
+) -> ResolvedModel:
+    """A model in a GGUF file that is not converted yet."""
+    has_template = sources.gguf_has_template(guessed, spec.full_source)
+    kind = spec.kind or "causal"
+    file_fields = {**fields, "kind": kind}
+    if kind == "causal":
+        file_fields |= {"chat": has_template, "entailment": True}
+    return _resolve_entry(spec, slug, file_fields)
 
 
 def _resolve_entry(

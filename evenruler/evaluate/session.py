@@ -14,10 +14,14 @@ from evenruler import __version__
 from evenruler.declaration.params_file import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark, join_recorded_answers
-from evenruler.evaluate.cost import Cost, cost_of, detected_effect_text, power_text
+from evenruler.evaluate.cost import (
+    Cost,
+    cost_of,
+    power_text,
+    questions_in_words,
+)
 from evenruler.evaluate.resolve_model import ResolvedModel
 from evenruler.instruments.asking import (
-    CALLED,
     AnsweringModels,
     collect_answers,
     model_meta_of,
@@ -37,12 +41,13 @@ from evenruler.instruments.instrument import (
     with_method,
 )
 from evenruler.instruments.methods.choice import NO_ANSWER
+from evenruler.instruments.possible_verdicts import detected_effect_text
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.measurement.nonresponse import such_as
 from evenruler.models import fingerprint as fingerprints
 from evenruler.models.cache import MissingAnswersError
-from evenruler.models.questions import cut_reasons
+from evenruler.models.questions import QuestionVolume, cut_reasons
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN, PLANTED, as_json
 from evenruler.report.planted import planted_as_json
@@ -103,13 +108,7 @@ class MeasurementPlan:
         """The number of questions by kind, and the effect that such a study detects, where the plan
         states one.
         """
-        questions_text = ", ".join(
-            f"{n:,} {CALLED.get(operation, operation)}"
-            for operation, n in self.cost.questions.items()
-        )
-        questions_text = (
-            f"{questions_text} ({self.subject.method})" if self.subject.method else questions_text
-        )
+        questions_text = questions_in_words(self.cost.questions, self.subject.method)
         if self.result.settings.limit is not None or self.detects == "":  # unknown for fewer units
             return questions_text
         return f"{questions_text}; {power_text(self.detects)}"
@@ -264,6 +263,11 @@ class Session:
                     )
                 except MissingAnswersError as error:
                     yield request, error
+
+    def list_missing(self, planned: MeasurementPlan) -> list[tuple[str, QuestionVolume]]:
+        """The volume of what the store has no answers for, by operation of the store."""
+        missing = (error for _, error in self.find_missing(planned))
+        return [(error.operation, error.amount) for error in missing]
 
     def left(self, planned: MeasurementPlan) -> Cost:
         """The cost of those planned requests that the store has no answers for."""

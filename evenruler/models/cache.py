@@ -2,6 +2,7 @@
 finite, stored.
 """
 
+import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from filelock import FileLock, Timeout
 
 from evenruler.errors import UserError
+from evenruler.models import rates
 from evenruler.models.questions import QuestionVolume, amount_of
 from evenruler.models.replay import ReplayCheck, note_down, open_release
 from evenruler.models.store import RowStore, keys_of
@@ -65,11 +67,14 @@ class MissingAnswersError(Exception):
 class Cache:
     """The cached answers of one model in one state."""
 
-    def __init__(self, name: str, engine: str, store: RowStore, *, asks: bool = True) -> None:
+    def __init__(
+        self, name: str, engine: str, store: RowStore, *, asks: bool = True, weights: int = 0
+    ) -> None:
         """`engine`: everything that answers depend on except the question; `asks`: whether to
-        compute missing ones.
+        compute missing ones; `weights`: bytes of the model's weights, where they are here.
         """
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
+        self.weights = weights
         self.asked = 0  # number of questions that the model has answered itself
 
     def answers(
@@ -197,10 +202,13 @@ class Cache:
     ) -> Mapping[bytes, bytes]:
         """Compute missing answers, storing each batch as it comes if `keeps`."""
         answer_by_key: dict[bytes, bytes] = {}
+        operation = rates.operation_name(how.operation)
+        work = {i: rates.work_of(questions[i]) for i in missing}
         try:
-            label = f"{self.name}: {how.operation.split('/')[0]}"
-            with progress_bar(len(missing), label, "text") as bar:
-                for batch in how.ask(questions, missing):
+            batches = how.ask(questions, missing)  # loads the model
+            began = time.monotonic()
+            with progress_bar(sum(work.values()), f"{self.name}: {operation}", "token") as bar:
+                for batch in batches:
                     for i, answer in batch:
                         if not how.form.is_finite(answer):
                             raise not_a_number(self.name, questions[i])
@@ -212,10 +220,20 @@ class Cache:
                         self.store.put(new.items())
                     answer_by_key.update(new)
                     self.asked += len(batch)
-                    bar.update(len(new))
+                    count = f"{len(answer_by_key):,} of {len(missing):,} answers"
+                    bar.set_postfix_str(count, refresh=False)
+                    bar.update(sum(work[i] for i, _ in batch if i in missing))
         except FloatingPointError:  # from a backend that detects NaN itself
             raise not_a_number(self.name) from None
+        self._keep_rate(operation, sum(work.values()), time.monotonic() - began)
         return answer_by_key
+
+    def _keep_rate(self, operation: str, tokens: int, seconds: float) -> None:
+        """Keep how fast the model answered, for estimates of the next time."""
+        device = rates.device_of(self.engine)
+        if device is not None and self.store.is_writable:
+            rate = rates.Rate(self.name, operation, device, self.weights, tokens, seconds)
+            rates.keep_rate(rate, self.store.root)
 
     @contextmanager
     def _lease(self) -> Iterator[None]:

@@ -44,6 +44,7 @@ from evenruler.models.questions import (
     WordRequest,
     entailment_prompts,
 )
+from evenruler.models.rates import weights_size
 from evenruler.models.sources import declared_at
 from evenruler.models.starts import DECLARED, Start, read_start
 from evenruler.models.store import RowStore, keys_of
@@ -232,7 +233,7 @@ class Model:
         self.name, self.entry, self.kind = name, entry, kind
         self.where = where or declared_at(name)
         self._folder, self._load, self._describe = folder, load, describe
-        self._cache = Cache(name, describe(), store)
+        self._cache = Cache(name, describe(), store, weights=weights_size(folder))
         self._backend: object = None
         self._changeable, self._doubts, self._is_original = changeable, tuple(doubts), True
         self._fingerprint: fingerprints.Fingerprint | None = None
@@ -374,7 +375,8 @@ class Model:
         """
         other = copy.copy(self)
         engine = self.engine if state is None else canonical_json([self.engine, state]).decode()
-        other._cache = Cache(self.name, engine, self._cache.store, asks=self._cache.asks)
+        asks, weights = self._cache.asks, self._cache.weights
+        other._cache = Cache(self.name, engine, self._cache.store, asks=asks, weights=weights)
         other._load, other._describe, other._backend = load, lambda: engine, None
         # In another state it has no fingerprint: weights that are trained anew come out a little
         # otherwise.

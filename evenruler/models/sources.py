@@ -15,9 +15,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from filelock import FileLock
 
@@ -47,9 +48,12 @@ from evenruler.tables.ids import content_sha256
 from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # which takes seconds to import
+    from huggingface_hub import DryRunFileInfo
     from transformers import PreTrainedConfig
 
-_HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
+_WEIGHTS = (".safetensors", ".bin")
+_HUB_WEIGHTS = ["*.safetensors"]
+_HUB_FILES = [*_HUB_WEIGHTS, "*.json", "*.jinja", "*.txt", "*.model"]
 _OLDER_WEIGHTS = ["pytorch_model*.bin"]
 """For repositories without safetensors. transformers reads only tensors from them and runs no
 code."""
@@ -202,11 +206,10 @@ def _from_hub(name: str, entry: ModelEntry, where: str) -> Path:
     """
     from huggingface_hub import snapshot_download
 
-    from evenruler.hub import hub_errors_as_user_errors
+    from evenruler.hub import hub_errors_as_user_errors, note_download
 
     repo = entry.locations[0][1]
-    if entry.lacks_commit:
-        raise UserError(f"{repo} is not pinned", where=where, remedy=f"run `evenruler pin {name}`")
+    note_download(repo, _list_hub_files(name, entry, where))
     with hub_errors_as_user_errors(repo, revision=entry.revision, where=where):
         folder = Path(snapshot_download(repo, revision=entry.revision, allow_patterns=_HUB_FILES))
         if not any(folder.glob("*.safetensors")):
@@ -214,6 +217,121 @@ def _from_hub(name: str, entry: ModelEntry, where: str) -> Path:
                 snapshot_download(repo, revision=entry.revision, allow_patterns=_OLDER_WEIGHTS)
             )
         return folder
+
+
+def _list_hub_files(name: str, entry: ModelEntry, where: str) -> "list[DryRunFileInfo]":
+    """The files of a Hub model that are read, with their bytes; older weights only where there are
+    no safetensors. UserError as in `_from_hub`.
+    """
+    from evenruler.hub import hub_errors_as_user_errors, list_files
+
+    repo, revision = entry.locations[0][1], entry.revision
+    if entry.lacks_commit:
+        raise UserError(f"{repo} is not pinned", where=where, remedy=f"run `evenruler pin {name}`")
+    with hub_errors_as_user_errors(repo, revision=revision, where=where):
+        files = list_files(repo, revision, [*_HUB_FILES, *_OLDER_WEIGHTS])
+    if not any(file.filename.endswith(".safetensors") for file in files):
+        return files
+    return [file for file in files if not file.filename.endswith(".bin")]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is done before a model can be asked for the first time."""
+
+    phrase: str
+    """In words, from the verb on."""
+    weights: int = 0
+    """Bytes of the weights that come by it, where that is known."""
+
+
+def list_preparations(
+    name: str,
+    entry: ModelEntry,
+    store: RowStore,
+    catalogue: Mapping[str, ModelEntry] | None = None,
+    *,
+    where: str | None = None,
+) -> list[Preparation]:
+    """What is downloaded, converted or made before a model can be asked; none where all is here.
+    Nothing is done.
+    """
+    from evenruler.hub import describe_download
+
+    where = where or declared_at(name)
+    if entry.scheme == "hub":
+        files = _list_hub_files(name, entry, where)
+        download = describe_download(entry.locations[0][1], files)
+        weights = [file for file in files if file.filename.endswith(_WEIGHTS)]
+        n_bytes = sum(file.file_size or 0 for file in weights)
+        return [Preparation(download, n_bytes)] if download is not None else []
+    if entry.scheme == "untrained":
+        other = base_model_name(entry, catalogue or {}, f"{where}.source")
+        base = (catalogue or {})[other]
+        before = list_preparations(other, base, store, catalogue)
+        return [*before, Preparation("make an untrained model")]
+    gguf = _gguf_of(entry, where)
+    if gguf is None or _converted_folders(entry, gguf, store):
+        return []
+    n_bytes = BYTES_A_WEIGHT * describe_gguf(gguf, where).parameters
+    return [Preparation(f"convert {gguf.name}, once", n_bytes)]
+
+
+BYTES_A_WEIGHT = 4
+"""Of converted files, which hold float32."""
+
+
+def _gguf_of(entry: ModelEntry, where: str) -> Path | None:
+    """The GGUF file, the first one of several parts, that a model is; None for others."""
+    if not entry.is_file or entry.is_zip:
+        return None
+    scheme, rest = entry.locations[0]
+    return path_of(f"{scheme}:{rest}", where)
+
+
+def _converted_folders(entry: ModelEntry, gguf: Path, store: RowStore) -> list[Path]:
+    """Folders that a GGUF file was converted to: one, or none."""
+    identity = (entry.sha256 or store.file_sha256(gguf))[:16]
+    return sorted((store.root / "models").glob(f"*-{identity}-v{GGUF_VERSION}"))
+
+
+def locate_description(entry: ModelEntry, where: str) -> Path:
+    """A folder with the files of a Hub model that describe it, such as its configuration and its
+    tokenizer, and no weights.
+    """
+    from huggingface_hub import snapshot_download
+
+    from evenruler.hub import hub_errors_as_user_errors
+
+    repo, revision = entry.locations[0][1], entry.revision
+    patterns = [pattern for pattern in _HUB_FILES if pattern not in _HUB_WEIGHTS]
+    with hub_errors_as_user_errors(repo, revision=revision, where=where):
+        return Path(snapshot_download(repo, revision=revision, allow_patterns=patterns))
+
+
+def gguf_has_template(entry: ModelEntry, where: str) -> bool:
+    """Whether the GGUF file that a model is holds a chat template; its weights are not read."""
+    path = _gguf_of(entry, where)
+    assert path is not None  # for others nothing is converted
+    return describe_gguf(path, where).has_template
+
+
+class DescribedGguf(NamedTuple):
+    """What a GGUF file says of its content."""
+
+    has_template: bool
+    parameters: int
+
+
+@cache
+def describe_gguf(path: Path, where: str) -> DescribedGguf:
+    """Read the head of a GGUF file, without its weights; UserError where it cannot be read."""
+    import gguf
+
+    with convert_load_errors(path.name, where):
+        reader = gguf.GGUFReader(path)
+        parameters = sum(int(tensor.n_elements) for tensor in reader.tensors)
+    return DescribedGguf(reader.get_field("tokenizer.chat_template") is not None, parameters)
 
 
 def _converted_folder(
@@ -240,7 +358,7 @@ def _converted_folder(
             name, f"{title}-{identity}-v{ARCHIVE_VERSION}", write_model_files, store
         )
     ending = f"{identity}-v{GGUF_VERSION}"
-    existing_folders = sorted((store.root / "models").glob(f"*-{ending}"))
+    existing_folders = _converted_folders(entry, files[0], store)
     return cached_folder(
         name,
         existing_folders[0].name if existing_folders else f"{name}-{ending}",

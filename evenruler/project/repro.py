@@ -6,7 +6,7 @@ import math
 import os
 import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -53,7 +53,23 @@ def repro(root: Path, words: Sequence[str], profile: str = PROFILES[0]) -> int:
     if status:
         stopped = _stages_that_failed(failed, outdated_stages(folder) if failed else [])
         say_each(describe_omission(stage) for stage in stopped if stage.startswith(OPTIONAL))
+    elif not words:
+        say_each(describe_next_steps(folder))
     return status
+
+
+PAGE = Path("data/report/index.html")
+ACTIVATE = "source .venv/bin/activate"
+
+
+def describe_next_steps(folder: Path) -> Iterator[str]:
+    """What to look at and to type after a build, a line each; how the command is put on the PATH,
+    where no environment is active.
+    """
+    if (folder / PAGE).is_file():
+        yield f"built: open {folder / PAGE}"
+    first = "" if "VIRTUAL_ENV" in os.environ else f"{ACTIVATE}; "
+    yield f"next:  {first}evenruler measure --demo"
 
 
 OPTIONAL = ("ask@", "rows@")

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from evenruler import repository
 from evenruler.errors import UserError, suggest_nearest
+from evenruler.instruments.possible_verdicts import smallest_verdict_sizes, verdicts_in_words
+from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.publish import manifest
 from evenruler.publish.manifest import front_matter
-from evenruler.sizes import SIZES
 from evenruler.tables.contents import is_file, json_of
 from evenruler.versions import version_key
 
@@ -91,9 +92,10 @@ def from_hub(repo: str, tag: str) -> Path:
     """
     from huggingface_hub import snapshot_download
 
-    from evenruler.hub import hub_errors_as_user_errors
+    from evenruler.hub import hub_errors_as_user_errors, list_files, note_download
 
     with hub_errors_as_user_errors(repo, revision=tag, where=f"{repo}@{tag}"):
+        note_download(repo, list_files(repo, tag, repo_type="dataset"))
         return Path(snapshot_download(repo, repo_type="dataset", revision=tag))
 
 
@@ -193,7 +195,8 @@ class BenchmarkListing:
     """Sum over all tables."""
     title: str
     verdict: str
-    """The smallest size at which a verdict can come, `no` where at none, or `not known`."""
+    """The kinds of models on which a verdict can come, and the smallest size at which it can
+    (`possible_verdicts.verdicts_in_words`)."""
 
 
 def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
@@ -215,17 +218,12 @@ def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
 
 
 def _possible_verdict(folder: Path) -> str:
-    """The smallest size at which a benchmark can have a verdict, by the power that its plan states;
-    `no` where at none, `not known` where it states none.
-    """
+    """Where a verdict can come, by the power that a benchmark's plan states."""
     path = folder / manifest.PLAN
     plan = json_of(path) if is_file(path) else {}
-    sizes = plan.get("sizes", {})
-    able = [size for size in SIZES if sizes.get(size, {}).get("detects")]
-    if able:
-        return f"at {able[0]}"
-    is_barred = {size.get("detects", "") for size in sizes.values()} == {None}
-    return "no" if is_barred else "not known"
+    family = folder.name.partition("-")[0]
+    methods = family_module(family, "ask").METHODS if family in FAMILIES else {}
+    return verdicts_in_words(smallest_verdict_sizes(plan, methods))
 
 
 def as_table(benchmarks: Sequence[BenchmarkListing]) -> str:

@@ -9,10 +9,11 @@ from evenruler.evaluate.cost import (
     Price,
     SpendingLimit,
     cost_of,
-    detected_effect_text,
     power_text,
+    questions_in_words,
 )
 from evenruler.instruments.instrument import RequestBatch
+from evenruler.instruments.possible_verdicts import detected_effect_text
 from tests.evaluate.conftest import ErrorOf
 
 COST = Cost({"generate": 1000}, 100_000, 16_000)
@@ -67,6 +68,12 @@ def test_a_form_without_a_verdict_promises_none() -> None:
     ]
     assert [detected_effect_text(plan, "trial", method) for method in methods] == [None] * 4
     assert detected_effect_text(plan, "full", "choice") == ""
+
+
+def test_questions_are_counted_in_the_words_of_their_operation() -> None:
+    questions = {"generate": 1244, "loglikelihood": 9952}
+    assert questions_in_words(questions) == "1,244 replies, 9,952 likelihoods"
+    assert questions_in_words({"generate": 2}, "choice") == "2 replies (choice)"
 
 
 def test_what_a_study_detects_in_words() -> None:

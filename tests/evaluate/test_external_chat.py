@@ -1,6 +1,7 @@
 """A chat on a server is asked BBQ in its form: planned, killed in the middle, and gone on with."""
 
 import json
+import re
 import signal
 import time
 from collections import Counter
@@ -139,6 +140,5 @@ def test_statements_and_lists_are_measured_on_a_server(
 def test_the_list_of_methods_counts_what_a_chat_is_asked(tmp_path: Path) -> None:
     user = User(tmp_path)
     printed, _ = user.run("list", str(write_source(user.folder)))
-    lines = [line.split() for line in printed.splitlines()]
-    counts = {line[1]: line[2] for line in lines if line[0] == "choice"}
-    assert counts == {"trial": "90", "standard": "300", "full": "600"}
+    counts = re.findall(r"^  causal, chat  choice +(\w+) +(\d+) replies;", printed, re.MULTILINE)
+    assert counts == [("trial", "90"), ("standard", "300"), ("full", "600")]

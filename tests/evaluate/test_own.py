@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.evaluate.benchmark import open_benchmark
-from evenruler.evaluate.cost import cost_by_method_and_size
+from evenruler.evaluate.cost import list_ways
 from evenruler.evaluate.measure import measure
 from evenruler.files import file_sha256
 from evenruler.results.store import read_stored_result
@@ -124,8 +124,9 @@ def test_a_chat_can_be_asked_what_a_starter_declares(
     changes = ((named, "mine.csv"), ("0" * 64, file_sha256(path)))
     source = starter("external", elsewhere / "mine.yaml", *changes, folder=f"starters/{layout}")
     with open_benchmark(str(source)) as benchmark:
-        costs = [*cost_by_method_and_size(benchmark)]
-    assert {size: cost.requests for name, size, cost, _ in costs if name == "choice"} == requests
+        ways = [way for way in list_ways(benchmark) if way.method == "choice"]
+    assert {way.size: way.cost.requests for way in ways} == requests
+    assert {way.kinds for way in ways} == {("causal", "chat")}
 
 
 @pytest.mark.parametrize(

@@ -269,7 +269,9 @@ class TestHub:
         `error`."""
         state = {"error": None, "folder": llama_folder}
 
-        def snapshot_download(repo: str, **options) -> str:
+        def snapshot_download(repo: str, *, dry_run: bool = False, **options) -> str | list[str]:
+            if dry_run:
+                return []
             state.update(repo=repo, **options)
             if state["error"]:
                 raise state["error"]
@@ -293,7 +295,9 @@ class TestHub:
         (folder / "model.safetensors").unlink()
         downloads = []
 
-        def snapshot_download(*repo: str, **options) -> str:
+        def snapshot_download(*repo: str, dry_run: bool = False, **options) -> str | list[str]:
+            if dry_run:
+                return []
             downloads.append((*repo, options["revision"], options["allow_patterns"]))
             if len(downloads) == 2:
                 torch.save(weights, folder / "pytorch_model.bin")

@@ -125,7 +125,7 @@ def test_all_is_built_rows_and_models_at_once_then_what_is_out_of_date(root: Pat
     assert (root / "report").read_text() == "x"
     again = run(root)
     assert again.returncode == 0
-    assert again.stdout.splitlines()[-1] == "Data and pipelines are up to date."
+    assert again.stdout.splitlines()[-2] == "Data and pipelines are up to date."
     assert "Running stage" not in again.stdout
     (root / "report.py").write_text(REPORT.replace("ask-x", "ask-y"))
     began = [line for line in run(root).stdout.splitlines() if line.startswith("Running stage")]
@@ -213,6 +213,22 @@ def test_where_nothing_is_out_of_date_dvc_is_asked_once(monkeypatch: pytest.Monk
     finally:
         signal.signal(signal.SIGTERM, handler)
     assert commands == [("repro", "--quiet", "declared"), ("status",), ("repro",)]
+
+
+@pytest.mark.parametrize(("active", "typed"), [(True, ""), (False, "source .venv/bin/activate; ")])
+def test_what_to_type_after_a_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, active: bool, typed: str
+) -> None:
+    """`make` has the commands on its PATH, and the shell that called it has not."""
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    if active:
+        monkeypatch.setenv("VIRTUAL_ENV", "/somewhere")
+    command = f"next:  {typed}evenruler measure --demo"
+    assert list(repro.describe_next_steps(tmp_path)) == [command]
+    page = tmp_path / "data/report/index.html"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    assert list(repro.describe_next_steps(tmp_path)) == [f"built: open {page}", command]
 
 
 def test_make_runs_the_command() -> None:

@@ -59,8 +59,10 @@ def test_what_lies_there_is_listed(folder) -> None:
 @pytest.mark.parametrize(
     ("sizes", "verdict"),
     read_cells("""
-{standard: {detects: 2-fold}, full: {detects: 1.5-fold}} | at standard
-{standard: {detects: null}, full: {detects: 1.5-fold}} | at full
+{standard: {detects: 2-fold}, full: {detects: 1.5-fold}} | causal at standard
+{standard: {detects: null}, full: {detects: 1.5-fold}} | causal at full
+{full: {detects: 1.5-fold, choice: 5 points}} | causal, chat at full
+{full: {detects: null, choice: 5 points}} | chat at full
 {standard: {detects: null}, full: {detects: null}} | no
 {standard: {detects: null}, full: {detects: ""}} | not known
 """),
@@ -87,6 +89,8 @@ def test_a_card_without_title_is_said(folder, error_of) -> None:
 def test_a_version_on_the_hub_is_its_data_set_at_the_tag(monkeypatch) -> None:
     monkeypatch.setattr(
         "huggingface_hub.snapshot_download",
-        lambda repo, repo_type, revision: f"/{repo_type}/{repo}/{revision}",
+        lambda repo, repo_type, revision, dry_run=False, **_: (
+            [] if dry_run else f"/{repo_type}/{repo}/{revision}"
+        ),
     )
     assert from_hub("you/jobs", "v1.0.0") == Path("/dataset/you/jobs/v1.0.0")

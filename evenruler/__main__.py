@@ -1,0 +1,5 @@
+"""`python -m evenruler`: the command `evenruler`."""
+
+from evenruler.cli import main
+
+main()

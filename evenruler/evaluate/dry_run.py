@@ -1,0 +1,275 @@
+"""What a measurement will ask, how long that will take and what it can find, before it runs:
+nothing is asked or sent, and no weights are loaded.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NoReturn
+
+from evenruler.errors import UserError
+from evenruler.evaluate.benchmark import SCHEME, benchmark_of_log, open_benchmark
+from evenruler.evaluate.cost import Cost, Price, power_text, questions_in_words
+from evenruler.evaluate.resolve_model import ModelSpec, ResolvedModel, resolve_spec
+from evenruler.evaluate.session import HowAsked, MeasurementPlan, Session
+from evenruler.models import rates, sources
+from evenruler.models.declarations import HOSTED
+from evenruler.models.engines import environment
+from evenruler.models.model import Model
+from evenruler.models.questions import LETTERS_A_TOKEN, QuestionVolume
+from evenruler.models.store import RowStore
+from evenruler.tables import evenly_spread
+
+SAMPLE: Final = 500
+"""Texts whose tokens are counted, to estimate those of all."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the measurement of a model by a benchmark will take."""
+
+    benchmark: str
+    model: str
+    size: str
+    limit: int | None
+    method: str | None
+    questions: Mapping[str, int]
+    """By operation."""
+    share_answered: float
+    """The share that is answered already, in a log or the store."""
+    tokens_in: int
+    """Of what is left to ask, roughly."""
+    tokens_out: int
+    """At most."""
+    dollars: float | None
+    """Where prices are known."""
+    seconds: float | None
+    """None where nothing is known by which it could be estimated."""
+    is_assumed: bool
+    """Whether seconds are by a usual speed, since no rate of such a model is kept here."""
+    detects: str | None
+    """The effect that such a study detects, in words; None where no verdict is possible, empty
+    where it is not known."""
+
+    @property
+    def in_words(self) -> Iterator[str]:
+        """Lines for the terminal."""
+        answered = f"; {self.share_answered:.0%} answered already" if self.share_answered else ""
+        dollars = f"; at most ${self.dollars:,.2f}" if self.dollars is not None else ""
+        limit = f", limit {self.limit}" if self.limit is not None else ""
+        yield f"{self.benchmark} on {self.model}, {self.size}{limit}"
+        yield f"  asks     {questions_in_words(self.questions, self.method)}{answered}"
+        yield (f"  tokens   about {self.tokens_in:,} in, at most {self.tokens_out:,} out{dollars}")
+        yield f"  time     {self._time_in_words}"
+        yield f"  verdict  {self._verdict_in_words}"
+
+    @property
+    def _time_in_words(self) -> str:
+        """The time that it will take."""
+        if self.share_answered == 1:
+            return "seconds: nothing is left to ask"
+        if self.seconds is None:
+            return "not known: no model like this one has answered here yet"
+        basis = "as fast as models answered here"
+        if self.is_assumed:
+            basis = "on two usual cores; how fast this machine is, is known after a first run"
+        return f"about {describe_seconds(self.seconds)}, {basis}"
+
+    @property
+    def _verdict_in_words(self) -> str:
+        """Whether a verdict can come."""
+        power = power_text(self.detects)
+        return power if self.detects is None else f"possible; {power}"
+
+
+def describe_seconds(seconds: float) -> str:
+    """A time in words: "40 s", "12 min", "3 h"."""
+    if seconds < 120:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 7200:
+        return f"{round(seconds / 60)} min"
+    return f"{round(seconds / 3600)} h"
+
+
+class DryRun:
+    """A model that is to be measured, as far as it is here."""
+
+    def __init__(self, spec: ModelSpec, device: str | None) -> None:
+        """Resolve the model without its weights."""
+        self._store = RowStore()
+        self._chosen = resolve_spec(replace(spec, is_dry=True), self._store)
+        self._device = device
+        self.preparations = _list_preparations(self._chosen, self._store)
+        chosen = self._chosen
+        if self.preparations:
+            chosen = replace(chosen, model=self._stand_in())
+        self.session = Session(chosen, self._store, device)
+        self._nothing_stored = Session(replace(chosen, model=self._stand_in()), self._store, device)
+
+    def _stand_in(self) -> Model:
+        """A model without files, which has answered nothing."""
+
+        def refuse() -> NoReturn:
+            """Stands for loading the backend."""
+            raise AssertionError("a dry run asks nothing")
+
+        entry = self._chosen.entry
+        engine = json.dumps({"device": self._device_class, "dry": True})
+        kind = self._chosen.catalogue.kind(self._chosen.name)
+        return Model(self._chosen.name, entry, kind, self._store, lambda: engine, refuse)
+
+    @cached_property
+    def _device_class(self) -> str:
+        """The device on which it would compute."""
+        if not _has_files(self._chosen):
+            return rates.HOSTED_DEVICE
+        return environment.current_environment(environment.choose_device(self._device)).device
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        """The folder of its files, perhaps without weights; None where there is none yet."""
+        chosen = self._chosen
+        if chosen.folder is not None or self.preparations or not _has_files(chosen):
+            return chosen.folder
+        models = chosen.catalogue.models
+        return sources.locate_model(chosen.name, chosen.entry, self._store, models)
+
+    @cached_property
+    def _weights(self) -> int:
+        """Bytes of its weights; 0 where that is not known."""
+        coming = sum(preparation.weights for preparation in self.preparations)
+        return coming or rates.weights_size(self._folder)
+
+    def forecast(self, plan: MeasurementPlan, price: Price | None) -> Forecast:
+        """What measuring by a plan will take."""
+        whole = self._nothing_stored.list_missing(plan)
+        left = [] if plan.subject.kind == "recorded" else self.session.list_missing(plan)
+        n_asked, n_left = (sum(volume.questions for _, volume in part) for part in (whole, left))
+        cost = self._cost_of(plan, left)
+        seconds, is_assumed = self._estimate_seconds(left)
+        settings = plan.result.settings
+        return Forecast(
+            benchmark=f"{plan.benchmark.name} {plan.benchmark.manifest.version}",
+            model=plan.result.model.label or plan.result.model.name,
+            size=settings.size,
+            limit=settings.limit,
+            method=plan.subject.method,
+            questions=dict(plan.cost.questions),
+            share_answered=1 - n_left / n_asked,
+            tokens_in=cost.read,
+            tokens_out=cost.written,
+            dollars=None if price is None else cost.dollars(price),
+            seconds=seconds,
+            is_assumed=is_assumed,
+            detects="" if plan.detects and settings.limit is not None else plan.detects,
+        )
+
+    def _cost_of(self, plan: MeasurementPlan, left: Sequence[tuple[str, QuestionVolume]]) -> Cost:
+        """Tokens of what is left to ask, with those for thinking."""
+        thoughts = self._chosen.entry.thoughts
+        read = sum(volume.read for _, volume in left) * LETTERS_A_TOKEN
+        written = sum(volume.written for _, volume in left)
+        if thoughts is not None:
+            written += thoughts.tokens * sum(
+                volume.questions for _, volume in left if volume.written
+            )
+        return Cost({}, round(read / letters_a_token(self._folder, _sample_texts(plan))), written)
+
+    def _estimate_seconds(
+        self, left: Sequence[tuple[str, QuestionVolume]]
+    ) -> tuple[float | None, bool]:
+        """The time for what is left to ask, and whether some of it is by a usual speed; None where
+        even that is not known.
+        """
+        kept = rates.read_rates(self._store.root)
+        seconds, is_assumed = 0.0, False
+        for named, volume in left:
+            operation, tokens = rates.operation_name(named), rates.count_work(volume)
+            work = (operation, self._device_class, self._weights, tokens)
+            part = rates.estimate_seconds(kept, self._chosen.name, *work)
+            if part is None:
+                part, is_assumed = rates.assume_seconds(*work), True
+            if part is None:
+                return None, False
+            seconds += part
+        return seconds, is_assumed
+
+
+def _has_files(chosen: ResolvedModel) -> bool:
+    """Whether a model is computed from files here."""
+    return chosen.entry.kind not in (*HOSTED, "recorded") and chosen.entry.scheme != "recorded"
+
+
+def _list_preparations(chosen: ResolvedModel, store: RowStore) -> list[sources.Preparation]:
+    """What is done before the model can be asked for the first time."""
+    if not _has_files(chosen):
+        return []
+    models, where = chosen.catalogue.models, chosen.reference or None
+    return sources.list_preparations(chosen.name, chosen.entry, store, models, where=where)
+
+
+def _sample_texts(plan: MeasurementPlan) -> list[str]:
+    """Texts of a benchmark's tables, evenly spread over its longest column of text."""
+    columns = [
+        rows[name] for rows in plan.tables.values() for name in ("text", "prompt") if name in rows
+    ]
+    texts = [str(text) for column in columns for text in column.dropna().unique()]
+    return evenly_spread(texts, SAMPLE)
+
+
+def letters_a_token(folder: Path | None, texts: Sequence[str]) -> float:
+    """Letters of a token in such texts, by the tokenizer in a folder; the usual number of English
+    without one.
+    """
+    path = None if folder is None else folder / "tokenizer.json"
+    if path is None or not path.is_file() or not texts:
+        return LETTERS_A_TOKEN
+    from tokenizers import Tokenizer
+
+    encoded = Tokenizer.from_file(str(path)).encode_batch_fast(list(texts))
+    n_tokens = sum(len(encoding.ids) for encoding in encoded)
+    return sum(map(len, texts)) / max(1, n_tokens)
+
+
+def forecast_each(
+    spec: ModelSpec,
+    benchmarks: Sequence[str],
+    how: HowAsked,
+    *,
+    device: str | None = None,
+    price: Price | None = None,
+    is_json: bool = False,
+) -> Iterator[str]:
+    """Lines on what measuring a model by each benchmark will take; arguments as for `measure_each`.
+
+    UserErrors of single benchmarks are raised together at the end.
+    """
+    run = DryRun(spec, device)
+    refused: list[str] = []
+    if not is_json:
+        yield from (f"first: {preparation.phrase}" for preparation in run.preparations)
+    names = benchmarks or [benchmark_of_log(run.session.model, spec.reference)]
+    for place in dict.fromkeys(names):
+        try:
+            forecast = _forecast_place(run, place, how, price)
+        except UserError as error:
+            refused.append(str(error))
+            continue
+        yield from [json.dumps(asdict(forecast))] if is_json else forecast.in_words
+    if not is_json:
+        yield "nothing was asked, sent or loaded"
+    if refused:
+        raise UserError("; ".join(refused))
+
+
+def _forecast_place(run: DryRun, place: str, how: HowAsked, price: Price | None) -> Forecast:
+    """What measuring by a benchmark will take; UserError where the model cannot answer it."""
+    if place.startswith(SCHEME):
+        remedy = "leave it out of the dry run"
+        raise UserError(
+            "lm-evaluation-harness alone knows what it asks", where=place, remedy=remedy
+        )
+    with open_benchmark(place) as benchmark:
+        return run.forecast(run.session.plan_measurement(benchmark, **how), price)
