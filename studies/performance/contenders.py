@@ -1,6 +1,7 @@
 """Who answers, each in batches for as long as its time lasts: ours, lm-evaluation-harness, vLLM."""
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -12,12 +13,21 @@ from typing import Any, Final, Literal
 Task = Literal["likelihoods", "replies"]
 TASKS: Final[tuple[Task, ...]] = ("likelihoods", "replies")
 
+VLLM: Final = Path(os.environ.get("EVENRULER_VLLM", ".cache/vllm"))
+"""The environment that vLLM is installed in, or its Python; `make test-vllm` sets one up."""
+
 LM_EVAL_BATCH: Final = 64
 CHUNK: Final = 4 * LM_EVAL_BATCH
 """Questions that lm-eval gets at once: its time is looked at after each chunk."""
 
 GRACE_SECONDS: Final = 5.0
 """What vLLM gets beyond its time before it is killed: it looks after each chunk, too."""
+
+
+def find_vllm() -> Path | None:
+    """The Python of vLLM's environment; None where there is none."""
+    python = VLLM / "bin/python" if VLLM.is_dir() else VLLM
+    return python.absolute() if python.exists() else None
 
 
 @dataclass(frozen=True)
@@ -158,7 +168,8 @@ def ask_vllm(python: Path, folder: Path, work: Work, scratch: Path) -> Done:
             check=False,
         )
         if run.returncode:
-            note = f"failed: {(run.stdout.strip().splitlines() or ['no word'])[-1][:200]}"
+            last_line = run.stdout.strip().rpartition("\n")[2]
+            note = f"failed: {last_line[:200]}"
     except subprocess.TimeoutExpired:
         note = "killed at the end of its time, which it spends to start, too"
     return Done(**json.loads(progress.read_text()), note=note)

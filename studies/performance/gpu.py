@@ -14,7 +14,7 @@ import importlib.util
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,12 +25,14 @@ import typer
 
 from studies.performance.contenders import (
     TASKS,
+    VLLM,
     Done,
     Task,
     Work,
     ask_lm_eval,
     ask_ours,
     ask_vllm,
+    find_vllm,
 )
 from studies.performance.shapes import (
     DTYPE,
@@ -40,13 +42,11 @@ from studies.performance.shapes import (
     make_tokenizer,
     save_description,
 )
+from studies.tables import markdown_table
 
 PEAKS: Final = {"H200": 989e12, "H100 PCIe": 756e12, "H100": 989e12, "A100": 312e12}
 """FLOP/s in bfloat16 without sparsity, by what the name of a card holds; from NVIDIA's data
 sheets."""
-
-VLLM: Final = Path(".cache/vllm/bin/python")
-"""What `make test-vllm` sets up."""
 
 PROBES: Final = "benchmarks/probes-*/probes/*.parquet"
 NOT_INSTALLED: Final = "not installed"
@@ -79,18 +79,18 @@ class Machine:
     peak: float
     """FLOP/s in bfloat16, of the data sheet, else as measured."""
     measured: float
-    """FLOP/s of a product of two large matrices."""
+    """FLOP/s of a product of large matrices."""
 
     def describe(self) -> str:
         """The machine and the libraries, in words."""
-        names = ("torch", "transformers", "lm_eval")
-        versions = [f"{name} {find_version(name)}" for name in names]
-        has_vllm = "there" if VLLM.exists() else "not there"
-        return (
-            f"{self.name}: {self.peak / 1e12:.3g} TFLOP/s in {DTYPE}, "
-            f"{self.measured / 1e12:.3g} measured on a product of two matrices; "
-            f"{', '.join(versions)}; vLLM's environment is {has_vllm}"
-        )
+        words = [
+            self.name,
+            f"{self.peak:.3g} FLOP/s in {DTYPE}",
+            f"{self.measured:.3g} measured",
+            *(f"{name} {find_version(name)}" for name in ("torch", "transformers", "lm_eval")),
+            "vLLM is there" if find_vllm() else "vLLM is not there",
+        ]
+        return ", ".join(words)
 
 
 @dataclass(frozen=True)
@@ -100,16 +100,52 @@ class Row:
     model: str
     task: str
     contender: str
-    answers: int
     wanted: int
-    seconds: float
-    tokens_per_second: float
-    """Of texts that were read or replies that were written."""
-    passed_per_second: float
-    """Tokens through the model a second; 0 where it is not known."""
-    share_of_peak: float
-    """2 FLOP a weight and token that passed (of vLLM: a token of the texts), of the peak."""
-    note: str
+    done: Done
+    flops_per_token: int
+    peak: float
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Of texts that were read or replies that were written."""
+        return self.done.tokens / self._seconds
+
+    @property
+    def passed_per_second(self) -> float:
+        """Tokens through the model; 0 where they are not known."""
+        return self.done.passed / self._seconds
+
+    @property
+    def share_of_peak(self) -> float:
+        """Two FLOP a weight and token that passed (where that is not known, a token of texts or
+        replies), of the peak.
+        """
+        n_tokens = self.done.passed or self.done.tokens
+        return self.flops_per_token * n_tokens / self._seconds / self.peak
+
+    @property
+    def _seconds(self) -> float:
+        return self.done.seconds or float("inf")
+
+    def describe(self) -> dict[str, object]:
+        """The cells of a line by heading."""
+        cells: dict[str, object] = {name: getattr(self, name) for name in IN_FRONT}
+        cells |= {name: getattr(self.done, name) for name in OF_DONE}
+        cells |= {name: getattr(self, name) for name in RATES}
+        return {**cells, "note": self.done.note}
+
+
+FORMS: Final = {
+    "seconds": "{:.1f}",
+    "tokens_per_second": "{:,.0f}",
+    "passed_per_second": "{:,.0f}",
+    "share_of_peak": "{:.1%}",
+}
+"""How numbers of the table in Markdown are written."""
+
+IN_FRONT: Final = ("model", "task", "contender", "wanted")
+OF_DONE: Final = ("answers", "seconds")
+RATES: Final = ("tokens_per_second", "passed_per_second", "share_of_peak")
 
 
 def find_version(package: str) -> str:
@@ -131,23 +167,23 @@ def look_at_machine() -> Machine:
 
 
 def measure_peak(device: str) -> float:
-    """FLOP/s of products of two square matrices in bfloat16, the best of three."""
+    """FLOP/s of the product of a square matrix with itself in bfloat16, the best of three."""
     import torch
 
     side = 8192 if device == "cuda" else 512
-    left, right = (torch.randn(side, side, device=device, dtype=torch.bfloat16) for _ in range(2))
+    matrix = torch.randn(side, side, device=device, dtype=torch.bfloat16)
     best = 0.0
     for _ in range(3):
         began = time.perf_counter()
-        float((left @ right)[0, 0])  # waits for the GPU
+        float((matrix @ matrix)[0, 0])  # waits for the GPU
         best = max(best, 2 * side**3 / (time.perf_counter() - began))
     return best
 
 
 def read_texts(n: int) -> list[str]:
     """So many probes, evenly spread over those that are shipped; all, where there are fewer."""
-    frames = [pd.read_parquet(path, columns=["text"]) for path in sorted(Path().glob(PROBES))]
-    texts = pd.concat(frames)["text"].drop_duplicates().tolist()
+    tables = map(pd.read_parquet, sorted(Path().glob(PROBES)))
+    texts = pd.concat(tables)["text"].drop_duplicates().tolist()
     n = min(n, len(texts))
     return [texts[place * len(texts) // n] for place in range(n)]
 
@@ -206,12 +242,13 @@ class Race:
     def _run_vllm(self) -> Iterator[Row]:
         folder = self.scratch / self.size
         save_description(SIZES[self.size], folder)
+        python = find_vllm()
         for task in TASKS:
-            if VLLM.exists():
-                ask = partial(ask_vllm, VLLM, folder, scratch=self.scratch)
-                yield self._run_part(task, "vllm", ask)
-            else:
+            if python is None:
                 yield self._make_empty_row(task, "vllm", f"no {VLLM}: `make test-vllm` sets it up")
+            else:
+                ask = partial(ask_vllm, python, folder, scratch=self.scratch)
+                yield self._run_part(task, "vllm", ask)
 
     def _load(self) -> Any:
         from evenruler.models.backends.causal import Causal
@@ -255,24 +292,12 @@ class Race:
         return Work(task, read_texts(self.amount.replies), self.amount.n_tokens, seconds)
 
     def _make_row(self, work: Work, name: str, done: Done) -> Row:
-        seconds = done.seconds or float("nan")
-        flops = 2 * self.n_weights * (done.passed or done.tokens) / seconds
-        return Row(
-            model=self.size,
-            task=work.task,
-            contender=name,
-            answers=done.answers,
-            wanted=len(work.texts),
-            seconds=done.seconds,
-            tokens_per_second=done.tokens / seconds,
-            passed_per_second=done.passed / seconds,
-            share_of_peak=flops / self.machine.peak,
-            note=done.note,
-        )
+        n_wanted = len(work.texts)
+        flops = 2 * self.n_weights
+        return Row(self.size, work.task, name, n_wanted, done, flops, self.machine.peak)
 
     def _make_empty_row(self, task: Task, name: str, why: str) -> Row:
-        wanted = len(self._make_work(task, 0).texts)
-        return Row(self.size, task, name, 0, wanted, 0, 0, 0, 0, why)
+        return self._make_row(self._make_work(task, 0), name, Done(note=why))
 
 
 def describe_error(error: Exception) -> str:
@@ -282,21 +307,13 @@ def describe_error(error: Exception) -> str:
 
 
 def write_tables(rows: Sequence[Row], machine: Machine, out: Path) -> str:
-    """Write both files; returns the table in Markdown."""
-    table = pd.DataFrame([asdict(row) for row in rows])
+    """Write both files; returns the table in Markdown, after a line on the machine."""
+    table = pd.DataFrame([row.describe() for row in rows])
     table.to_csv(out / "speed.csv", index=False)
-    lines = [f"{machine.describe()}", ""]
-    lines += [
-        "| model | task | by | answers | seconds | tokens/s | through the model/s | of peak | note |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for row in rows:
-        numbers = (
-            f"{row.answers:,} of {row.wanted:,} | {row.seconds:.1f} | {row.tokens_per_second:,.0f} "
-            f"| {row.passed_per_second:,.0f} | {row.share_of_peak:.1%}"
-        )
-        lines.append(f"| {row.model} | {row.task} | {row.contender} | {numbers} | {row.note} |")
-    text = "\n".join([*lines, ""])
+    for name, form in FORMS.items():
+        table[name] = table[name].map(form.format)
+    table.columns = table.columns.str.replace("_", " ")
+    text = f"{machine.describe()}\n\n{markdown_table(table)}\n"
     (out / "speed.md").write_text(text, encoding="utf-8")
     return text
 
@@ -306,7 +323,7 @@ def main(
         ".cache/performance"
     ),
     minutes: Annotated[float, typer.Option(help="All that may be spent.")] = 9.5,
-    sizes: Annotated[str, typer.Option(help=f"Of {', '.join(SIZES)}.")] = "1b 8b",
+    sizes: Annotated[str, typer.Option(help="1b, 8b, or both.")] = "1b 8b",
     smallest: Annotated[
         bool, typer.Option("--smallest", help="A tiny model and few texts: does it run?")
     ] = False,
@@ -314,7 +331,7 @@ def main(
     """Measure, and print the table."""
     os.environ.setdefault("TQDM_DISABLE", "1")  # lm-eval draws a bar for each chunk
     names, amount = (["smallest"], SMALLEST) if smallest else (sizes.split(), FULL)
-    n_contenders = 3 if VLLM.exists() else 2
+    n_contenders = 3 if find_vllm() else 2
     clock = Clock(60 * minutes, len(names) * len(TASKS) * n_contenders)
     machine = look_at_machine()
     print(machine.describe(), flush=True)
@@ -324,7 +341,7 @@ def main(
         for name in names:
             for row in Race(name, machine, amount, clock, Path(scratch)).run():
                 rows.append(row)
-                print(f"{clock.left:5.0f} s left: {row}", flush=True)
+                print(f"{clock.left:5.0f} s left: {row.describe()}", flush=True)
                 write_tables(rows, machine, out)
     print(write_tables(rows, machine, out))
 

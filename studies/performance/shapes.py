@@ -21,11 +21,10 @@ class Size:
     """Whether the last layer has the weights of the embedding."""
 
 
-SIZES: Final = {
-    "smallest": Size(64, 128, 2, 4, 2, 4000, is_tied=True),
-    "1b": Size(2048, 8192, 16, 32, 8, 128_256, is_tied=True),
-    "8b": Size(4096, 14_336, 32, 32, 8, 128_256, is_tied=False),
-}
+SMALLEST: Final = Size(64, 128, 2, 4, 2, 4000, is_tied=True)
+LLAMA_1B: Final = Size(2048, 8192, 16, 32, 8, 128_256, is_tied=True)
+LLAMA_8B: Final = Size(4096, 14_336, 32, 32, 8, 128_256, is_tied=False)
+SIZES: Final = {"smallest": SMALLEST, "1b": LLAMA_1B, "8b": LLAMA_8B}
 """Llama 3.2 1B and Llama 3.1 8B, and one on which every line runs on a processor in seconds."""
 
 LONGEST: Final = 8192

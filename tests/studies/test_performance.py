@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from studies.performance import gpu
-from studies.performance.contenders import Work, ask_ours, ask_vllm
+from studies.performance.contenders import Done, Work, ask_ours, ask_vllm
 from studies.performance.gpu import Amount, Clock, Machine, Race
 from studies.performance.shapes import SIZES, count_weights, make_config, make_model
 
@@ -30,10 +31,8 @@ class LLM:
 
     def generate(self, texts, sampling, use_tqdm):
         written = [0] * sampling.settings["max_tokens"]
-        return [
-            SimpleNamespace(prompt_token_ids=list(text), outputs=[SimpleNamespace(token_ids=written)])
-            for text in texts
-        ]
+        outputs = [SimpleNamespace(token_ids=written)]
+        return [SimpleNamespace(prompt_token_ids=list(text), outputs=outputs) for text in texts]
 """
 """A module `vllm` with what is used of it."""
 
@@ -45,8 +44,9 @@ class Slow:
         self.model = make_model(SIZES["smallest"], "cpu")
 
     def loglikelihood(self, requests: list[Any], wanted: frozenset[int]) -> Any:
-        for start in range(0, len(requests), 2):
-            yield [(index, (-1.0, 7)) for index in sorted(wanted)[start : start + 2]]
+        for place in sorted(wanted)[::2]:
+            answer = (-1.0, 7)
+            yield [(place, answer), (place + 1, answer)]
 
 
 def test_a_part_stops_after_the_batch_that_exceeds_its_time() -> None:
@@ -72,19 +72,31 @@ def test_a_part_without_time_or_with_an_error_is_a_row_that_says_so(tmp_path) ->
 
     race = Race("smallest", MACHINE, Amount(3, 2, 4), Clock(60, 1), tmp_path)
     row = race._run_part("replies", "local", fail)
-    assert (row.answers, row.wanted, row.note) == (0, 2, "failed: out of memory")
+    assert (row.done.answers, row.wanted, row.done.note) == (0, 2, "failed: out of memory")
     race.clock = Clock(1, 1)
-    assert race._run_part("likelihoods", "local", fail).note == "no time was left"
+    assert race._run_part("likelihoods", "local", fail).done.note == "no time was left"
 
 
 def test_weights_are_counted_once_where_the_last_layer_is_the_embedding() -> None:
     tied = make_model(SIZES["smallest"], "cpu")
     config = make_config(SIZES["smallest"])
     embedding = config.vocab_size * config.hidden_size
-    layer = 64 * 64 * 2 + 64 * 32 * 2 + 3 * 64 * 128 + 2 * 64
+    attention = 64 * 64 * 2 + 64 * 32 * 2
+    layer = attention + 3 * 64 * 128 + 2 * 64
     assert count_weights(tied) == embedding + 2 * layer + 64
     tied.config.tie_word_embeddings = False
     assert count_weights(tied) == 2 * layer + 64
+
+
+def test_a_share_is_of_what_went_through_the_model() -> None:
+    done = Done(answers=4, seconds=2.0, tokens=100, passed=40)
+    row = gpu.Row("1b", "likelihoods", "local", 4, done, flops_per_token=10, peak=1000)
+    assert row.share_of_peak == 40 * 10 / 2 / 1000
+    assert (row.tokens_per_second, row.passed_per_second) == (50, 20)
+    done.passed = 0  # of a server that does not tell
+    assert row.share_of_peak == 100 * 10 / 2 / 1000
+    done.seconds = 0  # nothing was run
+    assert row.share_of_peak == 0
 
 
 class TestVllm:
@@ -118,12 +130,10 @@ def test_every_line_runs_on_a_processor(tmp_path, monkeypatch) -> None:
     with (tmp_path / "speed.csv").open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     ran_here = [row for row in rows if row["contender"] != "vllm"]
-    assert [(row["task"], row["contender"], row["answers"]) for row in ran_here] == [
-        ("likelihoods", "local", "6"),
-        ("likelihoods", "lm-eval", "6"),
-        ("replies", "local", "2"),
-        ("replies", "lm-eval", "2"),
-    ]
+    answers = {(row["task"], row["contender"]): row["answers"] for row in ran_here}
+    numbers = {"likelihoods": "6", "replies": "2"}
+    contenders = ("local", "lm-eval")
+    assert answers == {pair: numbers[pair[0]] for pair in product(numbers, contenders)}
     assert all(float(row["share_of_peak"]) > 0 for row in ran_here)
     assert all(row["note"] in ("", "batches of 64") for row in ran_here)
     assert "| smallest | replies | vllm |" in (tmp_path / "speed.md").read_text()
