@@ -31,9 +31,9 @@ CELLS = ROOT / "docs/papers.csv"
 `paper`, `table`, `what`, `model` and `printed` are the paper's: where it stands, of what and of
 which model, and the value as printed. `ours` is the model's name in `params.yaml` (`all models` for
 a figure over models); `benchmark`, `figure` and `dimensions` (as `set=seed,templates=8`) name the
-figure as `evidence.json` does. A cell that nothing here answers to leaves them out. A line without
-`model` is no cell: it names one more figure, of which all our models are shown. `shown` is `yes`
-for what the page shows.
+figure as `evidence.json` does. A cell that nothing here answers to leaves them out, and `note` says
+why; of another cell it says how ours differs. A line without `model` is no cell: it names one more
+figure, of which all our models are shown. `shown` is `yes` for what the page shows.
 """
 PAGE = ROOT / "docs/paper-scale.md"
 BESIDE = ROOT / "docs/papers-ours.csv"
@@ -50,6 +50,10 @@ HEAD = ("| | paper | ours |", "| --- | --- | --- |")
 CORRECTIONS_HEAD = (
     "| what differs | figure | here: as published; ours | at `paper`: as published; ours |",
     "| --- | --- | --- | --- |",
+)
+COUNTS_HEAD = (
+    "| paper | where | cells | with a figure of ours | why the others have none, how ours differs |",
+    "| --- | --- | --- | --- | --- |",
 )
 NOT_RUN, NOT_MEASURED, OVER_MODELS = "not run", "not measured", "all models"
 
@@ -125,13 +129,14 @@ class Row(NamedTuple):
     figure: str
     control: str
     verdict: str
+    note: str = ""
 
 
 def beside(cells: Sequence[Cell], found: Figures) -> Iterator[Row]:
     """The cells of a row of a paper (`what`) with our figures, then our other models."""
     for cell in (cell for cell in cells if cell["model"]):
         figure = found.get(_key(cell), {}).get(cell["ours"], Ours(NOT_RUN if cell["ours"] else ""))
-        yield Row(*(cell[name] for name in Row._fields[:6]), *figure)
+        yield Row(*(cell[name] for name in Row._fields[:6]), *figure, cell["note"])
     named = {cell["ours"] for cell in cells}
     for key in dict.fromkeys(_key(cell) for cell in cells):
         for model, figure in sorted(found.get(key, {}).items()):
@@ -157,6 +162,17 @@ def _describe_row(row: Row) -> str:
     rest = "; ".join(said for said in (control, row.verdict) if said)
     figure, *_ = row.figure.partition(", n =")
     return f"`{row.ours}` {figure}" + (f" ({rest})" if rest else "")
+
+
+def count_line(cells: Sequence[Cell]) -> str:
+    """A line of the table of tables: how many cells a table of a paper has, and how many of them
+    name a figure of ours.
+    """
+    printed = [cell for cell in cells if cell["model"] and cell["printed"]]
+    n_named = sum(bool(cell["ours"]) for cell in printed)
+    notes = "; ".join(dict.fromkeys(cell["note"] for cell in printed if cell["note"]))
+    words = (cells[0]["paper"], cells[0]["table"], str(len(printed)), str(n_named), notes)
+    return f"| {' | '.join(words)} |"
 
 
 def correction_line(correction: Cell, found: Figures) -> str:
@@ -211,6 +227,11 @@ def written(folder: Path = ROOT) -> dict[Path, str]:
             shown.setdefault(own[0]["paper"], list(HEAD)).append(line(rows))
     with CORRECTIONS.open(encoding="utf-8", newline="") as opened:
         corrections = [correction_line(row, found) for row in csv.DictReader(opened)]
+    counts = [
+        count_line(list(group))
+        for _, group in groupby(cells, key=lambda cell: (cell["paper"], cell["table"]))
+    ]
+    shown["cells"] = [*COUNTS_HEAD, *counts]
     shown["corrections"] = [*CORRECTIONS_HEAD, *corrections]
     return {BESIDE: table.getvalue(), PAGE: page(PAGE.read_text(encoding="utf-8"), shown)}
 

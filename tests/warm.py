@@ -28,7 +28,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -104,13 +104,22 @@ sys.exit(status[0] if status else "the warm process was killed")
 class Warm:
     """The process that others are forked off; it ends with `close`, or with this process."""
 
-    def __init__(self, folder: Path, prefix: Sequence[str] = (), *, offline: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        prefix: Sequence[str] = (),
+        *,
+        offline: bool = True,
+        hub: Mapping[str, str] | None = None,
+    ) -> None:
         """Start it.
 
         Args:
             folder: Where `bin` comes, which goes first in PATH.
             prefix: A command that runs it, and so whatever is forked off it.
             offline: Whether nobody asks a Hub, so that the libraries of the Hub are imported, too.
+            hub: The environment that says where the one Hub is that everybody asks; its libraries
+                are imported then, too.
         """
         self.bin = folder / "bin"
         self.bin.mkdir(parents=True)
@@ -123,7 +132,7 @@ class Warm:
         libraries = LIBRARIES + OF_THE_HUB * offline
         command = [*prefix, sys.executable, __file__, str(address), *libraries]
         self._process = subprocess.Popen(
-            command, env={**os.environ, "HF_HUB_OFFLINE": "1"}, stdin=subprocess.PIPE
+            command, env={**os.environ, **(hub or {"HF_HUB_OFFLINE": "1"})}, stdin=subprocess.PIPE
         )
         deadline = time.monotonic() + 600
         while not address.exists():

@@ -1,36 +1,46 @@
-"""Rehearse the profile `paper`: tiny random models of every architecture, one item in twenty, all
-of `make paper`.
+"""Rehearse `make paper`: tiny random models of every architecture on a Hub on loopback, one item in
+twenty.
 
-FOLDER becomes a clone with answers of its own. In it every model of the scale is a tiny one: the
-class of its configuration, a small tokenizer, and a chat template of ours that does what the real
-one does (`rehearsed.yaml`). Numbers mean nothing; what is seen is that every family is asked and
-built.
+FOLDER becomes a clone of this repository's last commit with the code of the working tree, and
+answers of its own. `params.yaml` names the models that it always names: the Hub that is asked has a
+tiny one in each repository, at the commit that the entry is pinned to, with the class of its
+configuration, a small tokenizer, and a chat template of ours that does what the real one does
+(`rehearsed.yaml`). Those of the classes of today, which no entry names, `evenruler add` declares.
+Pages come from a MediaWiki of this machine, if it has one.
+Numbers mean nothing; what is seen is that every family is asked and built.
 
-Some of what is not pinned gets a tiny model in its place, and some is left out, as no Hub is asked
-here. Prints what was lost, and how long each command took; what they said is in
-FOLDER/rehearsal/said.txt. Ends with status 1 where something was lost. Where FOLDER is there
-already, the commands alone are run again, with the code of this working tree.
+Prints each stage as it begins, what was lost, and how long each command took; FOLDER/rehearsal has
+what they said (`said.txt`) and a log of models, stages and losses (`log.md`). Ends with status 1
+where something was lost. Where FOLDER is there already, the commands are run again, with the code
+of this working tree: a rehearsal that was stopped goes on.
 """
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 import typer
 from ruamel.yaml import YAML
 
 from evenruler.declaration.params_file import Active, load_active
 from evenruler.instruments.registry import FAMILIES
-from studies.scale.tiny_models import REHEARSED, ROOT, SHAPES, save_model
-from tests.stages.conftest import Clone, clone_into, edit_yaml
-from tests.tiny import PUBLISHED
+from studies.performance.contenders import VLLM, find_vllm
+from studies.scale.tiny_hub import fill_hub, list_declared_models
+from studies.scale.tiny_models import REHEARSED, ROOT, SHAPES
+from studies.tables import markdown_table
+from tests.local_wiki import LocalWiki, lacking
+from tests.loopback_hub import WRITE_TOKEN, LoopbackHub, running
+from tests.stages.conftest import edit_yaml
 from tests.warm import Warm
 
 EVOLVING = (
@@ -40,34 +50,54 @@ EVOLVING = (
     "occupation-gender-as-published",
 )
 OPERATOR = "qwen2-5-32b-instruct"
-COMMANDS = (
-    "evenruler profile paper",
-    *(f"evenruler evolve {name} --profile paper" for name in EVOLVING),
-    "evenruler repro --profile paper",
-    "python docs/papers.py profiles/paper",
-)
+ADDED = {name: shape.repo for name, shape in SHAPES.items() if shape.repo}
+"""Repositories of models that no entry names."""
+
+CHECK = "evenruler check"
+ADDING = [
+    f"evenruler add hub:{repo} --name {name} --family probes --family framing --yes"
+    for name, repo in ADDED.items()
+]
+EVOLVE = [f"evenruler evolve {name} --profile paper" for name in EVOLVING]
+PREPARING = ["python -m studies.hate_speech", "evenruler profile paper"]
+COMMANDS = (*ADDING, *PREPARING, *EVOLVE, "make paper", CHECK)
+"""What docs/paper-scale.md says, in its order."""
+
+WIKIPEDIA = "countries-wikipedia"
+REFRESH = f"evenruler refresh {WIKIPEDIA}"
+SNAPSHOT = f"data/snapshots/{WIKIPEDIA}"
+
 PIPELINE = "profiles/paper"
 REHEARSAL = "rehearsal"
 """The folder of what the rehearsal writes."""
+
 PAPERS = "docs/papers-ours.csv"
-TOOLS = ("multilingual-sentiments-student", "toxic-bert")
-ADDED = ("gemma-2-2b-it", "llama-3-2-3b-instruct")
-ADDED_ENTRY = {
-    "kind": "causal",
-    "chat": True,
-    "profile": "paper",
-    "licence": "cc0-1.0",
-    "origin": "tiny",
-}
-CACHE = ".cache/answers"
+CODE = ("Makefile", "dvc.yaml", "docs/papers.py", "evenruler", "stages", "studies", "tests")
+"""What is taken from the working tree, committed or not."""
+
+ENGINE_COMMAND = "evenruler measure qwen3-4b --with framing-register --engine vllm"
+"""One model and one benchmark suffice: what differs is who answers."""
+
+TRAINING = Path("data/training")
+STAGE = re.compile(r"Running stage '([^']+)'")
+IS_LOSS = re.compile(r"left out|does without|^error", re.MULTILINE)
+"""Of a line of `evenruler check`."""
 
 
-def clone_tree(folder: Path) -> None:
-    """Make FOLDER a repository of this working tree, with what is tracked committed."""
-    clone = clone_into(folder, folder / CACHE)
-    with (folder / ".gitignore").open("a") as ignored:
+def clone_tree(folder: Path, training: Path) -> None:
+    """Make FOLDER a clone of this repository, without what is built at the top."""
+    subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
+    with (folder / ".git/info/exclude").open("a") as ignored:
         ignored.write(f"/{REHEARSAL}/\n")
-    clone.commit("as it was")
+    (folder / TRAINING).mkdir(parents=True)
+    for path in training.glob("*.parquet"):  # commands write beside them
+        (folder / TRAINING / path.name).symlink_to(path.absolute())
+
+
+def copy_code(folder: Path) -> None:
+    """Take the code of the working tree."""
+    for name in CODE:
+        subprocess.run(["cp", "-r", ROOT / name, (folder / name).parent], check=True)
 
 
 def take_few(values: Any, least: int) -> Any:
@@ -79,7 +109,11 @@ def take_few(values: Any, least: int) -> Any:
 
 
 def shorten_probes(source: Any) -> None:
-    """Leave ten attributes, or eight of each key, the fewest that are allowed."""
+    """Leave two words for each target, and ten attributes, or eight of each key, the fewest that
+    are allowed.
+    """
+    targets = source["targets"]
+    source["targets"] = {name: words[:2] for name, words in targets.items()}
     if "keys" not in source:
         source["attributes"] = take_few(source["attributes"], 10)
         return
@@ -105,6 +139,10 @@ def shorten_corpus(source: Any) -> None:
         source["sentences"] = take_few(source["sentences"], 10)
 
 
+READ_BRANCH = {"read": {"rows": 1000, "wrong": 0, "by": "nobody"}}
+"""Without a judge somebody has to have read the rows."""
+
+
 def shorten_domain(source: Any) -> None:
     """Leave four concepts, and those that texts are about."""
     concepts = source["concepts"]
@@ -119,7 +157,7 @@ def shorten_domain(source: Any) -> None:
         # A tiny random model writes no question, and judges none.
         source["assemble"] = {"method": "split", "per_concept": 75}
         del branch["judge"]
-        branch["read"] = {"rows": 1000, "wrong": 0, "by": "nobody"}
+        branch |= READ_BRANCH
 
 
 SHORTENED = {
@@ -141,22 +179,34 @@ def set_family(params: Any, family: str, settings: dict[str, Any]) -> None:
                 entry.pop(key, None)
 
 
+class Engine(StrEnum):
+    """Who is asked beside what `make paper` asks: nobody, or vLLM."""
+
+    LOCAL = "local"
+    VLLM = "vllm"
+
+
 @dataclass
 class Rehearsal:
     """A clone with tiny models, and what its commands said.
 
-    Stages are forked off a process that has the libraries: some two hundred would import for four
-    seconds each.
+    Stages are forked off a process that has the libraries: some three hundred would import for
+    four seconds each.
     """
 
     folder: Path
-    bin: Path
+    hub: LoopbackHub
+    warm: Warm
     lines: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    lines_of_check: list[str] = field(default_factory=list)
+    """What `evenruler check` says once all is built."""
+    began_by_stage: dict[str, float] = field(default_factory=dict)
+    """Seconds from the start of a rehearsal to a stage."""
+    began: float = field(default_factory=time.monotonic)
 
     def declare_few(self) -> None:
-        """Leave one item in twenty of every source, and put tiny models in the place of large
-        ones."""
+        """Leave one item in twenty of every source."""
         for pattern, shorten in SHORTENED.items():
             for path in sorted((self.folder / "data/sources").glob(pattern)):
                 edit_yaml(path, shorten)
@@ -164,17 +214,6 @@ class Rehearsal:
 
     def _change_params(self, params: Any) -> None:
         models = params["models"]
-        for name in ADDED:
-            models[name] = dict(ADDED_ENTRY)
-        for name, shape in SHAPES.items():
-            if shape.type in PUBLISHED:
-                models[name] = {**ADDED_ENTRY, "families": ["probes", "framing"]}
-        for name, shape in SHAPES.items():
-            folder = self.folder / REHEARSAL / "models" / name
-            save_model(folder, name, models[name]["kind"])
-            models[name].pop("revision", None)
-            models[name]["source"] = f"local:{folder}"
-            models[name]["origin"] = f"tiny, random, of the type {shape.type}"
         # Fits of ours are no architecture of the papers; one of them shows that an encoder with an
         # adapter is asked.
         models["mpnet-nli-a"].pop("intervention")
@@ -191,34 +230,86 @@ class Rehearsal:
         for name in ("occupation-gender-evolved", "occupation-gender-as-published"):
             instruments[name]["evolve"] |= {"gradient_attributes": 2, "tries": 1}
         params["diagnosis"]["resamples"] = 200
+        params["families"]["saged"]["contact"] = "rehearsal@example.org"
+
+    def fetch_pages(self) -> None:
+        """Fetch pages as a user does, from a wiki on this machine; a line where there is none."""
+        if (self.folder / SNAPSHOT).exists():
+            return
+        if lacking():
+            self._say(f"without a wiki, {WIKIPEDIA} stays left out: {lacking()}")
+            return
+        with LocalWiki(self.folder / REHEARSAL / "wiki") as wiki:
+            wiki.write(REHEARSED["pages"])
+
+            def name_wiki(source: Any) -> None:
+                source["material"] |= {"api": wiki.api, "licence": "cc-by-sa-4.0"}
+                # A tiny random model writes no question, and judges none.
+                source["assemble"] = {"method": "split", "per_concept": 15}
+                source["branch"] |= READ_BRANCH
+                source["branch"].pop("judge", None)
+
+            edit_yaml(self.folder / f"data/sources/saged/{WIKIPEDIA}.yaml", name_wiki)
+            self.run_command(REFRESH)
+
+    def fill_hub(self) -> None:
+        """Put a tiny model into every repository that the declaration names."""
+        fill_hub(self.hub, self.read_params(), self.folder / REHEARSAL / "models", self.folder)
 
     def run_command(self, command: str) -> None:
         """Pass on what a command says; RuntimeError where it fails."""
         began = time.monotonic()
-        print(f"$ {command}", flush=True)
-        environment = Clone(self.folder, self.folder / CACHE).env
-        environment |= {
-            "PATH": f"{self.bin}{os.pathsep}{environment['PATH']}",
-            "PYTHONPATH": f"{self.folder}{os.pathsep}{self.bin.parent}",
-        }
+        self._say(f"$ {command}")
+        words = command.split()
+        if words[0] == "make":
+            # An environment that is ready: the one of the working tree, with warm starts.
+            ready = self.warm.bin.parent
+            (ready / "ready").touch()
+            words += [f"VENV={ready}"]
         process = subprocess.Popen(
-            command.split(),
+            words,
             cwd=self.folder,
-            env=environment,
+            env=self._make_environment(),
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
         with process, (self.folder / REHEARSAL / "said.txt").open("a") as output:
             print(f"$ {command}", file=output)
+            assert process.stdin is not None
             assert process.stdout is not None
+            process.stdin.write("y\n")  # to the commits that `evenruler pin` shows
+            process.stdin.close()
             for line in process.stdout:
                 print(line, end="", file=output, flush=True)
                 self.lines.append(line)
+                if command == CHECK:
+                    self.lines_of_check.append(line.strip())
+                self._note_stage(line)
         self.seconds[command] = time.monotonic() - began
         if process.returncode:
             last = "".join(self.lines[-20:])
             raise RuntimeError(f"{command}: status {process.returncode}\n{last}")
+
+    def _make_environment(self) -> dict[str, str]:
+        variables = {name: os.environ[name] for name in os.environ if not name.startswith("HF_")}
+        variables |= describe_hub(self.hub, self.folder)
+        folders = (str(self.warm.bin), os.environ["PATH"])
+        packages = (str(self.folder), str(self.warm.bin.parent))
+        variables |= {"PATH": os.pathsep.join(folders), "PYTHONPATH": os.pathsep.join(packages)}
+        variables |= {"EVENRULER_CACHE": str(self.folder / ".cache"), "DVC_NO_ANALYTICS": "1"}
+        return variables | {"EVENRULER_VLLM": str(VLLM.absolute())}
+
+    def _note_stage(self, line: str) -> None:
+        match = STAGE.search(line)
+        if match:
+            self.began_by_stage[match[1]] = time.monotonic() - self.began
+            self._say(f"stage {len(self.began_by_stage)}: {match[1]}")
+
+    def _say(self, text: str) -> None:
+        minutes = (time.monotonic() - self.began) / 60
+        print(f"{minutes:5.1f} {text}", flush=True)
 
     def read_params(self) -> Any:
         return YAML(typ="safe").load((self.folder / "params.yaml").read_text())
@@ -228,12 +319,23 @@ class Rehearsal:
 
     def list_asked(self) -> set[str]:
         """Return the models of which there are answers."""
-        models: set[str] = set()
+        return set(self.count_answers()["model"])
+
+    def count_answers(self) -> pd.DataFrame:
+        """Count rows of answers by `model` and `family`."""
+        counts = []
         for path in sorted((self.folder / PIPELINE / "data/answers").glob("*/*/*.parquet")):
-            table = pd.read_parquet(path)
-            if len(table):
-                models.add(path.parent.name)
-        return models
+            n_rows = pq.read_metadata(path).num_rows
+            counts.append((path.parent.name, path.parents[1].name, n_rows))
+        table = pd.DataFrame(counts, columns=["model", "family", "rows"])
+        sums = table.groupby(["model", "family"], as_index=False)["rows"].sum()
+        return sums[sums["rows"] > 0]
+
+    def list_downloaded(self) -> set[str]:
+        """Return the repositories of models that were downloaded."""
+        folders = (self.folder / REHEARSAL / "home/hub").glob("models--*/snapshots/*")
+        names = {folder.parents[1].name.removeprefix("models--") for folder in folders}
+        return {name.replace("--", "/", 1) for name in names}
 
     def list_losses(self) -> Iterator[str]:
         """Yield what a rehearsal must not lose, and lost."""
@@ -244,12 +346,20 @@ class Rehearsal:
         for name in EVOLVING:
             yield from self._list_losses_of_evolution(name)
         yield from self._list_empty_tables()
-        for name in sorted(SHAPES.keys() - self.list_asked() - {*TOOLS}):
-            yield f"{name} was asked nothing"
+        yield from self._list_idle_models()
+        yield from (line for line in self.lines_of_check if IS_LOSS.search(line))
         for stage, why in (self.read_params().get("left_out") or {}).items():
             yield f"left out: {stage}: {why}"
         if any(line.startswith("Traceback") for line in self.lines):
             yield "a traceback"
+
+    def _list_idle_models(self) -> Iterator[str]:
+        for name in sorted({*self.read_active().models} - self.list_asked()):
+            yield f"{name} was asked nothing"
+        downloaded = self.list_downloaded()
+        for name, entry in list_declared_models(self.read_params()).items():
+            if entry["source"].removeprefix("hub:") not in downloaded:
+                yield f"{name} was not downloaded"
 
     def _list_losses_of_family(self, family: str) -> Iterator[str]:
         families = self.read_active().families
@@ -286,38 +396,99 @@ class Rehearsal:
             for model in sorted(set(empty)):
                 yield f"{paper}, {table}: {model} was asked and is not run"
 
+    def write_log(self, losses: list[str]) -> None:
+        """Write what was asked and built, how long it took, and what was lost."""
+        commands = pd.DataFrame({"seconds": self.seconds}).rename_axis("command")
+        answers = self.count_answers().pivot(index="model", columns="family", values="rows")
+        types = pd.Series({name: shape.type for name, shape in SHAPES.items()}, dtype=str)
+        answers.insert(0, "type", types.reindex(answers.index).fillna(""))
+        tables = {
+            "Commands": commands.reset_index(),
+            "Stages": self._list_kinds(),
+            "Rows of answers": answers.fillna(0).reset_index(),
+        }
+        with (self.folder / REHEARSAL / "log.md").open("w") as log:
+            for heading, table in tables.items():
+                print(f"## {heading}\n{markdown_table(table)}\n", file=log)
+            print("## Lost", *(losses or ["nothing"]), sep="\n", file=log)
 
-def rehearse_commands(rehearsal: Rehearsal) -> list[str]:
-    """Run all commands; return what was lost."""
+    def _list_kinds(self) -> pd.DataFrame:
+        """By kind of stage, how many there were, and when the first and the last began."""
+        began = pd.DataFrame({"seconds": self.began_by_stage}).rename_axis("stage").reset_index()
+        began["kind"] = began["stage"].str.partition("@")[0]
+        by_kind = began.groupby("kind", sort=False)["seconds"]
+        return by_kind.agg(stages="size", first="min", last="max").reset_index()
+
+
+def describe_hub(hub: LoopbackHub, folder: Path) -> dict[str, str]:
+    """The environment that says where the Hub is, for its libraries."""
+    return {
+        "HF_ENDPOINT": hub.endpoint,
+        "HF_HOME": str(folder / REHEARSAL / "home"),
+        "HF_HUB_OFFLINE": "0",
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_TOKEN": WRITE_TOKEN,
+    }
+
+
+def rehearse_commands(rehearsal: Rehearsal, engine: Engine) -> list[str]:
+    """Run all commands that are not done; return what was lost."""
+    added = rehearsal.read_params()["models"]
+    commands = [*COMMANDS]
+    if engine is Engine.VLLM and find_vllm():
+        commands.append(ENGINE_COMMAND)
+    elif engine is Engine.VLLM:
+        print(f"without `{ENGINE_COMMAND}`: no vLLM at {VLLM}; `make test-vllm` sets it up")
     try:
-        for command in COMMANDS:
-            rehearsal.run_command(command)
+        rehearsal.fetch_pages()
+        for command in commands:
+            if not any(f" --name {name} " in command for name in added):
+                rehearsal.run_command(command)
         return list(rehearsal.list_losses())
     except RuntimeError as error:
         return [str(error)]
 
 
-def main(folder: Path) -> None:
-    """Rehearse in a new folder, or run the commands again in one of an earlier rehearsal."""
-    folder = folder.absolute()
-    warm = Warm(Path(tempfile.mkdtemp()))
-    # Commands start cold, and what they start by the name of their Python is forked.
+def start_warm(hub: LoopbackHub, folder: Path) -> Warm:
+    """A process that stages are forked off; commands start cold, and what they start by the name of
+    their Python is forked.
+    """
+    warm = Warm(Path(tempfile.mkdtemp()), hub=describe_hub(hub, folder))
     (warm.bin / "evenruler").unlink()
     (warm.bin.parent / "sitecustomize.py").write_text(
         f"import sys\nsys.executable = {str(warm.bin / 'python')!r}\n"
     )
-    rehearsal = Rehearsal(folder, warm.bin)
-    if folder.exists():
-        for code in ("evenruler", "stages", "docs/papers.py"):
-            subprocess.run(["cp", "-r", ROOT / code, (folder / code).parent], check=True)
-    else:
-        clone_tree(folder)
-        rehearsal.declare_few()
-    losses = rehearse_commands(rehearsal)
-    warm.close()
-    for command, seconds in rehearsal.seconds.items():
-        print(f"`{command}`: {seconds / 60:.1f} minutes")
-    print("\n".join(losses) or "nothing was lost")
+    return warm
+
+
+def main(
+    folder: Path,
+    training: Annotated[
+        Path, typer.Option(help="Where the data sets lie that `data/training` would hold.")
+    ] = TRAINING,
+    engine: Annotated[
+        Engine, typer.Option(help="With `vllm`, it is asked about one benchmark, too.")
+    ] = Engine.LOCAL,
+) -> None:
+    """Rehearse in a new folder, or run the commands again in one of an earlier rehearsal."""
+    folder = folder.absolute()
+    is_new = not folder.exists()
+    if is_new:
+        clone_tree(folder, training)
+    copy_code(folder)
+    (folder / REHEARSAL).mkdir(exist_ok=True)
+    with running() as hub:
+        warm = start_warm(hub, folder)
+        rehearsal = Rehearsal(folder, hub, warm)
+        if is_new:
+            rehearsal.declare_few()
+        rehearsal.fill_hub()
+        losses = rehearse_commands(rehearsal, engine)
+        warm.close()
+    rehearsal.write_log(losses)
+    print((folder / REHEARSAL / "log.md").read_text())
     raise typer.Exit(bool(losses))
 
 

@@ -35,6 +35,8 @@ class Shape:
     eos: str = "<|endoftext|>"
     config: Mapping[str, Any] = field(default_factory=dict)
     """Beside what is small."""
+    repo: str = ""
+    """Of the Hub, where no entry of the catalogue names it."""
 
 
 SHAPES = {name: Shape(**shape) for name, shape in REHEARSED["shapes"].items()}

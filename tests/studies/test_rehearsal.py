@@ -1,14 +1,29 @@
-"""What the rehearsal of the profile `paper` puts in the place of models."""
+"""What the rehearsal of the profile `paper` puts in the place of models, and of the Hub."""
 
+import io
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models.store import RowStore
 from studies.scale import tiny_models
+from studies.scale.paper_rehearsal import COMMANDS, EVOLVING
+from studies.scale.tiny_hub import (
+    PAIRS,
+    list_declared_models,
+    make_entailment,
+    make_repository,
+)
 from studies.scale.tiny_models import SHAPES, Shape, save_model
+from studies.tables import markdown_table
+from tests.loopback_hub import Blob
 from tests.tiny import PUBLISHED, tiny_tokenizer
+
+ROOT = Path(__file__).parents[2]
 
 PUBLISHED_SHAPES = {name: shape for name, shape in SHAPES.items() if shape.type in PUBLISHED}
 
@@ -39,3 +54,71 @@ def test_a_class_of_today_is_saved_as_it_is_published(
     assert (resolved.entry.kind, resolved.entry.chats) == ("causal", True)
     assert type(model.backend.model).__name__ == SHAPES[name].type
     assert model.asked == 1
+
+
+@pytest.fixture(scope="module")
+def params() -> Any:
+    return YAML(typ="safe").load(ROOT / "params.yaml")
+
+
+def test_every_model_of_the_hub_has_a_shape(params) -> None:
+    declared = list_declared_models(params)
+    assert declared.keys() == SHAPES.keys()
+    assert declared["smollm3-3b"]["source"] == "hub:HuggingFaceTB/SmolLM3-3B"
+    assert declared["gpt-oss-20b"]["source"] == "hub:openai/gpt-oss-20b"
+    assert "phi-3-small-128k-instruct" not in declared  # asked at no profile
+    repositories = [entry["source"] for entry in declared.values()]
+    assert len(set(repositories)) == len(repositories)
+
+
+def test_classifiers_have_the_labels_that_features_weigh(params) -> None:
+    features = params["families"]["saged"]["features"].values()
+    weighed = [feature for feature in features if feature.get("model") in SHAPES]
+    assert len(weighed) == 12
+    for feature in weighed:
+        labels = SHAPES[feature["model"]].config["id2label"].values()
+        assert set(labels) == set(feature["score"])
+
+
+def test_a_repository_stands_at_the_commit_that_it_is_pinned_to() -> None:
+    files = {"config.json": Blob(b"{}", lfs=False)}
+    pinned = make_repository(files, "a" * 40, "mit")
+    assert (pinned.resolve("main"), pinned.card) == ("a" * 40, {"license": "mit"})
+    assert pinned.files("a" * 40) == files
+    loose = make_repository(files, None, "")
+    assert (len(loose.head), loose.card) == (40, {})
+    assert loose.head == make_repository(files, None, "").head
+
+
+def test_entailment_has_the_splits_and_labels_of_multinli() -> None:
+    files = make_entailment(ROOT / PAIRS)
+    assert [*files] == [
+        "data/train-00000-of-00001.parquet",
+        "data/validation_matched-00000-of-00001.parquet",
+    ]
+    contents = [io.BytesIO(blob.data) for blob in files.values()]
+    train, held_out = map(pd.read_parquet, contents)
+    pairs = pd.read_csv(ROOT / PAIRS)
+    n_train = len(pairs) * 2 // 3
+    assert (len(train), len(held_out)) == (n_train, len(pairs) - n_train)
+    for split in (train, held_out):
+        assert set(split["label"]) == {0, 1, 2}
+    first = train.iloc[0]
+    row = pairs[pairs["hypothesis"] == first["hypothesis"]].iloc[0]
+    assert row["label"] == ("entailment", "neutral", "contradiction")[first["label"]]
+
+
+def test_commands_are_those_of_the_page(params) -> None:
+    page = (ROOT / "docs/paper-scale.md").read_text()
+    added = [command for command in COMMANDS if command.startswith("evenruler add ")]
+    on_page = [command for command in COMMANDS if command not in added]
+    assert [command for command in on_page if command not in page] == []
+    assert on_page[-2] == "make paper"
+    assert len(added) == len([shape for shape in SHAPES.values() if shape.repo])
+    evolving = [name for name, entry in params["instruments"].items() if "evolve" in entry]
+    assert sorted(evolving) == sorted(EVOLVING)
+
+
+def test_a_table_rounds_numbers() -> None:
+    table = pd.DataFrame({"command": ["make"], "minutes": [12.345]})
+    assert markdown_table(table) == "| command | minutes |\n| --- | --- |\n| make | 12.3 |"
