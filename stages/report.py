@@ -33,7 +33,7 @@ def main() -> None:
         _introduction_text(params),
         instruments,
         shared=shared,
-        known=known_findings(pd.read_csv(files.KNOWN, keep_default_na=False)),
+        of_known_models=known_findings(pd.read_csv(files.KNOWN, keep_default_na=False)),
     )
     (files.REPORT / "index.html").write_text(page, encoding="utf-8")
 
@@ -103,6 +103,7 @@ def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView]
         planted_results = files.read_planted_results(declaration.benchmark)
         construct = with_capital(declaration.source.construct_)
         sentence = f"{construct}; {declaration.source.direction}."
+        card_path = files.BENCHMARKS / declaration.benchmark / "README.md"
         views.append(
             InstrumentView(
                 name=declaration.benchmark,
@@ -113,7 +114,7 @@ def _family_views(params: ParamsFile, family: str) -> tuple[list[InstrumentView]
                 figures=figure_cells,
                 planted=describe_planted(planted_results),
                 planted_records=planted_results,
-                card=f"{files.BENCHMARKS / declaration.benchmark / 'README.md'}",
+                card=str(card_path),
                 sections=sections_by_name[name],
             )
         )

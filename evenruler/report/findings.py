@@ -51,26 +51,26 @@ def axis_over(numbers: Sequence[float]) -> Ends:
     return round(first * step, 12), round(last * step, 12)
 
 
-def _axis_position(number: float, axis: Ends) -> float:
-    """The position of a number, in percent of the width."""
-    share = (number - axis[0]) / (axis[1] - axis[0])
-    return round(MARGIN + (100 - 2 * MARGIN) * share, 2)
-
-
 @dataclass(frozen=True)
 class Track:
-    """A value with its interval on an axis; positions are in percent of the width."""
+    """A value with its interval on an axis."""
 
-    at: float
+    axis: Ends
+    value: float
     low: float | None
     high: float | None
-    zero: float
+    center: float
     """Where nothing would be there."""
-    band: Ends | None
-    """What is smaller than the bound, between two positions."""
-    labels: tuple[str, str]
-    """What stands at either end of the axis."""
-    zero_label: str
+    labels: tuple[str, str, str]
+    """What stands at the start of the axis, at its center, and at its end."""
+    band: Ends | None = None
+    """What is smaller than the bound."""
+
+    def percent_of_width(self, number: float) -> float:
+        """The position of a number, in percent of the width."""
+        first, last = self.axis
+        share = (number - first) / (last - first)
+        return round(MARGIN + (100 - 2 * MARGIN) * share, 2)
 
 
 @dataclass(frozen=True)
@@ -110,21 +110,11 @@ def draw_track(
     value, low, high = (numbers.get(name) for name in ("value", "low", "high"))
     if value is None:
         return None
-    shown = [number for number in (value, low, high) if number is not None]
-    band_ends = [] if bound is None else [-bound, bound]
-    axis = axis_over([*shown, *band_ends])
-    band = None
-    if bound is not None:
-        band = _axis_position(-bound, axis), _axis_position(bound, axis)
-    return Track(
-        _axis_position(value, axis),
-        None if low is None else _axis_position(low, axis),
-        None if high is None else _axis_position(high, axis),
-        _axis_position(0.0, axis),
-        band,
-        (_tick_label(axis[0], words), _tick_label(axis[1], words)),
-        _tick_label(0.0, words),
-    )
+    band = None if bound is None else (-bound, bound)
+    ends = [number for number in (value, low, high, *(band or ())) if number is not None]
+    axis = axis_over(ends)
+    first, center, last = (_tick_label(number, words) for number in (axis[0], 0.0, axis[1]))
+    return Track(axis, value, low, high, 0.0, (first, center, last), band)
 
 
 def _tick_label(number: float, words: "Worded | None") -> str:
@@ -135,19 +125,11 @@ def _tick_label(number: float, words: "Worded | None") -> str:
 
 def _draw_ranks(record: Mapping[str, Any]) -> Track | None:
     """The percentile among alternatives; None where there is none."""
-    if record.get("percentile") is None:
+    percentile = record.get("percentile")
+    if percentile is None:
         return None
-    axis = (0.0, 100.0)
     low, high = record.get("percentile_low"), record.get("percentile_high")
-    return Track(
-        _axis_position(record["percentile"], axis),
-        None if low is None else _axis_position(low, axis),
-        None if high is None else _axis_position(high, axis),
-        _axis_position(50.0, axis),
-        None,
-        ("0%", "100%"),
-        "",
-    )
+    return Track((0.0, 100.0), percentile, low, high, 50.0, ("0%", "", "100%"))
 
 
 def find_headlines(instruments: Sequence[InstrumentView]) -> list[Finding]:
@@ -165,10 +147,10 @@ def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
     then by p. Equal ones stay in their order.
     """
 
-    def certainty(finding: Finding) -> tuple[int, bool, float]:
+    def sort_key(finding: Finding) -> tuple[int, bool, float]:
         return ORDER.index(finding.verdict), finding.ranks is None, finding.p
 
-    return sorted(findings, key=certainty)
+    return sorted(findings, key=sort_key)
 
 
 def make_finding(instrument: InstrumentView, figure_cell: FigureCell, index: int) -> Finding:
@@ -176,21 +158,31 @@ def make_finding(instrument: InstrumentView, figure_cell: FigureCell, index: int
     record, words = figure_cell.record, figure_cell.word
     verdict = Verdict(figure_cell.verdict)
     part = "" if figure_cell.part == WHOLE else f": {figure_cell.part}"
-    says_nothing = verdict == Verdict.INVALID
-    carriers = carriers_text(record, words)
-    not_shown = words.not_shown if words is not None and verdict.asserts else ""
+    track, ranks = None, None
+    if verdict != Verdict.INVALID:  # its numbers say nothing
+        track = draw_track(record, record["bound"], words)
+        ranks = _draw_ranks(record)
+    lines = headline_lines(record, words, instrument.planted_records)
+    title = f"{instrument.title}{part}"
+    p = record.get("p", NO_P)
+    more, needs = _sentences_beside(record, words), needed_text(record, words)
     return Finding(
-        title=f"{instrument.title}{part}",
-        model=figure_cell.model,
-        verdict=verdict,
-        lines=headline_lines(record, words, instrument.planted_records),
-        p=record.get("p", NO_P),
-        track=None if says_nothing else draw_track(record, record["bound"], words),
-        ranks=None if says_nothing else _draw_ranks(record),
-        more=[sentence for sentence in (carriers, not_shown) if sentence],
-        needs=needed_text(record, words),
+        *(title, figure_cell.model, verdict, lines),
+        p=p,
+        track=track,
+        ranks=ranks,
+        more=more,
+        needs=needs,
         link=f"{instrument.name}--{index}",
     )
+
+
+def _sentences_beside(record: Mapping[str, Any], words: "Worded | None") -> list[str]:
+    """Who carries a headline, and what it does not show."""
+    sentences = [carriers_text(record, words)]
+    if words is not None and Verdict(record["verdict"]).asserts:
+        sentences.append(words.not_shown)
+    return [sentence for sentence in sentences if sentence]
 
 
 def needed_text(record: Mapping[str, Any], words: "Worded | None") -> str:
@@ -210,9 +202,9 @@ def needed_text(record: Mapping[str, Any], words: "Worded | None") -> str:
     bound, detects = record["bound"], record.get("detects")
     if record.get("p") is not None and detects is not None and detects > bound:
         times = math.ceil((detects / bound) ** 2)
-        n, unit = record["n"], record["unit"]
-        amount = bound_text(bound, words)
-        needs.append(f"about {times} times the {n} {unit}, to detect {amount} in 8 of 10 studies")
+        sample = f"{record['n']} {record['unit']}"
+        aim = f"to detect {bound_text(bound, words)} in 8 of 10 studies"
+        needs.append(f"about {times} times the {sample}, {aim}")
     if not record.get("positive_control"):
         needs.append("a positive control, without which nothing is below a bound")
     elif not needs:

@@ -31,20 +31,18 @@ def _make_finding(row: Mapping[str, Any]) -> Finding:
         model = f"{model}, compared with {row['compared_with']}"
     verdict = Verdict(row["verdict"])
     claim = SummaryLine(", ".join(verdict.words), row["sentence"])
+    title = f"\u201c{row['claim']}\u201d"
+    track = draw_track(row)
+    more = [f"Beside it: {row['beside']}.", _source_text(row)]
+    return Finding(title, model, verdict, [claim], p=row["p"], track=track, more=more)
+
+
+def _source_text(row: Mapping[str, Any]) -> str:
+    """Over how much a claim is, who asked the model and when, and where the answers are."""
+    units = f"{row['n']:.0f} {row['unit']}"
+    asked_by = f"{row['asked_by']} ({row['answered']})"
     licence = row["licence"]
     if not row["passed_on"]:
         licence = f"{licence}: {NOT_PASSED_ON}"
-    counted = f"{row['items']:,} items, {row['n']:.0f} {row['unit']}"
-    source = (
-        f"Over {counted}. Asked by {row['asked_by']} ({row['answered']}): {row['prompt']}. "
-        f"Answers: {row['source']}, {licence}."
-    )
-    return Finding(
-        title=f"\u201c{row['claim']}\u201d",
-        model=model,
-        verdict=verdict,
-        lines=[claim],
-        p=row["p"],
-        track=draw_track(row),
-        more=[f"Beside it: {row['beside']}.", source],
-    )
+    text = f"Over {row['items']:,} items, {units}. Asked by {asked_by}: {row['prompt']}."
+    return f"{text} Answers: {row['source']}, {licence}."

@@ -1,12 +1,12 @@
-"""One self-contained page: first what was found, then what could not be decided, then each instrument
-with tables and pictures; it needs no network.
+"""One self-contained page: first what was found, then what could not be decided, then each
+instrument with tables and pictures; it needs no network.
 """
 
 import base64
 import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import chain
@@ -122,12 +122,12 @@ def render_page(
     instruments: Sequence[InstrumentView],
     *,
     shared: Mapping[str, Sequence[Section]] | None = None,
-    known: Sequence[Finding] = (),
+    of_known_models: Sequence[Finding] = (),
 ) -> str:
     """The page as HTML, instruments in reading order.
 
-    `shared`: sections by family; `known`: findings on models that people know, which stand before
-    those of instruments.
+    `shared`: sections by family; `of_known_models`: findings on models that people know, which
+    stand before those of instruments.
     """
     first: list[Section] = []
     folded: dict[str, list[PageSection]] = {}
@@ -137,14 +137,13 @@ def render_page(
         first += [section for section in sections if section.first]
         rest = [section for section in sections if not section.first]
         folded.setdefault(family, []).extend(_fold_sections(family, rest))
-    groups = {KNOWN_TITLE: known, OWN_TITLE: find_headlines(instruments)}
-    decided = {name: [one for one in group if one.is_decided] for name, group in groups.items()}
-    undecided = {
-        name: [one for one in group if not one.is_decided] for name, group in groups.items()
-    }
+    groups = {KNOWN_TITLE: of_known_models, OWN_TITLE: find_headlines(instruments)}
+    decided = _select_findings(groups, is_decided=True)
+    undecided = _select_findings(groups, is_decided=False)
     folded = {family: parts for family, parts in folded.items() if parts}
+    folded_sections = [part.sections for part in chain.from_iterable(folded.values())]
     vega = ""
-    if any(list(_collect_pictures(part.sections)) for part in chain.from_iterable(folded.values())):
+    if any(True for _ in _collect_pictures(chain.from_iterable(folded_sections))):
         import vl_convert as vlc
 
         vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
@@ -153,6 +152,8 @@ def render_page(
     environment.filters["prose"] = lambda text: Markup(
         re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text)))
     )
+    environment.filters["family_title"] = _family_title
+    without = [instrument for instrument in instruments if not instrument.has_headlines]
     template = environment.get_template("page.html.j2")
     style, script = _read_package_file("page.css"), _read_package_file("page.js")
     return template.render(
@@ -160,12 +161,11 @@ def render_page(
         lead=lead,
         counted=verdict_count_sentences(instruments),
         meanings=VERDICT_MEANINGS,
-        decided={name: group for name, group in decided.items() if group},
-        undecided={name: group for name, group in undecided.items() if group},
-        without=[instrument for instrument in instruments if not instrument.has_headlines],
+        decided=decided,
+        undecided=undecided,
+        without=without,
         first=first,
         folded=folded,
-        family_titles={family: _family_title(family) for family in folded},
         style=style,
         script=script,
         colours=gzip_base64(DARK),  # for the page's script, by the light colours that they replace
@@ -175,6 +175,18 @@ def render_page(
 
 KNOWN_TITLE: Final = "Models that people know"
 OWN_TITLE: Final = "Models measured here"
+
+
+def _select_findings(
+    groups: Mapping[str, Sequence[Finding]], *, is_decided: bool
+) -> dict[str, list[Finding]]:
+    """The findings that are decided, or the others, by group; groups without any are left out."""
+    selected: dict[str, list[Finding]] = {}
+    for title, findings in groups.items():
+        of_kind = [finding for finding in findings if finding.is_decided == is_decided]
+        if of_kind:
+            selected[title] = of_kind
+    return selected
 
 
 def _fold_instruments(instruments: Sequence[InstrumentView], family: str) -> list[PageSection]:
@@ -192,7 +204,8 @@ def _fold_sections(family: str, sections: Sequence[Section]) -> list[PageSection
     """The parts about several instruments, a section each."""
     parts: list[PageSection] = []
     for number, section in enumerate(sections, 1):
-        parts.append(PageSection(f"{family or 'all'}--{number}", section.title, None, [section]))
+        anchor = f"{family or 'all'}--{number}"
+        parts.append(PageSection(anchor, section.title, None, [section]))
     return parts
 
 
@@ -201,7 +214,7 @@ def _family_title(family: str) -> str:
     return family.upper() if family == "saged" else family.capitalize()
 
 
-def _collect_pictures(sections: Sequence[Section]) -> Iterator[Picture]:
+def _collect_pictures(sections: Iterable[Section]) -> Iterator[Picture]:
     """All pictures in sections, in order, without the tables."""
     for section in sections:
         yield from (part for part in section.parts if isinstance(part, Picture))

@@ -250,8 +250,8 @@ def claim_text(row: Mapping[str, Any], words: "Worded | None") -> str:
         bound = bound_text(row["bound"], words)
         sentences = [with_capital(f"{heading}: {amount}; less than {bound} either way.")]
     elif verdict == Verdict.INCONCLUSIVE:
-        undetected = _undetected_text(row)
-        sentences = [with_capital(f"{heading}: {amount}{undetected}."), _not_below_text(row, words)]
+        first = with_capital(f"{heading}: {amount}{_undetected_text(row)}.")
+        sentences = [first, _not_below_text(row, words)]
     else:
         sentences = [with_capital(f"{heading}: {amount}."), why]
     return " ".join(filter(None, [*sentences, coverage_text(row)]))
@@ -261,7 +261,8 @@ def _undetected_text(row: Mapping[str, Any]) -> str:
     """Why nothing is detected, as the end of a sentence: p, and the interval where p alone would
     do.
     """
-    p, why = row.get("p"), str(row.get("why") or "")
+    p = row.get("p")
+    why = str(row.get("why") or "")
     if p is None:
         reason, _, _ = why.partition(" Not below")
         return f". {reason}".rstrip(". ")

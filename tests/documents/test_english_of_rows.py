@@ -27,15 +27,15 @@ def sentences(folder: Path) -> Iterator[tuple[str, str, str]]:
     itself.
     """
     for table in sorted(folder.iterdir()):
-        if not table.is_dir() or table.name in NOT_ASKED or not list(table.glob("*.parquet")):
+        if table.name in NOT_ASKED or not list(table.glob("*.parquet")):
             continue
         rows = read_frame(table)
         for column in set(READ_BY_MODELS) & set(rows):
             is_text = [isinstance(content, str) for content in rows[column]]
-            kept = rows.loc[is_text].drop_duplicates(column)
-            sets = kept.get("set", pd.Series("", kept.index))
-            targets = kept.get("target", pd.Series("", kept.index))
-            yield from zip(sets, targets, kept[column], strict=True)
+            texts = rows.loc[is_text].drop_duplicates(column)
+            unnamed = pd.Series("", texts.index)
+            sets, targets = texts.get("set", unnamed), texts.get("target", unnamed)
+            yield from zip(sets, targets, texts[column], strict=True)
 
 
 @pytest.mark.parametrize("folder", OURS, ids=lambda folder: folder.name)
@@ -70,5 +70,5 @@ def test_the_first_rows_stand_for_the_whole() -> None:
     }.items():
         rows = read_frame(ROOT / "benchmarks" / table)
         for column in columns:
-            whole, first = rows[column].nunique(), rows.head(10)[column].nunique()
-            assert first >= min(whole, 3), (table, column)
+            n_first = rows.head(10)[column].nunique()
+            assert n_first >= min(rows[column].nunique(), 3), (table, column)

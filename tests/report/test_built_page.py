@@ -2,6 +2,7 @@
 barriers.
 """
 
+from itertools import product
 from pathlib import Path
 
 import axe_core_python
@@ -32,7 +33,7 @@ def test_it_is_short_and_drawn_at_once_without_barriers() -> None:
     for page in PAGES:
         with browser.Browser() as tab:
             milliseconds = []
-            for width, dark in ((1280, False), (1280, True), (390, False), (390, True)):
+            for width, dark in product((1280, 390), (False, True)):
                 tab.sized(width, 844, dark)
                 tab.open(page)
                 tab.until(f"{LOADED} > 0")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from evenruler.measurement.figures import Verdict
@@ -25,16 +26,22 @@ def test_all_lines_with_an_interval_and_a_share_of_alternatives() -> None:
     assert finding.more == ["It does not show that the model treats people differently."]
     assert finding.track is not None
     assert finding.ranks is not None
-    assert (finding.ranks.at, finding.ranks.low, finding.ranks.high) == (95.12, 92.3, 97.0)
+    ranks = finding.ranks
+    assert (ranks.value, ranks.low, ranks.high) == (98, 95, 100)
+    assert ranks.percent_of_width(ranks.value) == 95.12
 
 
 def test_positions_are_in_percent_of_an_axis_from_minus_1_to_3() -> None:
     """3 percent are free at either end, so a unit is 23.5."""
     track = draw_track(ROW, ROW["bound"], GAIN)
     assert track is not None
-    assert (track.zero, track.at) == (26.5, 67.81)
-    assert track.band == (10.21, 42.79)
-    assert (track.labels, track.zero_label) == (("0.37-fold", "20-fold"), "1-fold")
+    assert track.axis == (-1, 3)
+    assert (track.percent_of_width(track.center), track.percent_of_width(track.value)) == (
+        26.5,
+        67.81,
+    )
+    assert track.band == (-0.693, 0.693)
+    assert track.labels == ("0.37-fold", "1-fold", "20-fold")
     assert draw_track({"value": None}) is None
 
 
@@ -83,8 +90,6 @@ def test_what_it_would_take(changes: dict[str, Any], needs: str) -> None:
 
 
 def test_what_people_say_has_its_source_and_is_drawn() -> None:
-    import pandas as pd
-
     path = ROOT / "data/sources/external/shared/known.csv"
     findings = known_findings(pd.read_csv(path, keep_default_na=False))
     by_title = {finding.title: finding for finding in findings}

@@ -152,10 +152,10 @@ class TestText:
     def test_what_was_found_stands_before_what_could_not_be_decided(self, page: str) -> None:
         body = page[page.index("<main") :]
         body = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", body)
-        found, undecided = body.split("What could not be decided")
-        assert re.search(r"Men & <women>: seed\s+b\s+detected", html.unescape(found))
-        assert "Spread: 0.60 [0.40, 0.80]." in found
-        assert not re.search(r"seed\s+[ac]\s", found)
+        decided, undecided = body.split("What could not be decided")
+        assert re.search(r"Men & <women>: seed\s+b\s+detected", html.unescape(decided))
+        assert "Spread: 0.60 [0.40, 0.80]." in decided
+        assert not re.search(r"seed\s+[ac]\s", decided)
         assert "Models measured here: 2" in undecided
         assert re.search(r"seed\s+a\s+inconclusive", undecided)
         assert re.search(r"seed\s+c\s+invalid\s+For invalid\.", undecided)

@@ -73,9 +73,7 @@ def test_what_each_column_says() -> None:
     }
 
 
-def test_those_with_a_planted_bias_come_first_and_those_of_which_nothing_is_known_are_left_out() -> (
-    None
-):
+def test_planted_biases_come_first_and_those_of_which_nothing_is_known_are_left_out() -> None:
     shift = make_figure_cell({"figure": "level_shift", "model": "a", "value": 1.27}, [SHIFT])
     instruments = [
         instrument("reworded", shift),

@@ -134,9 +134,9 @@ class TestHeadline:
     @pytest.mark.parametrize(
         ("changes", "ending"),
         read_cells("""
-p 0.04, why Not detected: the interval holds 0. | , p 0.04: not detected, since the interval holds 0.
+p 0.04, why Not detected: the interval holds 0. | not detected, since the interval holds 0.
 p , why Nothing can be detected: keys are alike. | . Nothing can be detected: keys are alike.
-p 0.2, why Not below 0.69: the positive control reads 0.4. | the positive control reads 1.5-fold alone.
+p 0.2, why Not below 0.69: the positive control reads 0.4. | control reads 1.5-fold alone.
 p 0.2, why Not below 0.69 in every part. | Not below 2-fold in every part.
 p 0.2, why | Not below 2-fold: no positive control was asked.
 """),

@@ -1,8 +1,6 @@
 """Faults of English that a reader sees at once: articles, agreement, doubled words."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 from functools import cache
 
 from evenruler.text.english import article_for
@@ -20,7 +18,6 @@ AGREEMENT = re.compile(
 )
 DOUBLED = re.compile(r"\b(?P<word>[a-z]+) (?P=word)\b", re.IGNORECASE)
 MAY_DOUBLE = frozenset({"that", "had", "her", "is", "no", "so", "very", "really", "bye", "blah"})
-KINDS = ("article", "agreement", "doubled")
 
 
 @cache
@@ -30,7 +27,7 @@ def _is_right(article: str, word: str) -> bool:
 
 
 def faults_in(text: str) -> list[tuple[str, str]]:
-    """The faults of a text: a kind of `KINDS` and the words."""
+    """The faults of a text: its kind and the words."""
     faults: list[tuple[str, str]] = []
     for match in ARTICLE.finditer(text):
         word = match["word"].lstrip("\"'(\u201c\u2018")
@@ -43,14 +40,3 @@ def faults_in(text: str) -> list[tuple[str, str]]:
         if match["word"].lower() not in MAY_DOUBLE:
             faults.append(("doubled", match[0]))
     return faults
-
-
-def count_faults(texts: Iterable[str]) -> tuple[Counter[str], Counter[tuple[str, str]]]:
-    """How many texts have a fault of each kind, and how often which words are at fault."""
-    texts_by_kind: Counter[str] = Counter()
-    words: Counter[tuple[str, str]] = Counter()
-    for text in texts:
-        faults = faults_in(text)
-        words.update((kind, fault.lower()) for kind, fault in faults)
-        texts_by_kind.update({kind for kind, _ in faults})
-    return texts_by_kind, words

@@ -280,7 +280,7 @@ class TestItems:
         by_item = np.array([0.5, 0.6, 3.0, 0.7, 0.6, 0.5, 0.6])
         about_i = by_item[:, None] + np.zeros((7, 3))
         note = influential_items_note(compared(about_i, about_others), ITEMS, about_i, about_others)
-        assert note == "More than a third of it comes from item-2 46%."
+        assert note == "More than a third of it comes from item-2 (46%)."
 
 
 def rows_of(about_i: np.ndarray, about_others: np.ndarray) -> pd.DataFrame:

@@ -603,7 +603,7 @@ def influential_items_note(
         differences = i_answers.mean(axis=1) - subject_answers.mean(axis=1)
         shares = differences / len(items) / effect.value
         carry = [
-            f"{item} {share:.0%}"
+            f"{item} ({share:.0%})"
             for item, share in zip(items, shares, strict=True)
             if share > THIRD
         ]

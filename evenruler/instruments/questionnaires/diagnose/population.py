@@ -26,7 +26,9 @@ from evenruler.measurement.nonresponse import all_equal_reason
 from evenruler.measurement.verdicts import ValidityCheck
 from evenruler.models.declarations import BY_FACTS, OPTIONS, label_with_method
 
-UNPLANTED = "this way of asking chats has not been validated: no planted mood was recovered from its options"
+UNPLANTED = (
+    "this way of asking chats has not been validated: no planted mood was recovered from options"
+)
 
 NOT_ASKED = "no labelled pairs or facts were asked"
 
