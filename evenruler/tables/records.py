@@ -32,6 +32,9 @@ GROUPED: Final = ("group", "name", "text")
 """Columns of texts that stand in JSON by group and name (BOLD)."""
 
 RENAME: Final = "rename or remove it"
+WORDS_OF_A_TEXT: Final = 3
+"""Fewest words of a text; what is shorter is a word or a name."""
+
 WRITE_IT: Final = "create it or check the name"
 NOT_A_TABLE: Final = (
     "write a table: a line of names, then a row each, with commas between fields; or JSON lines, "
@@ -230,13 +233,15 @@ def _json_records(text: str, where: str) -> Records:
 
 
 def _is_grouped(content: object) -> bool:
-    """Whether JSON holds lists of texts by group and name."""
+    """Whether JSON holds lists of texts, not of words, by group and name."""
     if not isinstance(content, dict) or not content:
         return False
     if not all(isinstance(texts, dict) and texts for texts in content.values()):
         return False
-    lists = chain.from_iterable(texts.values() for texts in content.values())
-    return all(isinstance(lines, list) and _are_texts(lines) for lines in lists)
+    lists = list(chain.from_iterable(texts.values() for texts in content.values()))
+    if not all(isinstance(lines, list) and _are_texts(lines) for lines in lists):
+        return False
+    return any(len(line.split()) >= WORDS_OF_A_TEXT for line in chain.from_iterable(lists))
 
 
 GroupedTexts = Mapping[str, Mapping[str, list[str]]]

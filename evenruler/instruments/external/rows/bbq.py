@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenruler.errors import UserError
-from evenruler.instruments.external.declare import Source, table_in
+from evenruler.instruments.external.declare import METADATA, Source, table_in
 from evenruler.instruments.external.rows.items import BenchmarkItem
 from evenruler.instruments.external.schemas import AMBIGUOUS, ROLES
 from evenruler.strict import read_yaml
 from evenruler.tables.records import as_cell, look_up, read_records
 
-METADATA: Final = "metadata"
 IDENTITY: Final = ("category", "question_index", "example_id")
 
 _WORDS: Final = read_yaml(Path(__file__).with_name("bbq.yaml"))
