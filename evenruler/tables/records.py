@@ -18,7 +18,7 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import MOST_READ, require_regular
 from evenruler.strict import read_text
 
-Kind = Literal["CSV", "tab-separated text", "JSON lines", "JSON", "Parquet"]
+FileKind = Literal["CSV", "tab-separated text", "JSON lines", "JSON", "Parquet"]
 
 Rows = list[tuple[int, dict[str, str]]]
 """Rows of text by column, each with the number of the line at which it ends; in JSON and Parquet
@@ -47,7 +47,7 @@ _MISSING: Final = object()
 class Records(NamedTuple):
     """The rows of a table as its file has them: text, or what JSON and Parquet hold."""
 
-    kind: Kind
+    kind: FileKind
     columns: list[str]
     rows: list[tuple[int, dict[str, Any]]]
 
@@ -277,7 +277,7 @@ def _records_of_lines(text: str, where: str, whole: Exception) -> Records:
     return _records_of_list("JSON lines", rows, where)
 
 
-def _records_of_list(kind: Kind, rows: list[tuple[int, Any]], where: str) -> Records:
+def _records_of_list(kind: FileKind, rows: list[tuple[int, Any]], where: str) -> Records:
     """Rows that are objects; or lists of one length, whose columns are called by their place from 1
     on. UserError where they are neither.
     """
@@ -318,5 +318,5 @@ def _delimited_records(text: str, where: str, delimiter: str, *, quotes: bool) -
     except csv.Error as error:
         place = f"{where}: line {reader.line_num + 1}"
         raise UserError(f"not CSV ({error})", where=place, remedy="fix it") from None
-    kind: Kind = "tab-separated text" if delimiter == "\t" else "CSV"
+    kind: FileKind = "tab-separated text" if delimiter == "\t" else "CSV"
     return Records(kind, header, rows)

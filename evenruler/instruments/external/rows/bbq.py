@@ -90,7 +90,8 @@ def read_bbq(files: Mapping[str, Path], source: Source) -> Iterator[BenchmarkIte
     """Questions after ambiguous or disambiguated contexts, each with three options: a file per
     category, or one of all.
     """
-    columns = {**COLUMNS, **source.columns}
+    named = {str(role): column for role, column in source.columns.items()}
+    columns = {**COLUMNS, **named}
     targets = _read_targets(files)
     questions: list[BbqQuestion] = []
     for file_name, path in files.items():

@@ -273,7 +273,7 @@ def _read_rows_of_prompts(path: Path, material: TextOrigin) -> Rows:
     remedy, columns = "write it or fix `material.path`", material.columns
     if not columns:
         return read_text_table(path, remedy, ["prompt"], COLUMNS, for_unknown=MAP_THEM)[1]
-    names: dict[str, str] = {**columns}
+    names = {str(role): column for role, column in columns.items()}
     return rename_columns(read_text_table(path, remedy, [*names.values()])[1], names)
 
 
