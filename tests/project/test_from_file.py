@@ -198,6 +198,10 @@ def test_words_with_numbers_become_a_criterion() -> None:
         "baker": 50,
     }
     assert Path("mine.json").read_bytes() == Path("jobs.json").read_bytes()
+    wrong = Path("mine.yaml").read_text().replace("[-1.0, 1.0]", "[1.0, -1.0]")
+    Path("wrong.yaml").write_text(wrong)
+    with pytest.raises(UserError, match=r"criterion.ends: found .* the lowest figure, then the"):
+        build_source(Path("wrong.yaml"))
     table = write_text("jobs.csv", "word;percent women\nnurse;90\nsmith;4.5\n")
     create_from_file(None, table, "probes", "more", FileOptions(language="en"))
     declaration, _ = build_source(Path("more.yaml"))
@@ -388,18 +392,17 @@ def samples(kind: str) -> str:
         for number, (more, less) in enumerate(PEOPLE):
             texts = [f"The {more} are late.", f"The {less} are late."]
             document = {"sent_more": texts[0], "sent_less": texts[1]} if kind == "doc" else {}
-            row = {
-                "doc_id": number,
-                "doc": document,
-                "filter": log_filter,
-                "arguments": [["", text] for text in texts],
-                "resps": [[["-1.0", "False"]], [["-2.0", "False"]]],
-            }
+            arguments: Any = [["", text] for text in texts]
+            if kind == "named arguments":
+                named = [{"arg_0": "", "arg_1": text} for text in texts]
+                arguments = {"gen_args_0": named[0], "gen_args_1": named[1]}
+            row = {"doc_id": number, "doc": document, "filter": log_filter}
+            row |= {"arguments": arguments, "resps": [[["-1.0", "False"]], [["-2.0", "False"]]]}
             lines.append(json.dumps(row))
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("kind", ["doc", "arguments"])
+@pytest.mark.parametrize("kind", ["doc", "arguments", "named arguments"])
 def test_samples_of_a_harness_become_pairs_once(kind: str) -> None:
     path = write_text("samples_crows.jsonl", samples(kind))
     messages = create_mine(path)
