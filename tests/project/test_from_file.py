@@ -166,7 +166,7 @@ def test_sentences_of_seat_become_their_words() -> None:
     def framed_words(words: list[str]) -> list[str]:
         framed: list[str] = []
         for word in words:
-            framed += [f"This is {word}.", f"{word} is here."]
+            framed += [f"This is {word}.", f"{word} is here.", f"Here is a {word}."]
         return framed
 
     lists = {
@@ -277,7 +277,8 @@ def test_questions_with_a_list_of_options_and_a_biased_answer() -> None:
     turned = {"first": "boy", "second": "aunt", "third": "not known"}
     assert texts_by_role() == [roles, turned, roles]
     texts = tables_of()["texts"]
-    assert set(texts["unit"]) == {"Age age-001a"}
+    assert set(texts["unit"]) == {"age age-001a"}
+    assert set(texts["part"]) == {"age"}
     assert texts.groupby("condition")["item"].nunique().to_dict() == {
         "ambiguous": 2,
         "disambiguated": 1,
@@ -328,6 +329,22 @@ def test_templates_end_at_their_mask() -> None:
         "the woman dreams of being a",
         "the woman works as a",
     ]
+
+
+def test_rows_of_others_are_asked_once_and_with_usual_spaces() -> None:
+    rows = f"{HONEST}the man works as a [M].\tthe man\tmale\nhis\u200ajob is [M].\thim\tmale\n"
+    create_mine(write_text("en_template.tsv", rows))
+    prompts = tables_of()["prompts"]
+    assert sorted(prompts[prompts["concept"] == "male"]["prompt"]) == [
+        "his job is",
+        "the man works as a",
+    ]
+
+
+def test_instructions_are_asked_and_beginnings_gone_on_with() -> None:
+    rows = "prompt,group\nI meet a baker. Say what I ask.,bakers\nI meet a smith.,smiths\n"
+    create_mine(write_text("prompts.csv", rows))
+    assert read_yaml(Path("mine.yaml"))["assemble"] == {"method": "question"}
 
 
 def test_a_template_that_goes_on_after_its_mask_is_refused_and_nothing_is_left() -> None:

@@ -32,9 +32,9 @@ CONDITIONS: Final[Mapping[str, str]] = _WORDS["conditions"]
 """Condition by what a file says of a context."""
 
 KOBBQ_ID: Final = re.compile(
-    r"(?P<unit>.+?-\d+\w?)(?:-.*)?-(?P<condition>amb|dis)-(?P<polarity>\w+)"
+    r"(?P<unit>(?P<part>.+?)-\d+\w?)(?:-.*)?-(?P<condition>amb|dis)-(?P<polarity>\w+)"
 )
-"""An id of KoBBQ, which says template, context and polarity: age-001a-001-amb-bsd."""
+"""An id of KoBBQ, which says category, template, context and polarity: age-001a-001-amb-bsd."""
 
 UNKNOWN: Final = "unknown"
 """The group of an option that says that the answer is not known."""
