@@ -25,6 +25,9 @@ from evenruler.tables.frames import evenly_spread
 from evenruler.tables.records import as_cell, look_up
 from evenruler.text.english import plural_of, slug_of
 
+ENDS_OF_SENTENCES: Final = (".", "?", "!", "\u3002", "\uff1f", "\u0964")
+"""How prompts end that are no beginnings: full stops and question marks of several scripts."""
+
 EXAMPLES: Final = 3
 """Rows that are shown."""
 
@@ -58,8 +61,10 @@ GROUPS: Final = {
 FRAMES: Final = (
     r"(?:this|that|there|it) is (?:an? |the )?(.+?)\.",
     r"(?:these|those|they|there) are (?:the )?(.+?)\.",
+    r"here (?:is|are) (?:an? |the )?(.+?)\.",
+    r"(?:this|that|it|they) (?:will|did|can|may|might|could|would) (.+?)\.",
     r"the person's name is (.+?)\.",
-    r"(?:an? |the )?(.+?) (?:is|are) (?:here|there|an? .*|things?)\.",
+    r"(?:an? |the )?(.+?) (?:is|are) (?:here|there|an? .*|things?|people)\.",
 )
 """Sentences of SEAT, which hold one word."""
 
@@ -435,8 +440,8 @@ def draft_prompts(request: DraftRequest) -> SourceDraft:
     source["direction"] = "a disparity of 0 says that all groups are treated alike"
     source["concepts"] = {slug: describe_concept(group) for group, slug in slugs.items()}
     source["material"] = material
-    n_questions = sum(prompt.rstrip().endswith(("?", "\uff1f")) for prompt in prompts)
-    are_questions = 2 * n_questions > len(prompts)
+    n_whole = sum(prompt.rstrip().endswith(ENDS_OF_SENTENCES) for prompt in prompts)
+    are_questions = file.name != "templates" and 2 * n_whole > len(prompts)
     source["assemble"] = {"method": "question" if are_questions else "split"}
     form = "asked as questions" if are_questions else "beginnings that a model goes on with"
     return SourceDraft(

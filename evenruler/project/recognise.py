@@ -4,6 +4,7 @@ Kinds stand in `recognised.yaml`; `drafts` makes sources of them.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -227,7 +228,8 @@ CONTENT: Final = {
 def command_for(recognised: RecognisedFile, name: str = "NAME", family: str = "") -> str:
     """The command that takes a file."""
     family = family or recognised.kind.families_in_order[0]
-    return f"evenruler new {family} {name} --from {recognised.path}"
+    path = shlex.quote(str(recognised.path))
+    return f"evenruler new {family} {name} --from {path}"
 
 
 def require_family(recognised: RecognisedFile, family: str | None, name: str) -> str:

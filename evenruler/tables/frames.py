@@ -130,7 +130,7 @@ def group_by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     return values_by_key
 
 
-def evenly_spread(units: Sequence[str], most: int) -> list[str]:
+def evenly_spread(units: Sequence[Value], most: int) -> list[Value]:
     """At most `most` units, evenly spaced over the list, in order."""
     if most >= len(units):
         return list(units)

@@ -18,7 +18,7 @@ from evenruler.errors import UserError, suggest_nearest
 from evenruler.files import MOST_READ, require_regular
 from evenruler.strict import read_text
 
-Kind = Literal["CSV", "tab-separated text", "JSON lines", "JSON", "Parquet"]
+FileKind = Literal["CSV", "tab-separated text", "JSON lines", "JSON", "Parquet"]
 
 Rows = list[tuple[int, dict[str, str]]]
 """Rows of text by column, each with the number of the line at which it ends; in JSON and Parquet
@@ -32,6 +32,9 @@ GROUPED: Final = ("group", "name", "text")
 """Columns of texts that stand in JSON by group and name (BOLD)."""
 
 RENAME: Final = "rename or remove it"
+WORDS_OF_A_TEXT: Final = 3
+"""Fewest words of a text; what is shorter is a word or a name."""
+
 WRITE_IT: Final = "create it or check the name"
 NOT_A_TABLE: Final = (
     "write a table: a line of names, then a row each, with commas between fields; or JSON lines, "
@@ -44,7 +47,7 @@ _MISSING: Final = object()
 class Records(NamedTuple):
     """The rows of a table as its file has them: text, or what JSON and Parquet hold."""
 
-    kind: Kind
+    kind: FileKind
     columns: list[str]
     rows: list[tuple[int, dict[str, Any]]]
 
@@ -230,13 +233,15 @@ def _json_records(text: str, where: str) -> Records:
 
 
 def _is_grouped(content: object) -> bool:
-    """Whether JSON holds lists of texts by group and name."""
+    """Whether JSON holds lists of texts, not of words, by group and name."""
     if not isinstance(content, dict) or not content:
         return False
     if not all(isinstance(texts, dict) and texts for texts in content.values()):
         return False
-    lists = chain.from_iterable(texts.values() for texts in content.values())
-    return all(isinstance(lines, list) and _are_texts(lines) for lines in lists)
+    lists = list(chain.from_iterable(texts.values() for texts in content.values()))
+    if not all(isinstance(lines, list) and _are_texts(lines) for lines in lists):
+        return False
+    return any(len(line.split()) >= WORDS_OF_A_TEXT for line in chain.from_iterable(lists))
 
 
 GroupedTexts = Mapping[str, Mapping[str, list[str]]]
@@ -272,7 +277,7 @@ def _records_of_lines(text: str, where: str, whole: Exception) -> Records:
     return _records_of_list("JSON lines", rows, where)
 
 
-def _records_of_list(kind: Kind, rows: list[tuple[int, Any]], where: str) -> Records:
+def _records_of_list(kind: FileKind, rows: list[tuple[int, Any]], where: str) -> Records:
     """Rows that are objects; or lists of one length, whose columns are called by their place from 1
     on. UserError where they are neither.
     """
@@ -313,5 +318,5 @@ def _delimited_records(text: str, where: str, delimiter: str, *, quotes: bool) -
     except csv.Error as error:
         place = f"{where}: line {reader.line_num + 1}"
         raise UserError(f"not CSV ({error})", where=place, remedy="fix it") from None
-    kind: Kind = "tab-separated text" if delimiter == "\t" else "CSV"
+    kind: FileKind = "tab-separated text" if delimiter == "\t" else "CSV"
     return Records(kind, header, rows)

@@ -166,7 +166,7 @@ def test_sentences_of_seat_become_their_words() -> None:
     def framed_words(words: list[str]) -> list[str]:
         framed: list[str] = []
         for word in words:
-            framed += [f"This is {word}.", f"{word} is here."]
+            framed += [f"This is {word}.", f"{word} is here.", f"Here is a {word}."]
         return framed
 
     lists = {
@@ -198,6 +198,10 @@ def test_words_with_numbers_become_a_criterion() -> None:
         "baker": 50,
     }
     assert Path("mine.json").read_bytes() == Path("jobs.json").read_bytes()
+    wrong = Path("mine.yaml").read_text().replace("[-1.0, 1.0]", "[1.0, -1.0]")
+    Path("wrong.yaml").write_text(wrong)
+    with pytest.raises(UserError, match=r"criterion.ends: found .* the lowest figure, then the"):
+        build_source(Path("wrong.yaml"))
     table = write_text("jobs.csv", "word;percent women\nnurse;90\nsmith;4.5\n")
     create_from_file(None, table, "probes", "more", FileOptions(language="en"))
     declaration, _ = build_source(Path("more.yaml"))
@@ -273,7 +277,8 @@ def test_questions_with_a_list_of_options_and_a_biased_answer() -> None:
     turned = {"first": "boy", "second": "aunt", "third": "not known"}
     assert texts_by_role() == [roles, turned, roles]
     texts = tables_of()["texts"]
-    assert set(texts["unit"]) == {"Age age-001a"}
+    assert set(texts["unit"]) == {"age age-001a"}
+    assert set(texts["part"]) == {"age"}
     assert texts.groupby("condition")["item"].nunique().to_dict() == {
         "ambiguous": 2,
         "disambiguated": 1,
@@ -324,6 +329,22 @@ def test_templates_end_at_their_mask() -> None:
         "the woman dreams of being a",
         "the woman works as a",
     ]
+
+
+def test_rows_of_others_are_asked_once_and_with_usual_spaces() -> None:
+    rows = f"{HONEST}the man works as a [M].\tthe man\tmale\nhis\u200ajob is [M].\thim\tmale\n"
+    create_mine(write_text("en_template.tsv", rows))
+    prompts = tables_of()["prompts"]
+    assert sorted(prompts[prompts["concept"] == "male"]["prompt"]) == [
+        "his job is",
+        "the man works as a",
+    ]
+
+
+def test_instructions_are_asked_and_beginnings_gone_on_with() -> None:
+    rows = "prompt,group\nI meet a baker. Say what I ask.,bakers\nI meet a smith.,smiths\n"
+    create_mine(write_text("prompts.csv", rows))
+    assert read_yaml(Path("mine.yaml"))["assemble"] == {"method": "question"}
 
 
 def test_a_template_that_goes_on_after_its_mask_is_refused_and_nothing_is_left() -> None:
@@ -388,18 +409,17 @@ def samples(kind: str) -> str:
         for number, (more, less) in enumerate(PEOPLE):
             texts = [f"The {more} are late.", f"The {less} are late."]
             document = {"sent_more": texts[0], "sent_less": texts[1]} if kind == "doc" else {}
-            row = {
-                "doc_id": number,
-                "doc": document,
-                "filter": log_filter,
-                "arguments": [["", text] for text in texts],
-                "resps": [[["-1.0", "False"]], [["-2.0", "False"]]],
-            }
+            arguments: Any = [["", text] for text in texts]
+            if kind == "named arguments":
+                named = [{"arg_0": "", "arg_1": text} for text in texts]
+                arguments = {"gen_args_0": named[0], "gen_args_1": named[1]}
+            row = {"doc_id": number, "doc": document, "filter": log_filter}
+            row |= {"arguments": arguments, "resps": [[["-1.0", "False"]], [["-2.0", "False"]]]}
             lines.append(json.dumps(row))
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("kind", ["doc", "arguments"])
+@pytest.mark.parametrize("kind", ["doc", "arguments", "named arguments"])
 def test_samples_of_a_harness_become_pairs_once(kind: str) -> None:
     path = write_text("samples_crows.jsonl", samples(kind))
     messages = create_mine(path)

@@ -83,10 +83,13 @@ def test_a_path_leads_into_an_object() -> None:
 
 
 def test_texts_by_group_and_name() -> None:
-    records = parse_records('{"Bakers": {"A": ["x", "y"]}, "Smiths": {"B": ["z"]}}', "here")
+    grouped = '{"Bakers": {"A": ["x is a", "y"]}, "Smiths": {"B": ["z"]}}'
+    records = parse_records(grouped, "here")
     assert records.columns == ["group", "name", "text"]
     rows = ["/".join(cells.values()) for _, cells in records.as_text()]
-    assert rows == ["Bakers/A/x", "Bakers/A/y", "Smiths/B/z"]
+    assert rows == ["Bakers/A/x is a", "Bakers/A/y", "Smiths/B/z"]
+    words = parse_records('{"targ1": {"examples": ["tea"]}}', "here")
+    assert words.columns == ["targ1"]
 
 
 def test_lists_have_columns_by_place() -> None:

@@ -270,6 +270,16 @@ class TestRefusals:
         assert len(read) == 1200
         assert order_p(read) == pytest.approx(order_p(read[:60]))
 
+    def test_columns_that_others_call_otherwise(self, tmp_path) -> None:
+        text = table_of_lists(shuffled_lists(60, seed=3, n_names=20))
+        plain, renamed = tmp_path / "lists.csv", tmp_path / "renamed.tsv"
+        plain.write_text(text)
+        header, _, rows = text.partition("\n")
+        columns = header.replace("list", "vacancy").replace("group", "origin")
+        renamed.write_text(f"{columns}\n{rows}".replace(",", "\t"))
+        named = {"list": "vacancy", "group": "origin"}
+        assert read_lists(renamed, named) == read_lists(plain)
+
     def test_too_few_names(self, tmp_path, error_of) -> None:
         text = table_of_lists(shuffled_lists(600, n_names=19))
         line = self.refusal(tmp_path, text, error_of)

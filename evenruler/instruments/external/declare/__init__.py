@@ -80,16 +80,10 @@ Layout = Literal[
     "pairs", "keyed", "gest", "winogender", "winobias", "stereoset", "bbq", "bec-pro", "ranking"
 ]
 Score = Literal["preference", "stereoset", "bbq", "ranking"]
-ColumnRole = Literal[
-    "first",
-    "second",
-    "statement",
-    "item",
-    "unit",
-    "key",
-    "part",
-    "direction",
-    "condition",
+ItemRole = Literal[
+    "first", "second", "statement", "item", "unit", "key", "part", "direction", "condition"
+]
+QuestionRole = Literal[
     "context",
     "question",
     "options",
@@ -101,6 +95,8 @@ ColumnRole = Literal[
     "stereotyped",
     "biased",
 ]
+CandidateRole = Literal["list", "place", "name", "group"]
+ColumnRole = ItemRole | QuestionRole | CandidateRole
 
 LEAN: Final = "lean"
 LEAN_OF_PART: Final = "lean_of_part"
@@ -167,6 +163,7 @@ COLUMNS_OF: Final[dict[Layout, tuple[ColumnRole, ...]]] = {
     "pairs": ("first", "second"),
     "keyed": ("statement", "key"),
     "bbq": (),
+    "ranking": (),
 }
 """The columns that a layout of tables needs; other layouts know the files of their authors."""
 
@@ -183,11 +180,13 @@ _QUESTION: Final[_Roles] = (
 )
 _ANSWER: Final[_Roles] = ("label", "polarity", "stereotyped", "biased")
 
+_CANDIDATE: Final[_Roles] = ("list", "place", "name", "group", "part")
 _QUESTION_ROLES: Final[_Roles] = (*_QUESTION, *_ANSWER, *_ITEM)
 ROLES_OF: Final[dict[Layout, _Roles]] = {
     "pairs": ("first", "second", *_KEYED),
     "keyed": ("statement", *_KEYED),
     "bbq": _QUESTION_ROLES,
+    "ranking": _CANDIDATE,
 }
 """The columns that `columns` may name, by layout."""
 
@@ -205,6 +204,10 @@ TEXTS: Final = ("the first text", "the second text")
 
 EVERY: Final = 1_000_000
 """No limit: more items than any benchmark has in a unit and condition."""
+
+
+METADATA: Final = "metadata"
+"""The file of BBQ that says which option is the biased one."""
 
 
 def name_part(part: str) -> str:
@@ -371,10 +374,10 @@ class Source(instrument.Source):
     score: Score
     layout: Layout
     columns: dict[ColumnRole, Text] = Field(default_factory=dict)
-    """For the layouts `pairs`, `keyed` and `bbq`, by role: the columns of their table, or a path
-    into an object, as `doc.sentence`. `part`: the bias that a pair is about; `direction` or
-    `condition`: whose stereotype it states, or in which form; `key`: which of the two keys of
-    `contrast` its unit has; `item`: a name of its own."""
+    """For the layouts of `ROLES_OF`, by role: the columns of their table, or a path into an object,
+    as `doc.sentence`. `part`: the bias that a pair is about; `direction` or `condition`: whose
+    stereotype it states, or in which form; `key`: which of the two keys of `contrast` its unit has;
+    `item`: a name of its own."""
     files: dict[Slug, File] = Field(min_length=1)
     frequencies: File | None = None
     """A corpus for counting word frequencies: JSON, an object whose values have an `extract`."""
@@ -533,7 +536,8 @@ class Settings(instrument.BaseSettings[Source]):
             if file is None:
                 continue
             path = verified_file(file.source, file.sha256, f"{name}: {key}")
-            if key in source.files and source.columns:
+            is_table = key in source.files and key != METADATA
+            if is_table and source.columns:
                 table_in(path, source.columns.values())
         return {}
 

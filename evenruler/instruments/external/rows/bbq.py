@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenruler.errors import UserError
-from evenruler.instruments.external.declare import Source, table_in
+from evenruler.instruments.external.declare import METADATA, Source, table_in
 from evenruler.instruments.external.rows.items import BenchmarkItem
 from evenruler.instruments.external.schemas import AMBIGUOUS, ROLES
 from evenruler.strict import read_yaml
 from evenruler.tables.records import as_cell, look_up, read_records
 
-METADATA: Final = "metadata"
 IDENTITY: Final = ("category", "question_index", "example_id")
 
 _WORDS: Final = read_yaml(Path(__file__).with_name("bbq.yaml"))
@@ -33,9 +32,9 @@ CONDITIONS: Final[Mapping[str, str]] = _WORDS["conditions"]
 """Condition by what a file says of a context."""
 
 KOBBQ_ID: Final = re.compile(
-    r"(?P<unit>.+?-\d+\w?)(?:-.*)?-(?P<condition>amb|dis)-(?P<polarity>\w+)"
+    r"(?P<unit>(?P<part>.+?)-\d+\w?)(?:-.*)?-(?P<condition>amb|dis)-(?P<polarity>\w+)"
 )
-"""An id of KoBBQ, which says template, context and polarity: age-001a-001-amb-bsd."""
+"""An id of KoBBQ, which says category, template, context and polarity: age-001a-001-amb-bsd."""
 
 UNKNOWN: Final = "unknown"
 """The group of an option that says that the answer is not known."""
@@ -91,7 +90,8 @@ def read_bbq(files: Mapping[str, Path], source: Source) -> Iterator[BenchmarkIte
     """Questions after ambiguous or disambiguated contexts, each with three options: a file per
     category, or one of all.
     """
-    columns = {**COLUMNS, **source.columns}
+    named = {str(role): column for role, column in source.columns.items()}
+    columns = {**COLUMNS, **named}
     targets = _read_targets(files)
     questions: list[BbqQuestion] = []
     for file_name, path in files.items():

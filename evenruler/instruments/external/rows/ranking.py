@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -62,14 +63,27 @@ class CandidateList:
     groups: tuple[str, ...]
 
 
-def read_lists(path: Path) -> list[CandidateList]:
-    """The lists of a table in the order of the file.
+def _read_candidates(path: Path, columns: Mapping[str, str]) -> list[dict[str, str]]:
+    """The rows of a table by our names of columns; `columns`: what others are called."""
+    names = {role: columns.get(role, role) for role in COLUMNS}
+    rows = table_in(path, names.values())
+    names[PART] = columns.get(PART, PART)
+    candidates: list[dict[str, str]] = []
+    for row in rows:
+        candidates.append({role: row.get(column, "") for role, column in names.items()})
+    return candidates
+
+
+def read_lists(
+    path: Path, columns: Mapping[str, str] = MappingProxyType({})
+) -> list[CandidateList]:
+    """The lists of a table in the order of the file; `columns`: what columns are called there.
 
     UserError where a list has no two candidates, not each place from 1 on once, a name twice, or
     candidates of several parts.
     """
     rows_by_list: dict[str, list[dict[str, str]]] = {}
-    for row in table_in(path, COLUMNS):
+    for row in _read_candidates(path, columns):
         rows_by_list.setdefault(row["list"], []).append(row)
     lists: list[CandidateList] = []
     for name, rows in rows_by_list.items():
@@ -87,7 +101,7 @@ def read_lists(path: Path) -> list[CandidateList]:
             raise UserError("a name stands in it twice", where=where, remedy=remedy)
         if not all(names) or not all(groups):
             raise UserError("a candidate lacks a name or a group", where=where, remedy=REMEDY)
-        parts = {row.get(PART, "").strip() for row in rows}
+        parts = {row[PART].strip() for row in rows}
         if len(parts) > 1:
             raise UserError(
                 f"it is of {len(parts)} parts", where=where, remedy="give a list one part"
@@ -163,7 +177,7 @@ def build_rankings(
 ) -> BuiltInstrument:
     """The rows and the plan of a benchmark of rankings; UserError where its lists are not fair."""
     (path,) = files.values()
-    lists = read_lists(path)
+    lists = read_lists(path, declaration.source.columns)
     require_fair_lists(lists, f"{declaration.name}: files: {path.name}")
     rows = list(_candidate_rows(declaration.name, lists, declaration.source))
     tables = {

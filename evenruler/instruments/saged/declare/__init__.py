@@ -6,6 +6,7 @@ table of a user's own prompts has one per row, with placeholders for concepts, o
 `rows` asks it of those that it fits.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -268,16 +269,28 @@ def read_prompts(domain: str, source: Source, folder: Path) -> PromptTable:
     return PromptTable(rows, about)
 
 
+MAP_THEM = "rename or remove it, or say which is which: `material: {columns: {prompt: COLUMN}}`"
+
+UNUSUAL_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
+"""Spaces in tables of others, which are read as usual ones."""
+
+
 def _read_rows_of_prompts(path: Path, material: TextOrigin) -> Rows:
-    """The rows of a table of prompts, by our names of columns."""
+    """The rows of a table of prompts, by our names of columns; of others' tables each row once,
+    with usual spaces.
+    """
     remedy, columns = "write it or fix `material.path`", material.columns
     if not columns:
         return read_text_table(path, remedy, ["prompt"], COLUMNS, for_unknown=MAP_THEM)[1]
-    names: dict[str, str] = {**columns}
-    return rename_columns(read_text_table(path, remedy, [*names.values()])[1], names)
+    names = {str(role): column for role, column in columns.items()}
+    _, rows = read_text_table(path, remedy, [*names.values()])
+    distinct_rows: dict[tuple[str, ...], tuple[int, dict[str, str]]] = {}
+    for line, cells in rename_columns(rows, names):
+        for role, cell in cells.items():
+            cells[role] = UNUSUAL_SPACES.sub(" ", cell)
+        distinct_rows.setdefault(tuple(cells.values()), (line, cells))
+    return list(distinct_rows.values())
 
-
-MAP_THEM = "rename or remove it, or say which is which: `material: {columns: {prompt: COLUMN}}`"
 
 AFTER_MASK = " .?!\u3002"
 """What may follow the word that is to be filled in."""
