@@ -39,8 +39,14 @@ def measure(
             metavar="BENCHMARK",
             help="A name of `evenruler list` (crows-pairs is external-crows-pairs), a folder, "
             "USER/REPO[@TAG], FILE.yaml "
-            "(a source of your own), or lm_eval:TASK. Not needed for recorded answers, which name "
-            "theirs.",
+            "(a source of your own), FILE.csv (Likert items), or lm_eval:TASK. Not needed for "
+            "recorded answers, which name theirs.",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="Two words for {GROUP} in Likert items, which are compared."
         ),
     ] = None,
     unit: Annotated[
@@ -135,10 +141,11 @@ def measure(
         bool, typer.Option("--all", help="Print every figure, not only headlines.")
     ] = False,
     output: Annotated[
-        Literal["text", "json", "html"],
+        Literal["text", "json", "csv", "html"],
         typer.Option(
             "--format",
-            help="json: one line per benchmark, as in result.json; html: one page of all.",
+            help="json: one line per benchmark, as in result.json; csv: one table of all figures; "
+            "html: one page of all.",
         ),
     ] = "text",
     max_requests: Annotated[
@@ -196,6 +203,7 @@ def measure(
     """
     from evenruler.errors import UserError
     from evenruler.evaluate.batch_files import BatchFiles
+    from evenruler.evaluate.benchmark import parse_groups
     from evenruler.evaluate.cost import Price, SpendingLimit
     from evenruler.evaluate.measure import measure_each
     from evenruler.evaluate.resolve_model import ModelSpec, parse_options
@@ -208,7 +216,7 @@ def measure(
         raise UserError("no model is named", remedy="name a MODEL, or say --demo")
     set_engine(engine)
     set_most_at_once(at_once)
-    show: Literal["summary", "all", "json", "html"]
+    show: Literal["summary", "all", "json", "csv", "html"]
     if output != "text":
         show = output
     else:
@@ -225,6 +233,7 @@ def measure(
         partial,
     )
     batch_files = BatchFiles(batch_out, batch_in or ())
+    compared_groups = parse_groups(groups)
     for line in measure_each(
         ModelSpec(model, name, kind, dtype, start, options),
         benchmarks or [],
@@ -237,6 +246,7 @@ def measure(
         spending=spending,
         unit=unit,
         show=show,
+        groups=compared_groups,
         batch_files=batch_files,
     ):
         say(line)

@@ -23,6 +23,7 @@ FAMILIES: Final[dict[str, str]] = {
     "framing": "evenruler.instruments.framing",
     "saged": "evenruler.instruments.saged",
     "external": "evenruler.instruments.external",
+    "likert": "evenruler.instruments.likert",
 }
 """The package of each family; the name is also that of its folders and sources."""
 
