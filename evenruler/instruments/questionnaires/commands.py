@@ -22,8 +22,10 @@ def translate_scale(
         typer.Argument(metavar="FILE.csv", help="A row an item; docs/adding-a-questionnaire.md."),
     ],
 ) -> None:
-    """Make a source of a Likert scale. One of frequencies becomes NAME.draft.yaml, sentences for
-    you to read and to fill; any other NAME.yaml, items that a chat is asked as they stand.
+    """Make a source of a Likert scale: items for chats, or drafts of sentences.
+
+    A scale of frequencies becomes NAME.draft.yaml, sentences for you to read and to fill; any other
+    NAME.yaml, items that a chat is asked as they stand.
     """
     from evenruler.instruments.item_table import read_items
     from evenruler.instruments.questionnaires.translate import says_how_often
