@@ -62,7 +62,7 @@ def main(family: str, name: str) -> None:
     if withheld:
         counted.append(f"{withheld:,} prompts without a reply")
     counts = ", ".join(counted) or "nothing to ask"
-    print(f"{name}: {counts}; {answering.asked:,} of them asked of models")
+    print(f"{name}: {counts}; {answering.n_computed:,} of them asked of models")
     say_what_was_replayed()
 
 

@@ -104,7 +104,6 @@ check
 repro
 profile paper
 new pairs ages
-translate scale.csv
 finetune tiny
 finetune --all
 population nli

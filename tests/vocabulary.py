@@ -54,7 +54,7 @@ CEILINGS = {
         "nested conditionals": 0,
         "lists times a condition": 0,
         "walruses": 7,
-        "functions of one word": 740,
+        "functions of one word": 752,  # each family has 13: what `instruments.family` asks for
         "shared names of classes": 2,
         "lines over 100 characters": 17,
     },

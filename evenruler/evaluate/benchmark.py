@@ -4,7 +4,7 @@ source file.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from evenruler.instruments.instrument import (
     Source,
     Tables,
 )
+from evenruler.instruments.item_table import TABLES, has_items
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declarations import MINILM, SHA256, Catalogue
 from evenruler.publish.locate import FORMS, find_newest_version, open_place, shipped_names
@@ -82,26 +83,43 @@ class Benchmark:
         return self.name.partition("-")[2]
 
 
+def parse_groups(text: str | None) -> list[str]:
+    """Two words with a comma between, as a list; none of None. UserError for another number."""
+    if text is None:
+        return []
+    words = [word.strip() for word in text.split(",")]
+    n_distinct = len(set(filter(None, words)))
+    if len(words) != 2 or n_distinct != 2:
+        remedy = "say two words that are compared, as in --groups women,men"
+        raise UserError(f"found {text!r}", where="--groups", remedy=remedy)
+    return words
+
+
 @contextmanager
-def open_benchmark(place: str) -> Iterator[Benchmark]:
+def open_benchmark(place: str, groups: Sequence[str] = ()) -> Iterator[Benchmark]:
     """Open a benchmark, fetching it if necessary.
 
     `place`: a folder, the name of a shipped benchmark, `USER/REPO[@TAG]` on the Hub (the newest
     version without a tag), a git tag, or `REVISION:benchmarks/NAME`; or an unpublished source,
-    `FILE.yaml` (`build_from_source`). UserError where there is none, its family is unknown, its
-    rows or plan differ from its manifest, or it was made by another evenruler and lacks what this
-    one reads.
+    `FILE.yaml` (`build_from_source`), or `FILE.csv` with Likert items, whose slot two `groups`
+    fill. UserError where there is none, its family is unknown, its rows or plan differ from its
+    manifest, or it was made by another evenruler and lacks what this one reads.
     """
-    if place.endswith((".yaml", ".yml")):
-        with build_from_source(Path(place)) as benchmark:
+    if place.endswith((".yaml", ".yml")) or has_items(Path(place)):
+        with build_from_source(Path(place), groups) as benchmark:
             yield benchmark
         return
+    if groups:
+        raise UserError("it has no slot for groups", where=f"--groups of {place}", remedy=NO_SLOT)
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
         place = _with_newest_version(place)
     if Path(place).is_file():
         raise _file_error(place)
     with open_place(place) as folder:
         yield _load_benchmark(place, folder)
+
+
+NO_SLOT: Final = "name a file of Likert items with {GROUP}, or leave --groups out"
 
 
 def _with_newest_version(repo: str) -> str:
@@ -189,11 +207,11 @@ TOOLS: Final = {EMBEDDER: {**SOURCE, "sha256": SHA256[MINILM], "origin": ORIGIN}
 
 
 @contextmanager
-def build_from_source(path: Path) -> Iterator[Benchmark]:
+def build_from_source(path: Path, groups: Sequence[str] = ()) -> Iterator[Benchmark]:
     """Build a benchmark from a user's source file, with the pipeline's defaults, in a temporary
     folder; UserError as in `build_source`.
     """
-    declaration, built = build_source(path)
+    declaration, built = build_source(path, groups)
     family, stem = declaration.family, declaration.name
     source, settings = declaration.source, declaration.settings
     for line in (*built.messages, *settings.warnings(source)):
@@ -223,16 +241,20 @@ def build_from_source(path: Path) -> Iterator[Benchmark]:
         )
 
 
-def build_source(path: Path) -> tuple[AnyDeclaration, BuiltInstrument]:
-    """What a user's source file declares, and its rows, with the pipeline's defaults.
+def build_source(
+    path: Path, groups: Sequence[str] = ()
+) -> tuple[AnyDeclaration, BuiltInstrument]:
+    """What a user's source file declares, and its rows, with the pipeline's defaults. `groups`: two
+    words for the slot of Likert items.
 
     Shared files (a criterion, a response scale) are read from a folder `shared` next to it; without
     one, a criterion is read from the file's own folder, and scales and labelled pairs of
     questionnaires from the shipped ones. UserError where it has no family, its family needs more
     than a source, or its content is invalid.
     """
-    content = read_yaml(path)
-    family, stem = declared_family(content, path), path.stem
+    stem, family = path.stem, "likert"
+    if path.suffix not in TABLES:
+        family = declared_family(read_yaml(path), path)
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", stem) or len(stem) > LONGEST_SLUG:
         raise UserError(
             "its name is not valid",
@@ -240,12 +262,17 @@ def build_source(path: Path) -> tuple[AnyDeclaration, BuiltInstrument]:
             remedy="use letters a-z, digits, single hyphens",
         )
     declare = family_module(family, "declare")
-    embedder_settings = (
-        {"embedder": EMBEDDER} if "embedder" in declare.Settings.model_fields else {}
-    )
+    possible_settings: dict[str, object] = {"embedder": EMBEDDER, "groups": list(groups) or None}
+    taken_settings = {
+        key: value
+        for key, value in possible_settings.items()
+        if value is not None and key in declare.Settings.model_fields
+    }
+    if groups and "groups" not in taken_settings:
+        raise UserError("it has no slot for groups", where=f"--groups of {path}", remedy=NO_SLOT)
     sizes = {
         size: validate(
-            declare.Settings, embedder_settings, path, context={"profile": "quick", "size": size}
+            declare.Settings, taken_settings, path, context={"profile": "quick", "size": size}
         )
         for size in SIZES
     }

@@ -42,8 +42,14 @@ def measure(
             metavar="BENCHMARK",
             help="A name of `evenruler list` (crows-pairs is external-crows-pairs), a folder, "
             "USER/REPO[@TAG], FILE.yaml "
-            "(a source of your own), or lm_eval:TASK. Not needed for recorded answers, which name "
-            "theirs.",
+            "(a source of your own), FILE.csv (Likert items), or lm_eval:TASK. Not needed for "
+            "recorded answers, which name theirs.",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="Two words for {GROUP} in Likert items, which are compared."
         ),
     ] = None,
     unit: Annotated[
@@ -138,10 +144,11 @@ def measure(
         bool, typer.Option("--all", help="Print every figure, not only headlines.")
     ] = False,
     output: Annotated[
-        Literal["text", "json", "html"],
+        Literal["text", "json", "csv", "html"],
         typer.Option(
             "--format",
-            help="json: one line per benchmark, as in result.json; html: one page of all.",
+            help="json: one line per benchmark, as in result.json; csv: one table of all figures; "
+            "html: one page of all.",
         ),
     ] = "text",
     max_requests: Annotated[
@@ -208,6 +215,7 @@ def measure(
     """
     from evenruler.errors import UserError
     from evenruler.evaluate.batch_files import BatchFiles
+    from evenruler.evaluate.benchmark import parse_groups
     from evenruler.evaluate.cost import Price, SpendingLimit
     from evenruler.evaluate.measure import measure_each
     from evenruler.evaluate.resolve_model import ModelSpec, parse_options
@@ -220,7 +228,7 @@ def measure(
         raise UserError("no model is named", remedy="name a MODEL, or say --demo")
     set_engine(engine)
     set_most_at_once(at_once)
-    show: Literal["summary", "all", "json", "html"]
+    show: Literal["summary", "all", "json", "csv", "html"]
     if output != "text":
         show = output
     else:
@@ -254,6 +262,7 @@ def measure(
         )
         return
     batch_files = BatchFiles(batch_out, batch_in or ())
+    compared_groups = parse_groups(groups)
     for line in measure_each(
         spec,
         benchmarks or [],
@@ -266,6 +275,7 @@ def measure(
         spending=spending,
         unit=unit,
         show=show,
+        groups=compared_groups,
         batch_files=batch_files,
     ):
         say(line)

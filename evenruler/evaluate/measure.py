@@ -140,7 +140,8 @@ def measure_each(
     max_requests: int | None,
     spending: SpendingLimit,
     unit: str | None = None,
-    show: Literal["summary", "all", "json", "html"] = "summary",
+    show: Literal["summary", "all", "json", "csv", "html"] = "summary",
+    groups: Sequence[str] = (),
     batch_files: BatchFiles = NO_BATCH_FILES,
 ) -> Iterator[str]:
     """Measure a model with several benchmarks, as `measure`; yields the lines to print for each.
@@ -148,8 +149,9 @@ def measure_each(
     A benchmark that cannot be opened stops the run before anything is asked; other UserErrors are
     raised together at the end. `lm_eval:TASK` is a task of lm-evaluation-harness, whose documents
     are grouped into units by the column `unit`. Without benchmarks, the one that the recorded
-    answers belong to is used. Replies in `batch_files` are stored; where it names a file for
-    requests, they are written into it, and nothing is asked or measured.
+    answers belong to is used. `groups`: two words for the slot of Likert items. Replies in
+    `batch_files` are stored; where it names a file for requests, they are written into it, and
+    nothing is asked or measured.
     """
     started = time.monotonic()
     store = RowStore()
@@ -165,7 +167,7 @@ def measure_each(
     with request_budget(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
         opened_benchmarks = [
-            opened.enter_context(open_benchmark(place))
+            opened.enter_context(open_benchmark(place, groups))
             for place in dict.fromkeys(benchmarks)
             if place not in tasks
         ]
@@ -183,8 +185,11 @@ def measure_each(
                 continue
             _print_examples(measured)
             folder = write_result(measured.result, out, measured.tables)
+            stored_result = StoredResult(measured.result, folder)
             if show == "html":
-                pages.append(StoredResult(measured.result, folder).with_label())
+                pages.append(stored_result.with_label())
+            elif show == "csv":
+                pages.append(stored_result)
             else:
                 yield from _format_result(measured.result, folder, show)
         for place in tasks:
@@ -197,9 +202,10 @@ def measure_each(
             except UserError as error:
                 refused.append(str(error))
     if pages:
-        from evenruler.results.view import render  # which few need
+        from evenruler.results import view  # which few need
 
-        yield render(pages)
+        whole = view.render(pages) if show == "html" else view.as_csv(pages)
+        yield whole.rstrip("\n")
     print_note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
         is_any_measured = len(refused) < len(opened_benchmarks) + len(tasks)
@@ -344,7 +350,9 @@ def _agree_to_send(
     hopeless = [
         plan.benchmark.name
         for plan in plans
-        if plan.detects is None and plan.result.settings.size != "trial"
+        if plan.detects is None
+        and plan.result.settings.size != "trial"
+        and not plan.plan.get("descriptive")
     ]
     # A budget of requests is consent, too, but not to more dollars than the user allows.
     agreed = spending.yes or most == 0 or (most is not None and spending.most is None)
@@ -451,6 +459,8 @@ def result_lines(result: Result) -> Iterator[str]:
         yield from _figure_and_validity_lines(rows)
     for heading in _choose_explained_headings(result):
         yield from _wrap_paragraph(f"{heading.heading}: {heading.meaning}")
+    for heading_text, conclusion in _list_conclusions(result).items():
+        yield from _wrap_paragraph(f"{heading_text}: {conclusion}")
     yield from (f"  warning: {line}" for line in result.warnings)
     yield from (f"  not asked: {line}" for line in result.left_out)
     if not result.settings.prefixes:
@@ -498,6 +508,16 @@ def _choose_explained_headings(result: Result) -> list[Heading]:
                     judged.append(heading)
     chosen = judged or shown
     return [heading for heading in result.headings if heading in chosen]
+
+
+def _list_conclusions(result: Result) -> dict[str, str]:
+    """By heading: what may be concluded from figures without a verdict, where they say it."""
+    conclusions: dict[str, str] = {}
+    for rows in _group_by_part(result).values():
+        for heading, row in rows:
+            if row.get("verdict") is None and row.get("why"):
+                conclusions[heading.heading] = row["why"]
+    return conclusions
 
 
 def _figure_lines(rows: Sequence[HeadedRow]) -> Iterator[str]:

@@ -177,7 +177,7 @@ class AnsweringModels:
         """The tools that answered, by name."""
 
     @property
-    def asked(self) -> int:
+    def n_computed(self) -> int:
         """Number of answers computed by models because the store lacked them."""
         return sum(model.asked for model in self._used.values())
 

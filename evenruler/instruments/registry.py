@@ -23,6 +23,7 @@ FAMILIES: Final[dict[str, str]] = {
     "framing": "evenruler.instruments.framing",
     "saged": "evenruler.instruments.saged",
     "external": "evenruler.instruments.external",
+    "likert": "evenruler.instruments.likert",
 }
 """The package of each family; the name is also that of its folders and sources."""
 
@@ -33,7 +34,7 @@ COMMANDS: Final[dict[str, dict[str, str]]] = {
         "ratings": "Have templates rated blind: make sheets, read them back.",
     },
     "questionnaires": {
-        "translate": "Make items of a Likert scale: NAME.draft.yaml, for you to read and to fill.",
+        "translate": "Make a source of a Likert scale: items for chats, or drafts of sentences.",
     },
     "saged": {
         "refresh": "Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN.",

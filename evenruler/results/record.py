@@ -377,6 +377,8 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
             heading = find_heading(row, result.headings)
             figure_type = heading.figure_type if heading else None
             dimensions |= dict.fromkeys(dimensions_of(row), "string")
-            rows.append({**row, **result_columns, "figure_type": figure_type})
+            # A figure's own method says more than that of all its result.
+            method = row.get("method", settings["method"])
+            rows.append({**row, **result_columns, "method": method, "figure_type": figure_type})
     columns = {**BEFORE_DIMENSIONS, **dimensions, **AFTER_DIMENSIONS}
     return pd.DataFrame(rows, columns=list(columns)).astype(columns)

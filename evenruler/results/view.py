@@ -27,9 +27,10 @@ from evenruler.results.comparison import (
     label_suffixes,
     result_agreement,
 )
-from evenruler.results.record import Heading
+from evenruler.results.record import Heading, as_frame
 from evenruler.results.store import StoredResult
 from evenruler.tables import group_by_key
+from evenruler.tables.frames import for_spreadsheets
 
 ABSENT: Final = "-"
 """Cell text where a result lacks what another has."""
@@ -244,6 +245,14 @@ def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
     """JSON of `figures`, as from `load_results`, and `comparisons`, as from `compare`."""
     content = {"figures": rows_of(figures), "comparisons": rows_of(comparisons)}
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_csv(results: Sequence[StoredResult]) -> str:
+    """All figures as one table, as from `load_results`: a line of names, a line each, and nothing
+    where there is no number or word.
+    """
+    figures = as_frame(stored_result.result for stored_result in results)
+    return str(for_spreadsheets(figures).to_csv(index=False, lineterminator="\n"))
 
 
 def render(results: Sequence[StoredResult], comparisons: pd.DataFrame | None = None) -> str:

@@ -11,7 +11,7 @@ from evenruler.declaration.params_file import (
 from tests.project import told
 
 PAIRS = ["doctors", "nurses", "found", "bred"]
-KNOWN = "probes, questionnaires, framing, saged, external, pairs"
+KNOWN = "probes, questionnaires, framing, saged, external, likert, pairs"
 
 
 @pytest.fixture(autouse=True)

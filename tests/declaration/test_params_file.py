@@ -151,7 +151,7 @@ class TestInstruments:
         declaration = declared(("{family: pairs, most: 4}", entry))
         line = error_of(lambda: declaration.instruments)
         what = "no family 'gone'" if "gone" in entry else "no family"
-        families = "probes, questionnaires, framing, saged, external, pairs"
+        families = "probes, questionnaires, framing, saged, external, likert, pairs"
         assert line == f"{declaration.path}: instruments.couples: {what}; name one: {families}"
 
     def test_one_of_no_scale(self, declared, error_of) -> None:

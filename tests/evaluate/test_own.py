@@ -191,6 +191,37 @@ def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: ErrorOf) ->
     )
 
 
+PROBES_WITHOUT_KEYS = """
+family: probes
+title: Age and competence
+construct: association of competence with age
+direction: positive means closer to the young
+source: our group, 2026
+licence: cc-by-4.0
+targets:
+  young: [student, teenager, boy, girl, youth, graduate]
+  old: [senior, elder, widow, grandmother, grandfather, veteran]
+attributes: [competent, forgetful, quick, wise, careful, clumsy]
+sets:
+  seed:
+    title: First try
+    templates:
+      think: I think that a {TARGET} is {ATTRIBUTE}.
+      known: As everybody knows, the {TARGET} is {ATTRIBUTE}.
+"""
+
+
+def test_probes_without_keys_have_no_question_for_a_chat(
+    elsewhere: Path, error_of: ErrorOf
+) -> None:
+    """A survey of review 4 met a KeyError here."""
+    path = elsewhere / "guide.yaml"
+    path.write_text(PROBES_WITHOUT_KEYS, encoding="utf-8")
+    line = error_of(measure, lambda messages, **settings: "A", path)
+    assert "it has no question for" in line
+    assert "which takes English sentences and attributes with a criterion or keys" in line
+
+
 @pytest.mark.parametrize(("origin", "passes"), [("file", True), ("folder", False)])
 def test_an_error_of_ours_is_no_damaged_download(origin: str, passes: bool) -> None:
     from evenruler.errors import UserError

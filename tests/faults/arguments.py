@@ -48,6 +48,7 @@ measure:
         'recorded:none', 'package:', 'package:none/x', none.gguf, "\e[2J", 'planted:a',
         'planted:smollm2-135m-instruct/none/1/1']
     --with: [nowhere, '', none.yaml, file, "\e[2J", <LONGER>, 'HEAD:benchmarks/none', a/b/c]
+    --groups: [women, '', 'a,b,c', 'a,a', 'women,men']
     --unit: [subject, '']
     --out: [file, file/x, <LONGER>, /dev/null/x]
     --device: [gpu, 'cuda:99', '']

@@ -156,6 +156,13 @@ class TestLoading:
         described = spread[["model", "set", "limit", "prefixes"]].tolist()
         assert described == ["one", "seed", 12, False]
 
+    def test_a_figure_has_its_own_method(self, tmp_path):
+        figures = [figure_row("spread", 0.6, **CONFIRMED, method="mlm"), figure_row("alpha", 0.5)]
+        stored(tmp_path, synthetic("one", figures=figures), MADE_OF)
+        methods = load_results(tmp_path).set_index("figure")["method"]
+        assert methods["spread"] == "mlm"
+        assert pd.isna(methods["alpha"])
+
     def test_a_result_of_before_tools_and_servers_were_named(self, tmp_path):
         folder = write(synthetic("one"), tmp_path)
         content = json.loads((folder / "result.json").read_text())

@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from evenruler.evaluate.benchmark import open_benchmark
+from evenruler.instruments.item_table import reversed_rows
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire, load_scale
 from evenruler.instruments.questionnaires.translate import (
     Draft,
     as_yaml,
     draft_items,
     read_scale,
-    reversed_rows,
+    says_how_often,
 )
 from evenruler.instruments.questionnaires.translate.statements import OPPOSITES, item_to_templates
 from tests.documents.pages import blocks
@@ -179,10 +181,17 @@ def test_of_a_frequency_under_a_time_the_tense_is_named(drafted) -> None:
     assert doubt in draft.doubts
 
 
-def test_answers_that_say_no_frequency(written) -> None:
-    facts, _ = read_scale(written("Tired", facts=FACTS.replace("never|often", "agree|disagree")))
-    doubt = "items are asked by how often, which the answers do not say (agree|disagree)"
-    assert facts.doubts == [doubt]
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ({"responses": ["never", "sometimes", "often"]}, True),
+        ({"responses": ["strongly disagree", "agree"]}, False),
+        ({"scale": "frequency"}, True),
+        ({"scale": "agreement"}, False),
+    ],
+)
+def test_answers_that_say_how_often(content, expected) -> None:
+    assert says_how_often(content) == expected
 
 
 def test_two_items_that_ask_the_same(drafted) -> None:
@@ -252,8 +261,7 @@ def test_a_slug_has_no_hyphen_at_its_end(drafted) -> None:
 def filled(text: str) -> str:
     """A draft whose twins, author and licence a person wrote."""
     content = YAML(typ="safe").load(text)
-    del content["unread"]
-    content |= {"source": "A. Author, 2026", "licence": "cc0-1.0"}
+    content |= {"read": True, "source": "A. Author, 2026", "licence": "cc0-1.0"}
     for slug, written in content["items"].items():
         for number, twin in enumerate(written["twins"]):
             twin["premise"] = f"Pump {number} of {slug} is {{TERM}}."
@@ -292,8 +300,10 @@ def test_a_draft_loads_once_it_was_read_and_filled_and_not_before(tmp_path, erro
     path, text = tmp_path / "mine.yaml", as_yaml(facts, drafts)
     whole = filled(text)
     unfinished = {
-        text: f"{path}: `unread` stands in it: a draft by ",
-        text.replace("unread: true\n", ""): f"{path}: source: found 'FILL', expected your text",
+        text: f"{path}: `read: false` stands in it: a draft by ",
+        text.replace(
+            "read: false", "read: true"
+        ): f"{path}: source: found 'FILL', expected your text",
         whole.replace(
             "is {TERM}.", "FILL {TERM}."
         ): f"{path}: items.item-03-let-down.twins.0.premise: ",
@@ -310,19 +320,17 @@ def test_a_draft_loads_once_it_was_read_and_filled_and_not_before(tmp_path, erro
 
 class TestCommand:
     @pytest.fixture
-    def repository(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        shutil.copy(ROOT / "params.yaml", tmp_path)
-        shutil.copytree(SOURCES / "shared", tmp_path / "data/sources/questionnaires/shared")
-        shutil.copy(PAPER / "gad-7.csv", tmp_path / "data")
-        monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    def folder(self, tmp_path: Path) -> Path:
+        """Outside any clone."""
+        shutil.copy(PAPER / "gad-7.csv", tmp_path)
         return tmp_path
 
     @pytest.fixture
-    def run(self, repository, monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
+    def run(self, folder, monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
         from evenruler import cli
 
         def called(*words: str) -> tuple[int, str, str]:
-            monkeypatch.chdir(repository / "data")
+            monkeypatch.chdir(folder)
             monkeypatch.setattr(sys, "argv", ["evenruler", "translate", *words])
             with pytest.raises(SystemExit) as ended:
                 cli.main()
@@ -332,7 +340,7 @@ class TestCommand:
         return called
 
     def test_it_writes_one_file_where_it_is_called_and_never_over_another(
-        self, run, repository
+        self, run, folder
     ) -> None:
         status, out, err = run("gad-7.csv")
         assert (status, err) == (0, "")
@@ -340,33 +348,45 @@ class TestCommand:
         assert out.endswith(
             "gad-7.draft.yaml: 7 of 7 rows have an item that passes the linter; read every word, "
             "fill twins\n"
-            "then run `evenruler new questionnaires gad-7`, and replace the source that it writes "
-            "by this file,\n"
-            "without its first key, `unread`\n"
+            "then say `read: true` in it, and name it gad-7.yaml: `evenruler measure MODEL --with "
+            "gad-7.yaml`\n"
         )
-        assert sorted(path.name for path in (repository / "data").glob("gad-7*")) == [
+        assert sorted(path.name for path in folder.glob("gad-7*")) == [
             "gad-7.csv",
             "gad-7.draft.yaml",
         ]
         assert run("gad-7.csv") == (
             2,
             "",
-            "error: gad-7.draft.yaml: it is there already; move what you have edited, or remove "
-            "it\n",
+            "error: gad-7.draft.yaml: it is there already; name the table otherwise, or move it\n",
         )
 
-    def test_the_page_shows_what_is_written_and_said(self, run, repository) -> None:
+    def test_the_page_shows_what_is_written_and_said(self, run, folder) -> None:
         scale, printed, drafted = (
             block.text
             for block in blocks("docs/adding-a-questionnaire.md")
             if block.language in ("csv", "text")
         )
-        (repository / "data/moods.csv").write_text(scale)
+        (folder / "moods.csv").write_text(scale)
         assert run("moods.csv") == (0, printed, "")
-        assert drafted in (repository / "data/moods.draft.yaml").read_text()
+        assert drafted in (folder / "moods.draft.yaml").read_text()
 
     def test_a_mistake_is_one_line_and_status_two(self, run) -> None:
         status, out, err = run("mine.csv")
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert err.startswith("error: ")
         assert "mine.csv: no such file; write the scale there, a row an item" in err
+
+    def test_agreement_becomes_items_for_chats(self, run, folder) -> None:
+        (folder / "trust.csv").write_text("item,key\nPeople help.,1\nPeople lie.,-1\n")
+        status, out, err = run("trust.csv")
+        assert (status, err) == (0, "")
+        assert out == (
+            "trust.yaml: items for chats, as they stand: `evenruler measure endpoint:NAME --with "
+            "trust.yaml`\n"
+        )
+        with open_benchmark(str(folder / "trust.yaml")) as written:
+            from_yaml = written.tables["statements"]
+        with open_benchmark(str(folder / "trust.csv")) as table:
+            assert from_yaml.equals(table.tables["statements"])
+        assert from_yaml["text"].tolist() == ["People help.", "People lie."]

@@ -18,6 +18,7 @@ from evenruler.instruments.instrument import (
     Tables,
     split_names,
 )
+from evenruler.instruments.methods.letters import LETTER_MASS
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import options, questions
 from evenruler.instruments.questionnaires.ask.item_scores import (
@@ -76,7 +77,7 @@ ANSWERS: SchemasByTable = {
     "labelled_pairs": schemas.LABELLED_PAIRS,
     "known_answers": schemas.KNOWN_ANSWERS,
     options.REPLIES: schemas.OPTIONS,
-    options.LETTER_MASS: schemas.LETTERS,
+    LETTER_MASS: schemas.LETTERS,
     "pairs": schemas.PAIRS,
     "replies": schemas.REPLIES,
     "losses": schemas.LOSSES,

@@ -13,6 +13,12 @@ import pandas as pd
 
 from evenruler.instruments.instrument import ModelMeta, RequestBatch, Tables
 from evenruler.instruments.methods.choice import NEW_TOKENS, WITHHELD, chat_requests, count_replies
+from evenruler.instruments.methods.letters import (
+    LETTER_MASS,
+    check_mass,
+    request_letters,
+    share_letters,
+)
 from evenruler.instruments.questionnaires.ask.questions import locate_intensifiers
 from evenruler.instruments.questionnaires.declare.plan import QuestionnairePlan
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
@@ -24,17 +30,12 @@ PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{
 
 GAP: Final = "____"
 
-REPLIES, LETTER_MASS = (
-    "options",
-    "letters",
-)  # tables of answers: replies, or probabilities of letters
+REPLIES: Final = "options"
+"""The table of answers that are replies; probabilities of letters have another."""
 
 CHOSEN: Final = ["id", "turn", "known", "rule", "reply", "reason", "mass"]
 SHARES: Final = ["id", "turn", "known", "key", "share"]
 
-LEAST_MASS: Final = (
-    0.5  # of all letters together: with less, the model would mostly write something else
-)
 FEWEST_ORDERS: Final = 2  # one from each end of the scale; facts are asked only in these
 
 
@@ -106,16 +107,8 @@ def requests(tables: Tables, plan: QuestionnairePlan, subject: ModelMeta) -> Ite
     """Request letter probabilities where the model gives them, else a reply to each question."""
     question_rows = option_questions(tables, plan)
     if subject.can("words"):
-        n_options = question_rows["keys"].map(len)
-        letters: list[str] = []
-        for n in n_options:
-            letters.extend(LETTERS[:n])
-        rows = question_rows.loc[question_rows.index.repeat(n_options), ["id", "turn", "prompt"]]
-        rows = rows.assign(surface_form=letters)
-        inputs = {name: rows[name].tolist() for name in ("prompt", "surface_form")}
-        yield RequestBatch(
-            LETTER_MASS, "words", rows[["id", "turn", "surface_form"]], inputs, {"chat": True}
-        )
+        n_options = question_rows["keys"].map(len).tolist()
+        yield request_letters(question_rows, n_options, ["id", "turn"])
     elif subject.can("generate"):
         yield chat_requests(
             REPLIES, question_rows[["id", "turn"]], question_rows["prompt"].tolist(), NEW_TOKENS
@@ -147,13 +140,8 @@ def _compute_letter_shares(question_rows: pd.DataFrame, answers: Tables) -> pd.D
     """The questions with `shares`, by option the probability of its letter over that of all
     letters, and with `mass`, the probability of all letters.
     """
-    letters = answers[LETTER_MASS]
-    letters = letters.assign(p=np.exp(letters["nats"] + letters["ends"]))
-    by_letter = letters.pivot(index=["id", "turn"], columns="surface_form", values="p")
-    shares = by_letter.apply(lambda row: (row.dropna() / row.sum()).tolist(), axis=1)
-    mass = by_letter.sum(axis=1)
-    shares_and_mass = pd.concat([shares.rename("shares"), mass.rename("mass")], axis=1)
-    rows = question_rows.merge(shares_and_mass.reset_index(), on=["id", "turn"])
+    shares = share_letters(answers[LETTER_MASS], ["id", "turn"])
+    rows = question_rows.merge(shares, on=["id", "turn"])
     return rows.assign(rule="mass", reply=None, reason=None)
 
 
@@ -237,11 +225,7 @@ def check_option_validity(chosen: pd.DataFrame) -> ValidityCheck:
         if item_validity != ValidityCheck():
             return item_validity
         return ValidityCheck(doubt=not_read(count_replies(fact_answers)))
-    mass = float(item_answers["mass"].mean())
-    reason = (
-        f"the letters have {mass:.2f} of what it would write; at least {LEAST_MASS:g} is asked for"
-    )
-    return ValidityCheck(failure=reason if mass < LEAST_MASS else None)
+    return check_mass(item_answers["mass"])
 
 
 def by_order(shares: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Series[float]":

@@ -334,17 +334,16 @@ class QuestionnaireSource(instrument.Source):
     """Prefixes before the question to a causal model, to measure how they shift scores."""
     items: dict[Slug, QuestionnaireItem] = Field(min_length=1)
 
+    read: bool = True
+    """Whether a person has read every word; drafts by `evenruler translate` say false."""
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_unread_draft(cls, raw_source: object) -> object:
-        """Refuse a draft that still has the key `unread`, before any other check
-        (PydanticCustomError).
-        """
-        if isinstance(raw_source, dict) and "unread" in raw_source:
-            what = (
-                "`unread` stands in it: a draft by `evenruler translate` that nobody has read yet"
-            )
-            remedy = "read every word, fill in what says FILL, then take `unread` out"
+        """Refuse a draft that nobody has read, before any other check (PydanticCustomError)."""
+        if isinstance(raw_source, dict) and raw_source.get("read") is False:
+            what = "`read: false` stands in it: a draft by `evenruler translate`"
+            remedy = "read every word, fill in what says FILL, then say `read: true`"
             raise PydanticCustomError(WITH_REMEDY, "{what}", {"what": what, "remedy": remedy})
         return raw_source
 

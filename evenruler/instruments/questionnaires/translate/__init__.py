@@ -5,13 +5,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import StringIO
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
+from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
 from evenruler.files import jinja_environment
+from evenruler.instruments.item_table import MARKS, reversed_rows
 from evenruler.instruments.questionnaires.declare import source
 from evenruler.instruments.questionnaires.translate.statements import WORDS, item_to_templates
 from evenruler.strict import Slug, StrictModel, Text, validate
@@ -19,54 +22,17 @@ from evenruler.tables.records import read_records, read_text_table
 from evenruler.text import slots, slug_of
 from evenruler.text.english import is_english
 
-KEYED: Final = {
-    **dict.fromkeys(("-1", "-", "minus"), True),
-    **dict.fromkeys(("1", "+1", "+", "plus"), False),
-}
-"""Marks of a key: whether an item is reversed."""
-
-MARKED: Final = {
-    **dict.fromkeys(["1", "r", "yes", "y", "true", "reverse", "reversed"], True),
-    **dict.fromkeys(["", *["0", "no", "n", "false", "forward"]], False),
-}
-"""Marks of reversed items and of others."""
-
-MARKS: Final = {"reverse": MARKED, "key": KEYED, "keying": KEYED}
-"""By the name of the column that says how items are keyed; a table has one of them."""
-
-REMEDIES: Final = {
-    "reverse": "write R where an item is reversed, else nothing; call a column of 1 and -1 `key`",
-    "key": "write 1 where an item is forward, -1 where it is reversed",
-}
-
-
-def reversed_rows(marks: Mapping[int, str], column: str, where: str) -> dict[int, bool]:
-    """Whether each row is keyed in reverse, from the marks of one column, by line; UserError where
-    one is no mark of such a column.
-    """
-    is_reversed = MARKS[column]
-    plain = {line: _normalise_mark(mark) for line, mark in marks.items()}
-    for line, mark in plain.items():
-        if mark not in is_reversed:
-            what = f"{column} is {marks[line]!r}"
-            remedy = REMEDIES.get(column, REMEDIES["key"])
-            raise UserError(what, where=f"{where}: line {line}", remedy=remedy)
-    return {line: is_reversed[mark] for line, mark in plain.items()}
-
-
-def _normalise_mark(mark: str) -> str:
-    """A mark in one form: small letters, a usual minus, no decimals as a spreadsheet writes
-    them.
-    """
-    mark = mark.strip().casefold().replace("\N{MINUS SIGN}", "-")
-    return mark.removesuffix(".0")
-
-
 Wording = Mapping[str, Any]
 """Premise, hypothesis and terms of an item."""
 
 NONE: Wording = {"premise": "FILL", "hypothesis": "FILL", "terms": {"source": [], "inverse": []}}
 """Placeholder for a person to fill."""
+
+
+def says_how_often(content: Mapping[str, Any]) -> bool:
+    """Whether the options of a table of items are frequencies, by which drafts ask."""
+    options = " ".join(content.get("responses", [content.get("scale", "")]))
+    return options == "frequency" or bool(re.search(WORDS["often"], options, re.IGNORECASE))
 
 
 class ScaleFacts(StrictModel):
@@ -80,13 +46,6 @@ class ScaleFacts(StrictModel):
     """The answers that people choose from."""
     stem: Text | None = None
     wording: Literal["held", "paraphrased"] = "held"
-
-    @property
-    def doubts(self) -> list[str]:
-        """Doubts about the whole scale."""
-        if re.search(WORDS["often"], self.responses, re.IGNORECASE):
-            return []
-        return [f"items are asked by how often, which the answers do not say ({self.responses})"]
 
 
 class ScaleItem(StrictModel):
@@ -228,6 +187,15 @@ def lint_wording(
 def as_yaml(facts: ScaleFacts, drafts: Mapping[str, Draft]) -> str:
     """The draft as YAML, under a key that no questionnaire may have, with doubts at their rows."""
     return _render_template("draft.yaml.j2", facts, drafts)
+
+
+def items_as_yaml(content: Mapping[str, Any]) -> str:
+    """A source of Likert items as YAML, from the content of a table (`item_table.read_items`)."""
+    stream = StringIO()
+    yaml = YAML()
+    yaml.width = 120
+    yaml.dump({"family": "likert", **content}, stream)
+    return stream.getvalue()
 
 
 def in_words(facts: ScaleFacts, drafts: Mapping[str, Draft], path: Path, out: Path) -> str:
