@@ -54,7 +54,7 @@ def _asks(harm: Callable[[Path], object], folder: Path) -> Seen:
 
 def _chats(template: str, folder: Path) -> Seen:
     (_copied(folder) / "chat_template.jinja").write_text(template)
-    with patch("evenruler.models.templates.MOST_STEPS", 10_000):
+    with patch("evenruler.models.templates.SECONDS", 1):
         return doing(lambda: _model(folder).generate([TEXT], system="Be brief."))
 
 
@@ -275,7 +275,7 @@ HARMED |= {
     for name, wants in PACKAGES.items()
 }
 
-STEPS = "more than 10,000 steps"
+TIME, MEMORY = "more than 1 seconds", "MiB of memory"
 TEMPLATES = {
     "without a system prompt": (
         "{{ raise_exception('no system role') }}",
@@ -286,14 +286,17 @@ TEMPLATES = {
     "that reaches for classes": ("{{ ''.__class__.__mro__ }}", "unsafe", "chat: false"),
     "of loops in loops": (
         "{% for x in range(99999) %}{% for y in range(99999) %}{% endfor %}{% endfor %}",
-        STEPS,
+        TIME,
         "chat: false",
     ),
     "that calls itself": (
         "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}"
         "{{ f(60) }}",
-        STEPS,
+        TIME,
     ),
+    "with a step that takes long": ("{{ (9 ** (9 ** 9)) > 1 }}", TIME),
+    "with a text that takes memory": ("{{ 'a' * 10 ** 10 }}", MEMORY),
+    "that pads without measure": ("{{ 'a' | center(10 ** 10) }}", MEMORY),
     "that writes without measure": (
         "{{ messages[0]['content'] * 1000000 }}",
         "more than 1,000,000 characters",
