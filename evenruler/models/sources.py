@@ -37,6 +37,7 @@ from evenruler.models.library_patches import replace_attributes
 from evenruler.models.loading import (
     convert_load_errors,
     require_complete,
+    require_possible_sizes,
     save_tokenizer,
     silence_libraries,
 )
@@ -96,6 +97,7 @@ def locate_model(
     ):
         if not any(any(folder.glob(name)) for name in names):
             raise UserError(f"no {lacking}", where=f"{where}: {folder}", remedy=remedy)
+    require_possible_sizes(folder, f"{where}: {folder}")
     return folder
 
 

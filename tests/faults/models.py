@@ -21,6 +21,7 @@ from evenruler.models.store import RowStore
 from tests.faults.cases import Case, Outcome, Seen, doing, refusals
 from tests.models.test_loading import save_gguf
 from tests.tiny import catalogue_of, save_tiny, tiny_declaration, tiny_params
+from tests.tiny_masked import save_tiny_bert
 
 ASK, CHAT = "ask a model in a folder", "ask a model in a chat"
 TEXT = "The man is"
@@ -59,8 +60,33 @@ def _chats(template: str, folder: Path) -> Seen:
 
 
 def _configured(model: Path, **settings: object) -> None:
-    config = json.loads((model / FILES[0]).read_text())
-    (model / FILES[0]).write_text(json.dumps({**config, **settings}))
+    _settings(FILES[0], model, **settings)
+
+
+def _masks(change: Callable[[Path], object], folder: Path) -> Seen:
+    """A masked model, changed, which is asked for the first time."""
+    change(save_tiny_bert(folder / "model"))
+    models = tiny_params({"tiny": folder / "model"}, kind="masked")
+    store = RowStore(folder / "store")
+    return doing(lambda: load("tiny", models, store=store).pll(["The man is"]))
+
+
+def _settings(file: str, model: Path, **settings: object) -> None:
+    content = json.loads((model / file).read_text())
+    (model / file).write_text(json.dumps({**content, **settings}))
+
+
+def _no_unknown_token(model: Path) -> None:
+    """The vocabulary has another word in place of the token for words that it does not know."""
+    path = model / "tokenizer.json"
+    content = json.loads(path.read_text())
+    unknown = content["model"]["unk_token"]
+    vocabulary = content["model"]["vocab"]
+    vocabulary["another"] = vocabulary.pop(unknown)
+    special = content["added_tokens"]
+    content["added_tokens"] = [token for token in special if token["content"] != unknown]
+    path.write_text(json.dumps(content))
+    _settings("tokenizer_config.json", model, unk_token=None)
 
 
 def _half(content: bytes) -> bytes:
@@ -216,6 +242,7 @@ def _zero_page(path: Path) -> None:
 
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
 LOADS = ("does not load", "see its `source`")
+OF_WEIGHTS = "take the configuration of these weights"
 LACKS = ("does not load", "take a version of the model that asks for no such package")
 BEYOND = ("number 267 ('<new>')", "resize")
 PACKAGES = {
@@ -265,6 +292,24 @@ HARMED: dict[str, tuple[Any, ...]] = {
     "no config.json": (lambda model: (model / FILES[0]).unlink(), "no config.json"),
     "no tokenizer": (lambda model: (model / FILES[1]).unlink(), "no tokenizer"),
     "a weight that is no number": (_not_a_number, "what is no number", "dtype"),
+}
+HARMED |= {
+    f"a configuration of {name}": (partial(_configured, **setting), *said, OF_WEIGHTS)
+    for name, (setting, *said) in {
+        "a billion labels": ({"num_labels": 10**9}, "num_labels is 1,000,000,000"),
+        "a hundred thousand names of labels": (
+            {"id2label": {str(label): "a" for label in range(10**5)}},
+            "id2label is 100,000",
+        ),
+        "ten million layers": (
+            {"num_hidden_layers": 10**7},
+            "num_hidden_layers is 10,000,000, and its files have 30 tensors of at most 267 rows",
+        ),
+        "ten million layers for texts": (
+            {"text_config": {"n_layer": 10**7}},
+            "n_layer is 10,000,000",
+        ),
+    }.items()
 }
 HARMED |= {
     f"{file} is a list": (lambda model, file=file: (model / file).write_text("[]"), *LOADS)
@@ -342,6 +387,19 @@ CASES = [
             "code of its own for a tokenizer": (
                 partial(_brings_code, FILES[2], _TOKENIZER),
                 *CODE,
+            ),
+            "a longest text that is a word": (
+                partial(_masks, partial(_settings, FILES[2], model_max_length="x")),
+                *LOADS,
+            ),
+            "answers of the first run that are no object": (
+                partial(_masks, partial(_configured, return_dict=False)),
+                *LOADS,
+            ),
+            "no token for words that are unknown": (
+                partial(_masks, _no_unknown_token),
+                "Missing [UNK]",
+                *LOADS,
             ),
             "other weights after the key was made": (
                 _replaced,

@@ -230,14 +230,14 @@ class Server:
                 base_url=bare, max_retries=0, timeout=self._seconds, http_client=http
             )
             weakref.finalize(self, http.close)  # the library does not close a client passed to it
-        except (ValueError, httpx2.InvalidURL):
-            raise invalid_address_error() from None
-        except (ImportError, OSError) as error:
+        except (ValueError, httpx2.InvalidURL, ImportError, OSError) as error:
             problem = network_setup_problem(error)
-            if problem is None:
+            if problem is not None:
+                what, where, remedy = problem
+                raise UserError(what, where=where, remedy=remedy) from None
+            if isinstance(error, (ImportError, OSError)):
                 raise
-            what, where, remedy = problem
-            raise UserError(what, where=where, remedy=remedy) from None
+            raise invalid_address_error() from None
 
     def user_error(self, what: str, remedy: str = REMEDY) -> UserError:
         """A UserError about this server, to be raised by the caller."""

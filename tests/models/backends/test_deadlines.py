@@ -70,22 +70,25 @@ def test_a_whole_request_has_a_deadline(
     assert line.startswith("big: the server does not answer (Request timed out.)")
 
 
+SOCKS = "a SOCKS proxy needs the package socksio; pip install socksio, or unset it"
+NO_PROXY = "no address of a proxy; write it as in http://127.0.0.1:3128, or unset it"
+PEM = "name a file of certificates (PEM), or unset it"
 SETUPS = [
-    pytest.param(
-        "ALL_PROXY",
-        "socks5://127.0.0.1:9",
-        "environment: ALL_PROXY: a SOCKS proxy needs the package socksio; "
-        "pip install socksio, or unset it",
-        id="socks",
-    ),
-    pytest.param(
+    ("ALL_PROXY", "socks5://127.0.0.1:9", SOCKS),
+    ("https_proxy", "socks5h://127.0.0.1:9", SOCKS),
+    ("ALL_PROXY", "socks4://user:secret@127.0.0.1:9", NO_PROXY),
+    ("HTTPS_PROXY", "http://127.0.0.1:port", NO_PROXY),
+    ("HTTP_PROXY", "http://[::1", NO_PROXY),
+    (
         "SSL_CERT_FILE",
         "/gone/ca.pem",
-        "environment: SSL_CERT_FILE: no such file or folder (/gone/ca.pem); "
-        "put the certificates there, or unset it",
-        id="certificates",
+        "no such file or folder (/gone/ca.pem); put the certificates there, or unset it",
     ),
+    ("SSL_CERT_FILE", "/usr", f"no certificates can be read there (/usr); {PEM}"),
+    ("SSL_CERT_FILE", "/dev/null", f"no certificates can be read there (/dev/null); {PEM}"),
+    ("SSLKEYLOGFILE", "/gone/keys", "no file can be written there (/gone/keys); unset it"),
 ]
+"""What an environment variable may say that keeps clients from starting, and the line for it."""
 
 
 @pytest.mark.parametrize(("variable", "setting", "line"), SETUPS)
@@ -100,6 +103,7 @@ def test_a_setup_that_keeps_the_client_from_starting_is_one_line(
     monkeypatch.setenv(variable, setting)
     close_session()  # the Hub's client keeps the setup that it began with
     address("http://127.0.0.1:9/v1")
+    line = f"environment: {variable}: {line}"
     assert error_of(Server, "big", "big-one", SECONDS) == line
     with pytest.raises(UserError) as raised, hub_errors_as_user_errors("team/data"):
         HfApi(endpoint="http://127.0.0.1:9").model_info("team/data")
