@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from importlib import metadata
 from urllib.parse import urlsplit
 
-from evenruler.terminal import say
+from evenruler.terminal import escape_unencodable, say
 
 DISTRIBUTIONS = {
     "markdown_it": "markdown-it-py",
@@ -176,6 +176,7 @@ def run_program(main: Callable[[], object]) -> None:
     """Run a program; user errors become one line on standard error and status 2, Ctrl-C status
     130.
     """
+    escape_unencodable()
     try:
         main()
     except KeyboardInterrupt:

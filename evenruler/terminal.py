@@ -4,7 +4,9 @@ them.
 Control characters from outside text are escaped.
 """
 
+import codecs
 import ctypes
+import io
 import json
 import os
 import signal
@@ -30,6 +32,22 @@ def escape_unprintable(text: str) -> str:
         else:
             characters.append(json.dumps(character)[1:-1])
     return "".join(characters)
+
+
+def escape_unencodable() -> None:
+    """Have standard output escape characters that its encoding lacks as `escape_unprintable`
+    does, where Python would fail after all was computed.
+    """
+    codecs.register_error("as-in-json", _escape_part)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="as-in-json")
+
+
+def _escape_part(error: UnicodeError) -> tuple[str, int]:
+    """The escapes of characters that an encoding lacks, and where the text goes on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def say(text: str, *, end: str = "\n", err: bool = False) -> None:

@@ -1,7 +1,9 @@
 """Nothing that others wrote steers a terminal: all that commands print goes through one door."""
 
 import ast
+import io
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +43,20 @@ def test_all_that_is_said_is_printable(capsys: pytest.CaptureFixture[str]) -> No
     assert err.splitlines() == [escape_unprintable(STEERS)] * 2 + [
         f"error: {escape_unprintable(' '.join(STEERS.split()))}"
     ]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_what_an_encoding_lacks_is_escaped(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with `PYTHONIOENCODING=ascii`, or in the POSIX locale; JSON stays what it was."""
+    content = {"naïve": "東京 🎉"}
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", stream)
+    run_program(lambda: say(json.dumps(content, ensure_ascii=False)))
+    printed = stream.buffer.getvalue().decode(encoding)
+    shown = {"ascii": "na\\u00efve", "latin-1": "naïve", "utf-8": "naïve"}[encoding]
+    assert json.loads(printed) == content
+    assert printed.startswith(f'{{"{shown}"')
+    assert ("東京" in printed) is (encoding == "utf-8")
 
 
 def _doors() -> Iterator[str]:

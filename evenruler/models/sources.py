@@ -135,7 +135,7 @@ def verified_file(source: str, sha256: str, where: str) -> Path:
     cache. UnfinishedError if it is missing or cannot be downloaded; UserError if its bytes differ.
     """
     mirror = os.environ.get(MIRROR)
-    mirrored_file = _in_mirror(Path(mirror)).get(sha256) if mirror else None
+    mirrored_file = _in_mirror(at_home(mirror)).get(sha256) if mirror else None
     if mirrored_file:
         return mirrored_file
     try:

@@ -107,11 +107,17 @@ def main() -> None:
     from transformers.utils import chat_template_utils as library
 
     _limit_memory()
-    print(flush=True)
+    _write_line("ready")
     for line in sys.stdin:
         order = json.loads(line)
         _limit_seconds(order["seconds"])
-        print(json.dumps(_render(library, order)), flush=True)
+        _write_line(json.dumps(_render(library, order)))
+
+
+def _write_line(line: str) -> None:
+    """Write a line to the process that orders."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def _render(library: Any, order: dict[str, Any]) -> dict[str, str]:
