@@ -9,10 +9,11 @@ import ctypes
 import io
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from tqdm import tqdm
 
@@ -32,6 +33,17 @@ def escape_unprintable(text: str) -> str:
         else:
             characters.append(json.dumps(character)[1:-1])
     return "".join(characters)
+
+
+STEERS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that steer a terminal, or turn round the direction of what is written."""
+
+
+def escape_steering(text: str) -> str:
+    r"""Escape what steers or turns round, for a page or a card; other unprintable characters, which
+    scripts and emoji need, stay.
+    """
+    return STEERS.sub(lambda character: json.dumps(character[0])[1:-1], text)
 
 
 def escape_unencodable() -> None:

@@ -11,7 +11,11 @@ import pytest
 
 import evenruler
 from evenruler.errors import UserError, run_program
+from evenruler.publish.manifest import as_json
+from evenruler.report.page import gzip_base64
+from evenruler.terminal import STEERS as STEERING
 from evenruler.terminal import escape_unprintable, print_note, say
+from tests.report.pages import unpacked
 
 HOUSE = Path(evenruler.__file__).parent
 STEERS = "a\x1b[2J\x9b31m\x07\u202e\t\U000e0001b"
@@ -57,6 +61,34 @@ def test_what_an_encoding_lacks_is_escaped(encoding: str, monkeypatch: pytest.Mo
     assert json.loads(printed) == content
     assert printed.startswith(f'{{"{shown}"')
     assert ("東京" in printed) is (encoding == "utf-8")
+
+
+SHOWN = "a\\u001b[2J\\u009b31m\\u0007\\u202e\t\U000e0001b"
+"""`STEERS` in a file: what a script or an emoji needs stays."""
+
+
+def test_what_steers_is_escaped_in_all_that_templates_write() -> None:
+    """Pages, cards and differences of versions."""
+    from evenruler.files import jinja_environment
+
+    for autoescape in (True, False):
+        template = jinja_environment("evenruler.report", autoescape=autoescape).from_string(
+            "{% macro twice(text) %}{{ text }}{{ text }}{% endmacro %}{{ twice(text) }}\n"
+        )
+        assert template.render(text=STEERS) == f"{SHOWN}{SHOWN}\n"
+
+
+def test_what_steers_is_escaped_in_pictures_of_a_page() -> None:
+    content = {"labels": [STEERS, "\u00a02.40"], STEERS: 1.5}
+    shown = {"labels": [SHOWN, "\u00a02.40"], SHOWN: 1.5}
+    assert unpacked(gzip_base64(content)) == shown
+
+
+def test_what_steers_is_escaped_in_files_of_json_which_stay_what_they_were() -> None:
+    content = {"part": STEERS, "\u202e": "\ud800 2.40"}
+    text = as_json(content)
+    assert json.loads(text) == content
+    assert STEERING.search(text) is None
 
 
 def _doors() -> Iterator[str]:
