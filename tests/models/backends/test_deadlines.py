@@ -3,8 +3,10 @@
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import wait
+from functools import partial
 from typing import Any
 
 import pytest
@@ -111,29 +113,70 @@ def test_a_setup_that_keeps_the_client_from_starting_is_one_line(
     close_session()
 
 
-def test_who_breaks_off_twice_waits_for_no_answer(
-    address: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+def take_in_drips(line: socket.socket) -> None:
+    """Take the question a byte at a time."""
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    for _ in range(20 * 10 * SECONDS):
+        if not line.recv(1):
+            return
+        threading.Event().wait(0.05)
+
+
+def test_a_question_that_is_taken_in_drips_ends_by_the_deadline(
+    address: Callable[[str], None], error_of: Any
 ) -> None:
-    """The server would go on for an hour; the second Ctrl-C ends the reads that are under way."""
-    began = threading.Event()
+    question = {"messages": [{"role": "user", "content": "hello" * 2_000_000}]}
+    with talking(take_in_drips) as url:
+        address(url)
+        line = error_of(Server("big", "big-one", SECONDS).ask, "/chat/completions", question)
+    assert line.startswith("big: the server does not answer (Request timed out.)")
+
+
+def test_a_connection_is_not_waited_for_as_long_as_an_answer(
+    address: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, error_of: Any
+) -> None:
+    """Encryption is begun, and nobody takes it up: nothing breaks that off."""
+    monkeypatch.setattr(servers, "CONNECTING", SECONDS)
+    began = time.monotonic()
+    with talking(say_nothing) as url:
+        address(url.replace("http://", "https://"))
+        line = error_of(Server("big", "big-one", 3600).ask, "/chat/completions", QUESTION)
+    assert line.startswith("big: the server does not answer (Request timed out.)")
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("n_times", [1, 2])
+def test_who_breaks_off_does_not_wait_for_a_server_that_goes_on(
+    n_times: int, address: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would go on for an hour with each of the questions that are under way: Ctrl-C waits for a
+    while, a second one for none."""
+    under_way = threading.Semaphore(0)
+    signals = iter([signal.SIGINT] * n_times)
 
     def hold(line: socket.socket) -> None:
-        began.set()
+        under_way.release()
         threading.Event().wait(3600)
 
     def break_off(running: Any, **how: Any) -> Any:
-        assert began.wait(60)
-        signal.raise_signal(signal.SIGINT)
+        for number in signals:
+            for _ in range(len(running)):
+                assert n_times == 2 or under_way.acquire(timeout=60)
+            signal.raise_signal(number)
         return wait(running, **how)
 
     monkeypatch.setattr(servers, "wait", break_off)
+    monkeypatch.setattr(servers, "GRACE", SECONDS if n_times == 1 else 3600)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    began = time.monotonic()
     try:
         with talking(hold) as url:
             address(url)
             server = Server("big", "big-one", 3600)
-            answers = server.at_once([lambda: server.ask("/chat/completions", QUESTION)])
+            server._answered = True
+            ask = partial(server.ask, "/chat/completions", QUESTION)
             with pytest.raises(KeyboardInterrupt):
-                list(answers)
+                list(server.at_once([ask] * 20))
     finally:
         signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - began < 120
