@@ -293,6 +293,24 @@ class TestReading:
             read_table(path)
         assert str(caught.value) == f"{path}: not built yet; run `make repro`"
 
+    @pytest.mark.parametrize("harm", [lambda whole: whole[:-9], lambda whole: b"?" * len(whole)])
+    def test_a_damaged_file_is_named(self, harm, path):
+        write_table(ROWS, SCHEMA, path)
+        path.write_bytes(harm(path.read_bytes()))
+        with pytest.raises(UserError) as caught:
+            read_table(path)
+        line = str(caught.value)
+        assert line.startswith(f"{path}: no readable Parquet (")
+        assert line.endswith("); get it again; what a stage wrote, `make repro` restores")
+
+    def test_a_text_that_is_no_utf_8_is_named(self, path):
+        """Arrow reads it, and pandas would fail later."""
+        texts = pa.array([b"\xff\xfe"], pa.binary()).cast(pa.string(), safe=False)
+        path.parent.mkdir()
+        pq.write_table(pa.table({"text": texts}), path)
+        with pytest.raises(UserError, match="no readable Parquet"):
+            read_table(path)
+
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
