@@ -31,7 +31,7 @@ def escape_unprintable(text: str) -> str:
         if character.isprintable() or character == "\n":
             characters.append(character)
         else:
-            characters.append(json.dumps(character)[1:-1])
+            characters.append(_as_in_json(character))
     return "".join(characters)
 
 
@@ -43,7 +43,12 @@ def escape_steering(text: str) -> str:
     r"""Escape what steers or turns round, for a page or a card; other unprintable characters, which
     scripts and emoji need, stay.
     """
-    return STEERS.sub(lambda character: json.dumps(character[0])[1:-1], text)
+    return STEERS.sub(lambda character: _as_in_json(character[0]), text)
+
+
+def _as_in_json(text: str) -> str:
+    """A text as JSON in ASCII writes it, without quotes."""
+    return json.dumps(text)[1:-1]
 
 
 def escape_unencodable() -> None:
@@ -59,7 +64,8 @@ def _escape_part(error: UnicodeError) -> tuple[str, int]:
     """The escapes of characters that an encoding lacks, and where the text goes on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+    lacking = error.object[error.start : error.end]
+    return _as_in_json(lacking), error.end
 
 
 def say(text: str, *, end: str = "\n", err: bool = False) -> None:

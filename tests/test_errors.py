@@ -122,8 +122,8 @@ def test_a_setup_that_keeps_any_client_from_starting_is_one_line(
     with pytest.raises(SystemExit) as ended:
         run_program(lambda: httpx2.get("https://127.0.0.1:9"))
     assert ended.value.code == 2
-    said = "no such file or folder (/gone/ca.pem); put the certificates there, or unset it"
-    assert capsys.readouterr().err == f"error: environment: SSL_CERT_FILE: {said}\n"
+    what = "no such file or folder (/gone/ca.pem); put the certificates there, or unset it"
+    assert capsys.readouterr().err == f"error: environment: SSL_CERT_FILE: {what}\n"
 
 
 def test_an_error_of_another_file_is_not_laid_on_certificates(

@@ -255,7 +255,7 @@ def require_embeddings(
     if max(tokenizer.get_vocab().values(), default=0) < rows:
         return
 
-    def require(_: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+    def require_rows(_: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
         """Hook before an embedding is looked up: UserError if the batch has a token id that it
         lacks.
         """
@@ -272,7 +272,7 @@ def require_embeddings(
 
     for module in model.modules():
         if isinstance(module, torch.nn.Embedding) and len(module.weight) == rows:
-            module.register_forward_pre_hook(require)
+            module.register_forward_pre_hook(require_rows)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
@@ -434,10 +434,8 @@ def _compare_sizes(sizes: Mapping[str, int], weights: Iterable[Path], where: str
     for key, size in sizes.items():
         is_of_layers = key.endswith(("layer", "layers"))
         if size > (n_tensors if is_of_layers else max(n_tensors, most_rows)):
-            what = (
-                f"{key} is {size:,}, and its files have {n_tensors:,} tensors of at most "
-                f"{most_rows:,} rows"
-            )
+            held = f"{n_tensors:,} tensors of at most {most_rows:,} rows"
+            what = f"{key} is {size:,}, and its files have {held}"
             raise UserError(what, where=where, remedy="take the configuration of these weights")
 
 
@@ -507,7 +505,8 @@ def _describe_tensor(tensor: "torch.Tensor") -> StoredTensor:
 def _parse_tensor(entry: Mapping[str, Any]) -> StoredTensor:
     """A tensor as the header of safetensors describes it."""
     begin, end = entry["data_offsets"]
-    return StoredTensor(str(entry["dtype"]), min(max(entry["shape"], default=1), end - begin))
+    longest = max(entry["shape"], default=1)
+    return StoredTensor(str(entry["dtype"]), min(longest, end - begin))
 
 
 KINDS: Final = {

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Final
@@ -37,27 +38,27 @@ LONGEST_ERROR: Final = 300
 """Most characters of a template's error."""
 
 
+@dataclass
 class TemplateProcess:
     """The process that renders, started on first use."""
 
-    def __init__(self) -> None:
-        """Start nothing yet."""
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
-        self._started_by = 0
+    _process: "subprocess.Popen[str] | None" = None
+    _started_by: int = 0
+    """The process that has started it: one that was forked from that starts its own."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def render(self, order: Mapping[str, object]) -> dict[str, str]:
-        """Do an order of `_render`, and return its answer; OverflowError where that takes too
+    def render_chat(self, order: Mapping[str, object]) -> dict[str, str]:
+        """Do an order of `_render_chat`, and return its answer; OverflowError where that takes too
         long.
         """
         with self._lock:
             try:
-                return self._exchange(order)
+                return self._send_order(order)
             except BaseException:  # also Ctrl-C: an answer that nobody reads must not be the next's
-                self.end()
+                self.end_process()
                 raise
 
-    def _exchange(self, order: Mapping[str, object]) -> dict[str, str]:
+    def _send_order(self, order: Mapping[str, object]) -> dict[str, str]:
         """Write an order, and read its answer."""
         process = self._running_process()
         assert process.stdin is not None
@@ -88,7 +89,7 @@ class TemplateProcess:
             raise RuntimeError("the process that renders chat templates does not start")
         return process
 
-    def end(self) -> None:
+    def end_process(self) -> None:
         """End the process, if this one has started it."""
         process, self._process = self._process, None
         if process is None or self._started_by != os.getpid():
@@ -100,7 +101,7 @@ class TemplateProcess:
                 pipe.close()
 
 
-def main() -> None:
+def serve_orders() -> None:
     """Render what standard input orders, an order a line, until that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that orders
     os.environ["TRANSFORMERS_VERBOSITY"] = "error"
@@ -111,7 +112,7 @@ def main() -> None:
     for line in sys.stdin:
         order = json.loads(line)
         _limit_seconds(order["seconds"])
-        _write_line(json.dumps(_render(library, order)))
+        _write_line(json.dumps(_render_chat(library, order)))
 
 
 def _write_line(line: str) -> None:
@@ -120,7 +121,7 @@ def _write_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def _render(library: Any, order: dict[str, Any]) -> dict[str, str]:
+def _render_chat(library: Any, order: dict[str, Any]) -> dict[str, str]:
     """The `text` of a chat by a template; or its `error`, and of what `kind` that is."""
     library.datetime = _clock_at(date.fromisoformat(order["day"]))
     try:
@@ -172,4 +173,4 @@ def _set_limit(kind: int, most: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve_orders()

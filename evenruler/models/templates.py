@@ -28,7 +28,7 @@ ERRORS: Final[dict[str, type[Exception]]] = {
 """What to raise for a template that fails, by the kind that `TemplateProcess` names."""
 
 _process = TemplateProcess()
-atexit.register(_process.end)
+atexit.register(_process.end_process)
 
 
 def render_prompt(
@@ -127,7 +127,7 @@ def _apply_chat_template(
     def render_apart(**arguments: object) -> tuple[list[str], list[object]]:
         """In place of `render_jinja_template`, which would run the template in this process."""
         day = (settings.now or NOW).isoformat()
-        answer = _process.render({"arguments": arguments, "day": day, "seconds": SECONDS})
+        answer = _process.render_chat({"arguments": arguments, "day": day, "seconds": SECONDS})
         if "error" in answer:
             raise ERRORS[answer["kind"]](answer["error"])
         return [answer["text"]], []

@@ -2,8 +2,8 @@
 `dvc.lock` names.
 
 DVC never hashes a read-only object of its cache, nor a file whose time and size it knows. So it
-takes a damaged object back in place of an output, and counts it as unchanged from then on. Here every
-object, and everything that `dvc.lock` names, is hashed.
+takes a damaged object back in place of an output, and counts it as unchanged from then on. Here
+every object, and everything that `dvc.lock` names, is hashed.
 """
 
 import hashlib

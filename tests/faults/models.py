@@ -293,23 +293,19 @@ HARMED: dict[str, tuple[Any, ...]] = {
     "no tokenizer": (lambda model: (model / FILES[1]).unlink(), "no tokenizer"),
     "a weight that is no number": (_not_a_number, "what is no number", "dtype"),
 }
+NAMES = {str(label): "a" for label in range(10**5)}
+LAYERS = "num_hidden_layers is 10,000,000, and its files have 30 tensors of at most 267 rows"
+TOO_LARGE: dict[str, dict[str, object]] = {
+    "num_labels is 1,000,000,000": {"num_labels": 1_000_000_000},
+    "id2label is 100,000": {"id2label": NAMES},
+    LAYERS: {"num_hidden_layers": 10_000_000},
+    "n_layer is 20,000,000": {"text_config": {"n_layer": 20_000_000}},
+}
+"""Settings of a configuration that its weights do not allow, by what the line says."""
+
 HARMED |= {
-    f"a configuration of {name}": (partial(_configured, **setting), *said, OF_WEIGHTS)
-    for name, (setting, *said) in {
-        "a billion labels": ({"num_labels": 10**9}, "num_labels is 1,000,000,000"),
-        "a hundred thousand names of labels": (
-            {"id2label": {str(label): "a" for label in range(10**5)}},
-            "id2label is 100,000",
-        ),
-        "ten million layers": (
-            {"num_hidden_layers": 10**7},
-            "num_hidden_layers is 10,000,000, and its files have 30 tensors of at most 267 rows",
-        ),
-        "ten million layers for texts": (
-            {"text_config": {"n_layer": 10**7}},
-            "n_layer is 10,000,000",
-        ),
-    }.items()
+    f"a configuration in which {line}": (partial(_configured, **settings), line, OF_WEIGHTS)
+    for line, settings in TOO_LARGE.items()
 }
 HARMED |= {
     f"{file} is a list": (lambda model, file=file: (model / file).write_text("[]"), *LOADS)

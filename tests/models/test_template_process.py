@@ -15,10 +15,10 @@ from tests.tiny import tiny_tokenizer
 def process() -> Any:
     rendering = TemplateProcess()
     yield rendering
-    rendering.end()
+    rendering.end_process()
 
 
-def order(template: str, text: str = "Hi.") -> dict[str, Any]:
+def make_order(template: str, text: str = "Hi.") -> dict[str, Any]:
     arguments = {
         "conversations": [[{"role": "user", "content": text}]],
         "chat_template": template,
@@ -31,9 +31,9 @@ WRITES = "{{ messages[0].content }} {{ strftime_now('%d %b %Y') }}"
 
 def test_one_process_serves_many_texts(process: TemplateProcess) -> None:
     texts = [f"text {number}\n\ud800" for number in range(20)]
-    first = process.render(order(WRITES))
+    first = process.render_chat(make_order(WRITES))
     pid = process._process.pid
-    written = [process.render(order(WRITES, text))["text"] for text in texts]
+    written = [process.render_chat(make_order(WRITES, text))["text"] for text in texts]
     assert first == {"text": "Hi. 06 May 2030"}
     assert written == [f"{text} 06 May 2030" for text in texts]
     assert process._process.pid == pid
@@ -53,22 +53,23 @@ def test_one_process_serves_many_texts(process: TemplateProcess) -> None:
 def test_a_template_that_fails(
     template: str, kind: str, error: str, process: TemplateProcess
 ) -> None:
-    answer = process.render(order(template))
-    assert (answer["kind"], answer["error"][: len(error)]) == (kind, error)
-    assert process.render(order("{{ messages[0].content }}")) == {"text": "Hi."}
+    answer = process.render_chat(make_order(template))
+    assert answer["kind"] == kind
+    assert answer["error"][: len(error)] == error
+    assert process.render_chat(make_order("{{ messages[0].content }}")) == {"text": "Hi."}
 
 
 def test_who_takes_too_long_is_ended_and_the_next_is_served(process: TemplateProcess) -> None:
     with pytest.raises(OverflowError, match="more than 1 seconds"):
-        process.render(order("{{ (9 ** (9 ** 9)) > 1 }}"))
-    assert process.render(order("{{ messages[0].content }}")) == {"text": "Hi."}
+        process.render_chat(make_order("{{ (9 ** (9 ** 9)) > 1 }}"))
+    assert process.render_chat(make_order("{{ messages[0].content }}")) == {"text": "Hi."}
 
 
 def test_an_answer_that_nobody_waited_for_is_not_that_of_the_next(
     process: TemplateProcess,
 ) -> None:
     slow = "{% for x in range(99999) %}{% for y in range(200) %}{% endfor %}{% endfor %}late"
-    process.render(order(WRITES))
+    process.render_chat(make_order(WRITES))
 
     def break_off(*_: object) -> None:
         raise KeyboardInterrupt
@@ -78,11 +79,11 @@ def test_an_answer_that_nobody_waited_for_is_not_that_of_the_next(
     began = time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):
-            process.render(order(slow) | {"seconds": 60})
+            process.render_chat(make_order(slow) | {"seconds": 60})
     finally:
         signal.signal(signal.SIGALRM, before)
     assert time.monotonic() - began < 30
-    assert process.render(order("{{ messages[0].content }}")) == {"text": "Hi."}
+    assert process.render_chat(make_order("{{ messages[0].content }}")) == {"text": "Hi."}
 
 
 def test_nothing_of_a_template_runs_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -293,10 +293,11 @@ class TestReading:
             read_table(path)
         assert str(caught.value) == f"{path}: not built yet; run `make repro`"
 
-    @pytest.mark.parametrize("harm", [lambda whole: whole[:-9], lambda whole: b"?" * len(whole)])
-    def test_a_damaged_file_is_named(self, harm, path):
+    @pytest.mark.parametrize("n_bytes", [0, 9, 500])
+    def test_a_damaged_file_is_named(self, n_bytes, path):
+        """It is cut off there."""
         write_table(ROWS, SCHEMA, path)
-        path.write_bytes(harm(path.read_bytes()))
+        path.write_bytes(path.read_bytes()[:n_bytes])
         with pytest.raises(UserError) as caught:
             read_table(path)
         line = str(caught.value)

@@ -87,7 +87,8 @@ class BoundedStream(httpcore2.NetworkStream):
         """
         for begin in range(0, len(buffer), PART):
             self._require_wanted()
-            self._stream.write(buffer[begin : begin + PART], self._deadline.time_left(timeout))
+            left = self._deadline.time_left(timeout)
+            self._stream.write(buffer[begin : begin + PART], left)
 
     def close(self) -> None:
         """Close the connection."""

@@ -41,7 +41,7 @@ ATTEMPTS, SECONDS = 6, 120
 seconds."""
 
 CONNECTING = 10
-"""Seconds for a connection, encryption included, which nothing breaks off."""
+"""Seconds for a connection, encryption included, which nothing interrupts."""
 
 GRACE = 10
 """Seconds that Ctrl-C waits for answers under way, which cost; the second one waits for none."""
@@ -132,7 +132,7 @@ class _RunState:
         return not self.has_ended and self.unanswered_in_a_row < AT_ONCE
 
     @property
-    def patience(self) -> float | None:
+    def seconds_to_wait(self) -> float | None:
         """Seconds to wait for answers under way; None for as long as they take."""
         left = self.leave_at - time.monotonic()
         return None if math.isinf(left) else max(left, 0.0)
@@ -497,7 +497,7 @@ class Server:
                     break
                 try:
                     done, running = wait(
-                        running, timeout=run_state.patience, return_when=FIRST_COMPLETED
+                        running, timeout=run_state.seconds_to_wait, return_when=FIRST_COMPLETED
                     )
                 except KeyboardInterrupt as interrupt:
                     if run_state.has_ended:

@@ -75,17 +75,16 @@ def test_a_whole_request_has_a_deadline(
 SOCKS = "a SOCKS proxy needs the package socksio; pip install socksio, or unset it"
 NO_PROXY = "no address of a proxy; write it as in http://127.0.0.1:3128, or unset it"
 PEM = "name a file of certificates (PEM), or unset it"
-SETUPS = [
+GONE = "no such file or folder (/gone/ca.pem); put the certificates there, or unset it"
+PROXIES = [
     ("ALL_PROXY", "socks5://127.0.0.1:9", SOCKS),
     ("https_proxy", "socks5h://127.0.0.1:9", SOCKS),
     ("ALL_PROXY", "socks4://user:secret@127.0.0.1:9", NO_PROXY),
     ("HTTPS_PROXY", "http://127.0.0.1:port", NO_PROXY),
     ("HTTP_PROXY", "http://[::1", NO_PROXY),
-    (
-        "SSL_CERT_FILE",
-        "/gone/ca.pem",
-        "no such file or folder (/gone/ca.pem); put the certificates there, or unset it",
-    ),
+]
+FILES = [
+    ("SSL_CERT_FILE", "/gone/ca.pem", GONE),
     ("SSL_CERT_FILE", "/usr", f"no certificates can be read there (/usr); {PEM}"),
     ("SSL_CERT_FILE", "/dev/null", f"no certificates can be read there (/dev/null); {PEM}"),
     ("SSLKEYLOGFILE", "/gone/keys", "no file can be written there (/gone/keys); unset it"),
@@ -93,7 +92,7 @@ SETUPS = [
 """What an environment variable may say that keeps clients from starting, and the line for it."""
 
 
-@pytest.mark.parametrize(("variable", "setting", "line"), SETUPS)
+@pytest.mark.parametrize(("variable", "setting", "line"), [*PROXIES, *FILES])
 def test_a_setup_that_keeps_the_client_from_starting_is_one_line(
     variable: str,
     setting: str,
