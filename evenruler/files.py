@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenruler.errors import UserError
+from evenruler.terminal import escape_steering
 
 if TYPE_CHECKING:
     import jinja2
@@ -82,11 +83,16 @@ def read_json_file(path: Path, kind: type[T]) -> T:
 
 def jinja_environment(package: str, *, autoescape: bool = False) -> "jinja2.Environment":
     """The Jinja templates in a package's folder; undefined variables are errors. `autoescape` is
-    for HTML.
+    for HTML. What steers a terminal or turns round text is escaped in all that they write.
     """
     import jinja2
 
-    return jinja2.Environment(
+    class EscapedTemplate(jinja2.Template):
+        def render(self, *args: Any, **variables: Any) -> str:
+            """The text, as others may safely show it."""
+            return escape_steering(super().render(*args, **variables))
+
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader(package, "."),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -94,6 +100,8 @@ def jinja_environment(package: str, *, autoescape: bool = False) -> "jinja2.Envi
         keep_trailing_newline=True,
         autoescape=autoescape,
     )
+    environment.template_class = EscapedTemplate
+    return environment
 
 
 def file_sha256(path: Path) -> str:

@@ -4,9 +4,12 @@ them.
 Control characters from outside text are escaped.
 """
 
+import codecs
 import ctypes
+import io
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -33,8 +36,41 @@ def escape_unprintable(text: str) -> str:
         if character.isprintable() or character == "\n":
             characters.append(character)
         else:
-            characters.append(json.dumps(character)[1:-1])
+            characters.append(_as_in_json(character))
     return "".join(characters)
+
+
+STEERS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that steer a terminal, or turn round the direction of what is written."""
+
+
+def escape_steering(text: str) -> str:
+    r"""Escape what steers or turns round, for a page or a card; other unprintable characters, which
+    scripts and emoji need, stay.
+    """
+    return STEERS.sub(lambda character: _as_in_json(character[0]), text)
+
+
+def _as_in_json(text: str) -> str:
+    """A text as JSON in ASCII writes it, without quotes."""
+    return json.dumps(text)[1:-1]
+
+
+def escape_unencodable() -> None:
+    """Have standard output escape characters that its encoding lacks as `escape_unprintable`
+    does, where Python would fail after all was computed.
+    """
+    codecs.register_error("as-in-json", _escape_part)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="as-in-json")
+
+
+def _escape_part(error: UnicodeError) -> tuple[str, int]:
+    """The escapes of characters that an encoding lacks, and where the text goes on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return _as_in_json(lacking), error.end
 
 
 def say(text: str, *, end: str = "\n", err: bool = False) -> None:

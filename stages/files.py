@@ -24,6 +24,7 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.registry import family_module
 from evenruler.tables import read_frame, read_table
+from evenruler.tables.frames import RESTORE
 
 PIPELINE = folder_in_use()
 """The folder of the pipeline whose stage runs, seen from the top: outputs lie in it, sources at the
@@ -169,9 +170,12 @@ def read_planted_results(benchmark: str) -> list[dict[str, Any]]:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON that a stage wrote; UserError where there is no such file."""
+    """Read JSON that a stage wrote; UserError where there is no such file, or it is damaged."""
     _require_built(path)
-    return json.loads(path.read_text(encoding="utf-8"))
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # also of bytes that are not UTF-8
+        raise UserError(f"no readable JSON ({error})", where=str(path), remedy=RESTORE) from None
 
 
 def _require_built(path: Path) -> None:

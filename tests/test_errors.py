@@ -2,6 +2,7 @@
 
 from functools import partial
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -109,3 +110,33 @@ def test_no_space_for_weights_is_one_line_though_the_error_has_no_number(
     ):
         with pytest.raises(type(other)):
             run_program(partial(failing, other))
+
+
+def test_a_setup_that_keeps_any_client_from_starting_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also of clients that catch nothing themselves."""
+    import httpx2
+
+    monkeypatch.setenv("SSL_CERT_FILE", "/gone/ca.pem")
+    with pytest.raises(SystemExit) as ended:
+        run_program(lambda: httpx2.get("https://127.0.0.1:9"))
+    assert ended.value.code == 2
+    what = "no such file or folder (/gone/ca.pem); put the certificates there, or unset it"
+    assert capsys.readouterr().err == f"error: environment: SSL_CERT_FILE: {what}\n"
+
+
+def test_an_error_of_another_file_is_not_laid_on_certificates(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def fill_disk() -> None:
+        raise OSError(28, "No space left on device", "there")
+
+    monkeypatch.setenv("SSL_CERT_DIR", "/gone")
+    with pytest.raises(SystemExit):
+        run_program(fill_disk)
+    line = "error: there: no space left on the device; free some and run again\n"
+    assert capsys.readouterr().err == line
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    with pytest.raises(FileNotFoundError):
+        run_program((tmp_path / "gone").read_text)

@@ -16,6 +16,9 @@ from evenruler.instruments.registry import FAMILIES
 ROOT = Path(__file__).parents[1]
 CODE = ("evenruler", "stages")
 
+PIN = re.compile(r"^([\w.-]+)==([\w.]+)", re.MULTILINE)
+"""A package and its version in a file of requirements."""
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 LIGHT = [
@@ -87,14 +90,28 @@ def test_build_is_enough_for_all(graph) -> None:
     assert imported(graph, CODE) - declared("measure", "build") == {"ray", "lm-eval"}
 
 
+def pinned_versions() -> dict[str, str]:
+    """The versions in constraints.txt, by package."""
+    text = (ROOT / "constraints.txt").read_text()
+    return {distribution_of(name): version for name, version in PIN.findall(text)}
+
+
 def test_every_package_is_pinned() -> None:
-    pins = [
-        line
-        for line in (ROOT / "constraints.txt").read_text().splitlines()
-        if not line.startswith("#")
-    ]
-    pinned = {distribution_of(line.split("==")[0]) for line in pins}
-    assert declared("measure", "build", "harness", "test") - {"evenruler"} - pinned == set()
+    wanted = declared("measure", "build", "harness", "test") - {"evenruler"}
+    assert wanted - pinned_versions().keys() == set()
+
+
+def test_every_file_that_setup_installs_has_a_hash() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    recipe = makefile.partition("$(READY): ")[2].partition("\nrepro: ")[0]
+    needed, commands = recipe.split("\n", 1)
+    for name in needed.split()[1:]:  # after pyproject.toml
+        assert f"-r {name}" in commands
+        lines = (ROOT / name).read_text().replace("\\\n", " ").splitlines()
+        unhashed = [line for line in lines if line[0] != "#" and "--hash=sha256:" not in line]
+        assert unhashed == []
+    assert re.findall(r"\$\(PIP\).*?'", commands) == ["$(PIP) --no-build-isolation -e '"]
+    assert "HASHED := $(PIP) --no-deps --require-hashes\n" in makefile
 
 
 def test_what_loads_models_is_not_older_than_what_is_tested() -> None:
@@ -105,11 +122,7 @@ def test_what_loads_models_is_not_older_than_what_is_tested() -> None:
         for requirement in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["measure"]]
         if ">=" in requirement
     )
-    pinned = dict(
-        line.split("==")
-        for line in (ROOT / "constraints.txt").read_text().splitlines()
-        if "==" in line
-    )
+    pinned = pinned_versions()
     loading = (
         "accelerate",
         "peft",
@@ -123,4 +136,4 @@ def test_what_loads_models_is_not_older_than_what_is_tested() -> None:
     assert {name: lowest[name] for name in loading} == {
         name: ".".join(pinned[name].split(".")[:2]) for name in loading
     }
-    assert lowest["jinja2"] == pinned["Jinja2"]
+    assert lowest["jinja2"] == pinned["jinja2"]

@@ -241,9 +241,7 @@ def build_from_source(path: Path, groups: Sequence[str] = ()) -> Iterator[Benchm
         )
 
 
-def build_source(
-    path: Path, groups: Sequence[str] = ()
-) -> tuple[AnyDeclaration, BuiltInstrument]:
+def build_source(path: Path, groups: Sequence[str] = ()) -> tuple[AnyDeclaration, BuiltInstrument]:
     """What a user's source file declares, and its rows, with the pipeline's defaults. `groups`: two
     words for the slot of Likert items.
 

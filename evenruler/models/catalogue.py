@@ -19,6 +19,8 @@ from evenruler.models.loading import (
     Dtype,
     LoadedModel,
     Weights,
+    convert_load_errors,
+    encode_unknown,
     has_global_hooks,
     on_device,
 )
@@ -191,8 +193,10 @@ def backend_of(
     else:
         base = weights
     dtype = environment.choose_dtype(entry.dtype, on, base)
-    with on_device(name), traced_reads() as reads:
+    guard = convert_load_errors(name, str(base))
+    with on_device(name), traced_reads() as reads, guard:
         backend = _build_backend(name, entry, kind, weights, on, dtype, adapter)
+        encode_unknown(backend)
     hashed = environment.hashed_files(base, entry, over)
     hashed_paths = chain.from_iterable(hashed.values())
     require_hashed(name, reads, hashed_paths, [base, over] if over else [base])

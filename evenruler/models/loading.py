@@ -111,6 +111,17 @@ def convert_load_errors(name: str, where: str, remedy: str = "see its `source`")
         raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
 
 
+UNKNOWN: Final = "qzx☃"
+"""A word that few vocabularies hold."""
+
+
+def encode_unknown(backend: object) -> None:
+    """Encode an unknown word, at which a tokenizer fails that lacks the token for them."""
+    tokenizer = getattr(backend, "tokenizer", None)
+    if tokenizer is not None:
+        tokenizer(UNKNOWN)
+
+
 def tokenizer_folder(folder: Path, adapter: Path | None) -> Path:
     """The folder whose tokenizer a model has: that of its adapter, if a tokenizer was saved there,
     else its own.
@@ -146,6 +157,7 @@ def load_pretrained(
     require_layers(model, name, where)
     if adapter:
         require_plain_numbers(name, str(adapter), adapter)
+        require_possible_sizes(adapter, str(adapter))
         notes = read_notes(model)
         model = merge_adapter(model, adapter, name)
         _notes[model] = notes
@@ -242,7 +254,7 @@ def require_embeddings(
     if max(tokenizer.get_vocab().values(), default=0) < rows:
         return
 
-    def require(_: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+    def require_rows(_: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
         """Hook before an embedding is looked up: UserError if the batch has a token id that it
         lacks.
         """
@@ -259,7 +271,7 @@ def require_embeddings(
 
     for module in model.modules():
         if isinstance(module, torch.nn.Embedding) and len(module.weight) == rows:
-            module.register_forward_pre_hook(require)
+            module.register_forward_pre_hook(require_rows)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
@@ -367,7 +379,7 @@ def require_plain_numbers(name: str, where: str, folder: Path) -> None:
     mask, may be there.
     """
     for path in _weights_in(folder):
-        for tensor, kind in _kinds_of_tensors(path).items():
+        for tensor, (kind, _) in _read_tensors(path).items():
             is_weight = re.search("weight|proj|blocks|expert", tensor.rpartition(".")[2])
             if kind not in (*PLAIN, *WHOLE) and (is_weight or kind not in ("I8", "U8")):
                 what = (
@@ -375,6 +387,55 @@ def require_plain_numbers(name: str, where: str, folder: Path) -> None:
                     "needs scales"
                 )
                 raise UserError(what, where=where, remedy=UNQUANTISED)
+
+
+LARGE: Final = 1000
+"""From this size on, a configuration is compared with the tensors of its files."""
+
+CONFIGURATIONS: Final = ("config.json", ADAPTER)
+NAMES_SIZE: Final = re.compile("(layer|expert)s?$|^(num_labels|id2label|label2id|r)$")
+"""Keys of numbers of layers, experts and labels, and of the rank of an adapter: as much is
+built."""
+
+
+def require_possible_sizes(folder: Path, where: str) -> None:
+    """UserError for a configuration of more layers than its files have tensors, or of more of
+    other parts than those have rows; transformers would build them for hours first.
+    """
+    for name in CONFIGURATIONS:
+        for config in sorted(folder.rglob(name)):
+            sizes = dict(_large_sizes(read_json_file(config, dict)))
+            if sizes:
+                _compare_sizes(sizes, _weights_in(config.parent) or _weights_in(folder), where)
+
+
+def _large_sizes(config: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Numbers of layers and labels from `LARGE` on, by key, at any depth."""
+    left = [config]
+    while left:
+        for key, setting in left.pop().items():
+            size = len(setting) if isinstance(setting, dict) else setting
+            if NAMES_SIZE.search(key) and isinstance(size, int) and size >= LARGE:
+                yield key, size
+            if key == "rank_pattern" and isinstance(setting, dict):
+                left += [{"r": rank} for rank in setting.values()]
+            elif isinstance(setting, dict):
+                left.append(setting)
+
+
+def _compare_sizes(sizes: Mapping[str, int], weights: Iterable[Path], where: str) -> None:
+    """UserError for a size that the tensors in some files do not allow."""
+    n_tensors, most_rows = 0, 0
+    for path in weights:
+        tensors = _read_tensors(path).values()
+        n_tensors += len(tensors)
+        most_rows = max([most_rows, *(tensor.rows for tensor in tensors)])
+    for key, size in sizes.items():
+        is_of_layers = key.endswith(("layer", "layers"))
+        if size > (n_tensors if is_of_layers else max(n_tensors, most_rows)):
+            held = f"{n_tensors:,} tensors of at most {most_rows:,} rows"
+            what = f"{key} is {size:,}, and its files have {held}"
+            raise UserError(what, where=where, remedy="take the configuration of these weights")
 
 
 def _weights_in(folder: Path) -> list[Path]:
@@ -395,9 +456,17 @@ def _weights_in(folder: Path) -> list[Path]:
     return []
 
 
-def _kinds_of_tensors(path: Path) -> dict[str, str]:
-    """The type of each tensor in a file, by name, as safetensors calls it; empty for a damaged file
-    (loading tells).
+class StoredTensor(NamedTuple):
+    """What a file of weights says of a tensor."""
+
+    kind: str
+    """Its type, as safetensors calls it."""
+    rows: int
+    """Its longest side, or its bytes where they are fewer."""
+
+
+def _read_tensors(path: Path) -> dict[str, StoredTensor]:
+    """The tensors of a file, by name; empty for a damaged file (loading tells).
 
     The header of safetensors is 8 bytes of length, then JSON.
     """
@@ -406,15 +475,12 @@ def _kinds_of_tensors(path: Path) -> dict[str, str]:
             import torch
 
             held = torch.load(path, map_location="meta", mmap=True, weights_only=True)
-            kinds: dict[str, str] = {}
-            for key, tensor in held.items():
-                other = "F32" if tensor.is_floating_point() else "I64"
-                kinds[key] = KINDS.get(str(tensor.dtype).removeprefix("torch."), other)
-            return kinds
+            return {key: _describe_tensor(tensor) for key, tensor in held.items()}
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(min(length, MOST_OF_A_HEADER)))
-        return {key: str(value["dtype"]) for key, value in header.items() if key != "__metadata__"}
+        header.pop("__metadata__", None)
+        return {key: _parse_tensor(entry) for key, entry in header.items()}
     except (
         OSError,
         ValueError,
@@ -426,6 +492,20 @@ def _kinds_of_tensors(path: Path) -> dict[str, str]:
         pickle.UnpicklingError,
     ):
         return {}
+
+
+def _describe_tensor(tensor: "torch.Tensor") -> StoredTensor:
+    """A tensor of PyTorch as safetensors would store it."""
+    other = "F32" if tensor.is_floating_point() else "I64"
+    kind = KINDS.get(str(tensor.dtype).removeprefix("torch."), other)
+    return StoredTensor(kind, max(tensor.shape, default=1))
+
+
+def _parse_tensor(entry: Mapping[str, Any]) -> StoredTensor:
+    """A tensor as the header of safetensors describes it."""
+    begin, end = entry["data_offsets"]
+    longest = max(entry["shape"], default=1)
+    return StoredTensor(str(entry["dtype"]), min(longest, end - begin))
 
 
 KINDS: Final = {
@@ -468,7 +548,7 @@ def _first_dtype(folder: Path) -> str:
     16 bits, and where there is none.
     """
     for path in _weights_in(folder)[:1]:
-        for kind in _kinds_of_tensors(path).values():
+        for kind, _ in _read_tensors(path).values():
             if kind in PLAIN:
                 return NAMES.get(kind, "")
     return ""

@@ -5,6 +5,7 @@ import json
 import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import chain
@@ -340,12 +341,14 @@ class Model:
             remedy = (
                 'give `cache_key="..."`, another one for each change that its weights do not tell'
             )
-        try:
-            return fingerprints.verify_fingerprint(
-                backend, self._cache, str(self._folder or self.where), remedy
-            )
-        except FloatingPointError:
-            raise not_a_number(self.name) from None
+        where = str(self._folder or self.where)
+        # What a user holds in Python fails as Python does; of files it is the files' fault.
+        guard = convert_load_errors(self.name, where) if self._folder else nullcontext()
+        with guard:
+            try:
+                return fingerprints.verify_fingerprint(backend, self._cache, where, remedy)
+            except FloatingPointError:
+                raise not_a_number(self.name) from None
 
     def _load_again(self) -> None:
         """Load a model that the user holds as it is now; its errors are those of `backend`."""

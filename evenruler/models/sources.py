@@ -38,6 +38,7 @@ from evenruler.models.library_patches import replace_attributes
 from evenruler.models.loading import (
     convert_load_errors,
     require_complete,
+    require_possible_sizes,
     save_tokenizer,
     silence_libraries,
 )
@@ -100,6 +101,7 @@ def locate_model(
     ):
         if not any(any(folder.glob(name)) for name in names):
             raise UserError(f"no {lacking}", where=f"{where}: {folder}", remedy=remedy)
+    require_possible_sizes(folder, f"{where}: {folder}")
     return folder
 
 
@@ -137,7 +139,7 @@ def verified_file(source: str, sha256: str, where: str) -> Path:
     cache. UnfinishedError if it is missing or cannot be downloaded; UserError if its bytes differ.
     """
     mirror = os.environ.get(MIRROR)
-    mirrored_file = _in_mirror(Path(mirror)).get(sha256) if mirror else None
+    mirrored_file = _in_mirror(at_home(mirror)).get(sha256) if mirror else None
     if mirrored_file:
         return mirrored_file
     try:

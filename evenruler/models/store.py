@@ -20,6 +20,7 @@ from filelock import FileLock
 from evenruler import repository
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
+from evenruler.strict import at_home
 from evenruler.tables.ids import canonical_json
 from evenruler.terminal import print_note
 
@@ -42,7 +43,7 @@ def cache_root() -> Path:
     """
     chosen = os.environ.get("EVENRULER_CACHE")
     if chosen:
-        return Path(chosen)
+        return at_home(chosen)
     repository_root = repository.find_repository_root()
     if repository_root:
         # So that an experiment asks for nothing that is known.

@@ -1,9 +1,8 @@
 """Rendering of chat templates, which are programs that come with a model."""
 
+import atexit
 import datetime
-import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,19 +12,23 @@ from evenruler.errors import UserError
 from evenruler.models.chat_settings import NOW, ChatSettings
 from evenruler.models.library_patches import replace_attributes
 from evenruler.models.questions import chat_messages, join_system_prompt
+from evenruler.models.template_process import SECONDS, TemplateProcess
 
 if TYPE_CHECKING:  # transformers takes seconds to import
-    from types import FrameType
-
-    from _typeshed import TraceFunction
     from transformers import PreTrainedTokenizerBase
 
 CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
 """Two dates without common parts, to detect whether a template writes the date."""
 
-MOST_STEPS = MOST_ADDED = 1_000_000
-"""Limits on a chat template's steps (usually some hundred; nested loops are possible) and added
-characters."""
+ERRORS: Final[dict[str, type[Exception]]] = {
+    "limit": OverflowError,
+    "template": TemplateError,
+    "other": ValueError,
+}
+"""What to raise for a template that fails, by the kind that `TemplateProcess` names."""
+
+_process = TemplateProcess()
+atexit.register(_process.end_process)
 
 
 def render_prompt(
@@ -95,8 +98,6 @@ def _render_layout(
     differs.
     """
     text = _apply_chat_template(tokenizer, layout, settings)
-    if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
-        raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
     if not text:
         raise ValueError("it writes nothing")
     if any(
@@ -118,10 +119,20 @@ def _apply_chat_template(
     layout: list[dict[str, Any]],
     settings: ChatSettings,
 ) -> str:
-    """A chat as text through the template, at the fixed date and with limited steps; OverflowError
-    if it takes more than `MOST_STEPS`.
+    """A chat as text through the template, at the fixed date, in a process of its own;
+    OverflowError if it takes or writes more than the limits there.
     """
-    with _set_template_date(settings.now or NOW), _limit_template_steps():
+    from transformers import tokenization_utils_base as library
+
+    def render_apart(**arguments: object) -> tuple[list[str], list[object]]:
+        """In place of `render_jinja_template`, which would run the template in this process."""
+        day = (settings.now or NOW).isoformat()
+        answer = _process.render_chat({"arguments": arguments, "day": day, "seconds": SECONDS})
+        if "error" in answer:
+            raise ERRORS[answer["kind"]](answer["error"])
+        return [answer["text"]], []
+
+    with replace_attributes(library, render_jinja_template=render_apart):
         return str(
             tokenizer.apply_chat_template(
                 layout, tokenize=False, add_generation_prompt=True, **settings.options
@@ -185,40 +196,3 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
     except Exception:  # the error recurs when the model is asked
         return True
     return False
-
-
-def _set_template_date(day: datetime.date) -> AbstractContextManager[object]:
-    """A context that sets the date in templates; transformers offers no other way."""
-    from transformers.utils import chat_template_utils as library
-
-    class Clock(datetime.datetime):
-        @classmethod
-        def now(cls, tz: datetime.tzinfo | None = None) -> "Clock":
-            """Midnight of the set date, instead of the present."""
-            return cls(day.year, day.month, day.day, tzinfo=tz)
-
-    return replace_attributes(library, datetime=Clock)
-
-
-@contextmanager
-def _limit_template_steps() -> Iterator[None]:
-    """Limit the steps of a template (executed lines and calls), in this thread only."""
-    before, steps = sys.gettrace(), 0
-
-    def count_step(frame: "FrameType", *_: object) -> "TraceFunction | None":
-        """Trace function for `sys.settrace`: counts once a template runs; OverflowError above
-        `MOST_STEPS`.
-        """
-        nonlocal steps
-        steps += (
-            bool(steps) or frame.f_code.co_filename == "<template>"
-        )  # jinja2's name for compiled templates
-        if steps > MOST_STEPS:
-            raise OverflowError(f"it takes more than {MOST_STEPS:,} steps")
-        return count_step if steps else None
-
-    sys.settrace(count_step)
-    try:
-        yield
-    finally:
-        sys.settrace(before)

@@ -3,7 +3,7 @@
 
 DVC never hashes a read-only object of its cache, nor a file whose time and size it knows. So it
 takes a damaged object back in place of an output, and counts it as unchanged from then on. Here
-everything that `dvc.lock` names is hashed.
+every object, and everything that `dvc.lock` names, is hashed.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from evenruler.declaration.profiles import pipeline_folders
 from evenruler.errors import UserError
-from evenruler.project.dvc import read_lock
+from evenruler.project.dvc import HASH, read_lock
 
 FOLDER = ".dir"
 """Ending of the MD5 of a folder, whose object is a JSON list of its files."""
@@ -40,20 +40,32 @@ def remove_damaged(root: Path) -> list[str]:
     messages on objects.
 
     DVC then takes an output from an object that is whole, or runs its stage. Nothing is said of
-    outputs: most of those that differ from `dvc.lock` were changed on purpose.
+    outputs: most of those that differ from `dvc.lock` were changed on purpose. Objects of earlier
+    runs are hashed, too: DVC takes them back where a stage is again as it was then.
     """
     files, messages = list(locked_files(root)), []
-    for file in {file.object: file for file in files}.values():
-        if is_damaged(file.object, file.md5):
-            file.object.unlink()
+    stages = {file.object: file.stage for file in files}
+    for path, md5 in cached_objects(root):
+        if is_damaged(path, md5):
+            path.unlink()
+            stage = stages.get(path, "a stage that needs it")
             messages.append(
-                f"warning: {file.object}: damaged in DVC's cache, and removed; {file.stage} writes "
-                "it again"
+                f"warning: {path}: damaged in DVC's cache, and removed; {stage} writes it again"
             )
     for file in files:
         if is_damaged(file.path, file.md5):
             file.path.touch()
     return messages
+
+
+def cached_objects(root: Path) -> Iterator[tuple[Path, str]]:
+    """Every object of DVC's cache with the MD5 that is its name."""
+    if not (root / ".dvc").is_dir():
+        return
+    for path in sorted(objects_folder(root).glob("??/*")):
+        md5 = path.parent.name + path.name
+        if HASH.fullmatch(md5):
+            yield path, md5
 
 
 def damaged_outputs(root: Path) -> list[LockedFile]:

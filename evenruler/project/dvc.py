@@ -137,7 +137,8 @@ def outdated_stages(root: Path) -> list[str]:
         cwd=root,
         env=subprocess_environment(),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     if status.returncode:

@@ -280,7 +280,14 @@ def _run_checked(root: Path, what: str, command: list[str]) -> str:
     # DVC is killed with this process; git is not, since it would leave its lock files.
     ends = None if what.startswith("git") else die_with_parent
     done = subprocess.run(
-        command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends
+        command,
+        cwd=root,
+        env=env,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        preexec_fn=ends,
     )
     locked = re.search(r"'([^']+\.lock)': File exists", done.stderr)
     if locked:

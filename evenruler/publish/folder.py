@@ -33,6 +33,7 @@ from evenruler.report.sentences import (
     summarise_headlines,
 )
 from evenruler.tables import group_by_key
+from evenruler.terminal import escape_steering
 from evenruler.text.spelling import with_capital
 from evenruler.versions import Changelog, Release
 
@@ -210,7 +211,7 @@ def render_croissant(benchmark: BenchmarkFolder, folder: Path) -> str:
         authors=authors,
         here=HERE,
     )
-    return json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n"
+    return escape_steering(json.dumps(json.loads(content), indent=2, ensure_ascii=False)) + "\n"
 
 
 def _data_type(arrow_type: pa.DataType) -> str:

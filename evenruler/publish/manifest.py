@@ -23,6 +23,7 @@ from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.strict import Slug, StrictModel, Text, content_of, validate
 from evenruler.tables import contents
+from evenruler.terminal import escape_steering
 from evenruler.versions import Version
 
 NAME, PLAN = "manifest.json", "plan.json"
@@ -134,7 +135,7 @@ def evidence_as_json(
 def as_json(content: object, sort_keys: bool = True) -> str:
     """Text of a JSON file; False for figures, whose keys stand in the order of their dimensions."""
     text = json.dumps(content, indent=2, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n"
+    return f"{escape_steering(text)}\n"
 
 
 ENTITIES = {"<": "&lt;", "](": "]&#40;", "![": "!&#91;", "\\|": "&#92;|"}

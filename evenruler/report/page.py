@@ -18,6 +18,7 @@ from evenruler.files import jinja_environment
 from evenruler.report.findings import Finding, find_headlines
 from evenruler.report.sentences import VERDICT_MEANINGS
 from evenruler.report.views import InstrumentView, figure_table, verdict_count_sentences
+from evenruler.terminal import escape_steering
 
 # Colours of pictures, and their replacements in the dark theme.
 ONE_HUE: Final = "#1b5e7a"
@@ -232,10 +233,24 @@ def gzip_base64(content: object) -> str:
     the content cannot end or swallow the element that holds it, since base64 has no character with
     a meaning in HTML.
     """
-    strict = json.loads(json.dumps(content, sort_keys=True), parse_constant=lambda _: None)
+    strict = _escape_texts(
+        json.loads(json.dumps(content, sort_keys=True), parse_constant=lambda _: None)
+    )
     return packed_text(
         json.dumps(strict, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     )
+
+
+def _escape_texts(content: object) -> object:
+    """Content of JSON in whose texts nothing turns round what is drawn beside them."""
+    match content:
+        case str(text):
+            return escape_steering(text)
+        case dict(fields):
+            return {escape_steering(key): _escape_texts(part) for key, part in fields.items()}
+        case list(parts):
+            return [_escape_texts(part) for part in parts]
+    return content
 
 
 def packed_text(text: str) -> str:

@@ -34,6 +34,7 @@ from evenruler.measurement.figures import (
 from evenruler.measurement.headings import find_heading, part_of_instrument
 from evenruler.strict import Slug, StrictModel, Text
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
+from evenruler.terminal import escape_steering
 from evenruler.versions import Version
 
 if TYPE_CHECKING:
@@ -267,7 +268,8 @@ class Result(StrictModel):
 
     def to_json(self) -> str:
         """One line of JSON, as printed by `evenruler measure --format json`."""
-        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
+        content = self.model_dump(mode="json")
+        return escape_steering(json.dumps(content, ensure_ascii=False, allow_nan=False))
 
     def plot(self) -> "alt.VConcatChart":
         """Plot headlines with intervals and bounds, one panel per figure.

@@ -73,7 +73,7 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
     """Columns and row count of a Parquet file, after checking that it fits into memory; errors as
     `table_in`.
     """
-    with _refuse_unreadable_parquet(path, remedy), pq.ParquetFile(path) as file:
+    with refuse_unreadable_parquet(path, remedy), pq.ParquetFile(path) as file:
         footer = file.metadata
         if footer.num_rows > MOST_ROWS or footer.num_columns > MOST_COLUMNS:
             raise ValueError(
@@ -107,7 +107,7 @@ def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGA
     """The rows of a Parquet file checked by `schema_of`, by default all columns; UserError if it is
     corrupt.
     """
-    with _refuse_unreadable_parquet(path, remedy), pq.ParquetFile(path) as file:
+    with refuse_unreadable_parquet(path, remedy), pq.ParquetFile(path) as file:
         table: pa.Table = file.read(columns=None if columns is None else [*columns])
         table.validate(full=True)
     return table
@@ -117,7 +117,7 @@ def batches_in(path: Path, remedy: str = AGAIN) -> Iterator[pa.RecordBatch]:
     """A Parquet file in batches, the first empty, for its columns; arguments and errors as
     `table_in`.
     """
-    with _refuse_unreadable_parquet(path, remedy), pq.ParquetFile(path) as file:
+    with refuse_unreadable_parquet(path, remedy), pq.ParquetFile(path) as file:
         yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
         for batch in file.iter_batches():
             batch.validate(full=True)
@@ -140,7 +140,7 @@ def _bytes_of(array: pa.Array) -> int:
 
 
 @contextmanager
-def _refuse_unreadable_parquet(path: Path, remedy: str) -> Iterator[None]:
+def refuse_unreadable_parquet(path: Path, remedy: str) -> Iterator[None]:
     """A context in which a file is read: UserError with `remedy` if it is missing, or if Arrow
     fails to read it as Parquet inside the context.
     """

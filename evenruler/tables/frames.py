@@ -7,7 +7,7 @@ Rounding removes the last bits of floats, which differ between processors.
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 from evenruler.files import require_regular
+from evenruler.tables.contents import refuse_unreadable_parquet
 from evenruler.tables.ids import content_sha256
 
 Key = TypeVar("Key", bound=Hashable)
@@ -92,12 +93,19 @@ def write_whole(table: pa.Table, path: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
+RESTORE: Final = "get it again; what a stage wrote, `make repro` restores"
+"""The remedy for a damaged file."""
+
+
 def read_table(path: Path) -> pa.Table:
-    """Read a Parquet file; UserError if it does not exist."""
+    """Read a Parquet file; UserError if it does not exist or is damaged."""
     require_regular(path)
     if not path.exists():
         raise UserError("not built yet", where=str(path), remedy="run `make repro`")
-    return pq.read_table(path)
+    with refuse_unreadable_parquet(path, RESTORE):
+        table = pq.read_table(path)
+        table.validate(full=True)
+    return table
 
 
 def read_frame(path: Path) -> pd.DataFrame:

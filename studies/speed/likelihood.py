@@ -1,6 +1,6 @@
 """Whole-sentence likelihoods: ours against lm-evaluation-harness and minicons, in one run.
 
-Needs `pip install -c constraints.txt -e '.[compare]'`, and a built repository. Prints Markdown
+Needs `pip install -e '.[compare]'`, and a built repository. Prints Markdown
 tables: texts/s, seconds, peak memory, largest difference from ours. Each contender runs in a
 process of its own, on the same texts (the validation set, every sentence once), model, threads and
 dtype; loading the model is not timed.

@@ -21,6 +21,7 @@ from evenruler.models.store import RowStore
 from tests.faults.cases import Case, Outcome, Seen, doing, refusals
 from tests.models.test_loading import save_gguf
 from tests.tiny import catalogue_of, save_tiny, tiny_declaration, tiny_params
+from tests.tiny_masked import save_tiny_bert
 
 ASK, CHAT = "ask a model in a folder", "ask a model in a chat"
 TEXT = "The man is"
@@ -54,13 +55,38 @@ def _asks(harm: Callable[[Path], object], folder: Path) -> Seen:
 
 def _chats(template: str, folder: Path) -> Seen:
     (_copied(folder) / "chat_template.jinja").write_text(template)
-    with patch("evenruler.models.templates.MOST_STEPS", 10_000):
+    with patch("evenruler.models.templates.SECONDS", 1):
         return doing(lambda: _model(folder).generate([TEXT], system="Be brief."))
 
 
 def _configured(model: Path, **settings: object) -> None:
-    config = json.loads((model / FILES[0]).read_text())
-    (model / FILES[0]).write_text(json.dumps({**config, **settings}))
+    _settings(FILES[0], model, **settings)
+
+
+def _masks(change: Callable[[Path], object], folder: Path) -> Seen:
+    """A masked model, changed, which is asked for the first time."""
+    change(save_tiny_bert(folder / "model"))
+    models = tiny_params({"tiny": folder / "model"}, kind="masked")
+    store = RowStore(folder / "store")
+    return doing(lambda: load("tiny", models, store=store).pll(["The man is"]))
+
+
+def _settings(file: str, model: Path, **settings: object) -> None:
+    content = json.loads((model / file).read_text())
+    (model / file).write_text(json.dumps({**content, **settings}))
+
+
+def _no_unknown_token(model: Path) -> None:
+    """The vocabulary has another word in place of the token for words that it does not know."""
+    path = model / "tokenizer.json"
+    content = json.loads(path.read_text())
+    unknown = content["model"]["unk_token"]
+    vocabulary = content["model"]["vocab"]
+    vocabulary["another"] = vocabulary.pop(unknown)
+    special = content["added_tokens"]
+    content["added_tokens"] = [token for token in special if token["content"] != unknown]
+    path.write_text(json.dumps(content))
+    _settings("tokenizer_config.json", model, unk_token=None)
 
 
 def _half(content: bytes) -> bytes:
@@ -216,6 +242,7 @@ def _zero_page(path: Path) -> None:
 
 FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
 LOADS = ("does not load", "see its `source`")
+OF_WEIGHTS = "take the configuration of these weights"
 LACKS = ("does not load", "take a version of the model that asks for no such package")
 BEYOND = ("number 267 ('<new>')", "resize")
 PACKAGES = {
@@ -266,6 +293,20 @@ HARMED: dict[str, tuple[Any, ...]] = {
     "no tokenizer": (lambda model: (model / FILES[1]).unlink(), "no tokenizer"),
     "a weight that is no number": (_not_a_number, "what is no number", "dtype"),
 }
+NAMES = {str(label): "a" for label in range(10**5)}
+LAYERS = "num_hidden_layers is 10,000,000, and its files have 30 tensors of at most 267 rows"
+TOO_LARGE: dict[str, dict[str, object]] = {
+    "num_labels is 1,000,000,000": {"num_labels": 1_000_000_000},
+    "id2label is 100,000": {"id2label": NAMES},
+    LAYERS: {"num_hidden_layers": 10_000_000},
+    "n_layer is 20,000,000": {"text_config": {"n_layer": 20_000_000}},
+}
+"""Settings of a configuration that its weights do not allow, by what the line says."""
+
+HARMED |= {
+    f"a configuration in which {line}": (partial(_configured, **settings), line, OF_WEIGHTS)
+    for line, settings in TOO_LARGE.items()
+}
 HARMED |= {
     f"{file} is a list": (lambda model, file=file: (model / file).write_text("[]"), *LOADS)
     for file in FILES
@@ -275,7 +316,7 @@ HARMED |= {
     for name, wants in PACKAGES.items()
 }
 
-STEPS = "more than 10,000 steps"
+TIME, MEMORY = "more than 1 seconds", "MiB of memory"
 TEMPLATES = {
     "without a system prompt": (
         "{{ raise_exception('no system role') }}",
@@ -286,14 +327,17 @@ TEMPLATES = {
     "that reaches for classes": ("{{ ''.__class__.__mro__ }}", "unsafe", "chat: false"),
     "of loops in loops": (
         "{% for x in range(99999) %}{% for y in range(99999) %}{% endfor %}{% endfor %}",
-        STEPS,
+        TIME,
         "chat: false",
     ),
     "that calls itself": (
         "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}"
         "{{ f(60) }}",
-        STEPS,
+        TIME,
     ),
+    "with a step that takes long": ("{{ (9 ** (9 ** 9)) > 1 }}", TIME),
+    "with a text that takes memory": ("{{ 'a' * 10 ** 10 }}", MEMORY),
+    "that pads without measure": ("{{ 'a' | center(10 ** 10) }}", MEMORY),
     "that writes without measure": (
         "{{ messages[0]['content'] * 1000000 }}",
         "more than 1,000,000 characters",
@@ -339,6 +383,19 @@ CASES = [
             "code of its own for a tokenizer": (
                 partial(_brings_code, FILES[2], _TOKENIZER),
                 *CODE,
+            ),
+            "a longest text that is a word": (
+                partial(_masks, partial(_settings, FILES[2], model_max_length="x")),
+                *LOADS,
+            ),
+            "answers of the first run that are no object": (
+                partial(_masks, partial(_configured, return_dict=False)),
+                *LOADS,
+            ),
+            "no token for words that are unknown": (
+                partial(_masks, _no_unknown_token),
+                "Missing [UNK]",
+                *LOADS,
             ),
             "other weights after the key was made": (
                 _replaced,

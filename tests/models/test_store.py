@@ -164,6 +164,13 @@ class TestPlace:
         assert RowStore().root == cache_root() == tmp_path / root
         assert (tmp_path / root / "rows.sqlite").exists()
 
+    def test_a_tilde_is_the_home_of_the_user(self, tmp_path, monkeypatch, error_of) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.setenv("EVENRULER_CACHE", "~/cache")
+        assert cache_root() == tmp_path / "cache"
+        monkeypatch.setenv("EVENRULER_CACHE", "~nobody-of-this-name/cache")
+        assert error_of(cache_root).startswith("~nobody-of-this-name/cache: no such user here")
+
     def test_or_else_under_cache_of_the_repository(self, tmp_path, monkeypatch) -> None:
         monkeypatch.delenv("EVENRULER_CACHE", raising=False)
         (tmp_path / "params.yaml").touch()

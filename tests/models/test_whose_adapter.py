@@ -57,6 +57,21 @@ def test_another_folder_with_other_weights_is_refused(
     assert differs in line
 
 
+RANKS = ({"r": 10**7}, {"rank_pattern": {"q_proj": 10**7}})
+
+
+@pytest.mark.parametrize("changes", RANKS)
+def test_a_rank_that_its_weights_do_not_have_is_refused(
+    changes: dict[str, Any], adapter: Path, tmp_path: Path, store: RowStore, error_of: ErrorOf
+) -> None:
+    """PEFT would first fill a matrix of as many rows."""
+    change_json(adapter / "adapter_config.json", **changes)
+    models = tiny_params({"tiny": tmp_path / "base"}, adapter=str(adapter))
+    line = error_of(load("tiny", models, store=store).loglikelihood, ["The man is"])
+    what = "r is 10,000,000, and its files have 6 tensors of at most 32 rows"
+    assert line == f"{adapter}: {what}; take the configuration of these weights"
+
+
 @pytest.mark.parametrize(
     ("named", "revision", "expected"),
     [

@@ -112,6 +112,19 @@ def test_a_damaged_object_is_removed_and_its_stage_runs(root: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_damaged_object_of_an_earlier_run_is_not_taken_back(root: Path) -> None:
+    """DVC restores what a stage wrote when it was as it is again; `dvc.lock` does not name that."""
+    (root / "texts.py").write_text(FIRST.replace("1", "2"))
+    build(root)
+    damage(object_of(root, "two 1"))
+    (root / "texts.py").write_text(FIRST)
+    printed = build(root)
+    removed = f"{object_of(root, 'two 1')}: damaged in DVC's cache, and removed"
+    assert f"{removed}; a stage that needs it writes it again" in printed
+    assert (root / "data/texts/two").read_text() == "two 1"
+
+
+@pytest.mark.slow
 def test_a_damaged_list_of_a_folder_is_removed(root: Path) -> None:
     (listed,) = (root / ".dvc/cache/files/md5").rglob("*.dir")
     damage(listed)

@@ -12,6 +12,7 @@ import pytest
 
 from evenruler.errors import UserError
 from stages import running
+from stages.files import read_json
 
 ROOT = Path(__file__).parents[2]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a signal")
@@ -91,3 +92,14 @@ def test_dvc_gone_while_a_shell_stands_between(tmp_path: Path) -> None:
     assert not any(
         process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in below
     )
+
+
+@pytest.mark.parametrize("content", [b'{"asked": tr', b"\xff\xfe", b""])
+def test_a_damaged_file_of_another_stage_is_named(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        read_json(path)
+    line = str(caught.value)
+    assert line.startswith(f"{path}: no readable JSON (")
+    assert line.endswith("); get it again; what a stage wrote, `make repro` restores")

@@ -293,6 +293,25 @@ class TestReading:
             read_table(path)
         assert str(caught.value) == f"{path}: not built yet; run `make repro`"
 
+    @pytest.mark.parametrize("n_bytes", [0, 9, 500])
+    def test_a_damaged_file_is_named(self, n_bytes, path):
+        """It is cut off there."""
+        write_table(ROWS, SCHEMA, path)
+        path.write_bytes(path.read_bytes()[:n_bytes])
+        with pytest.raises(UserError) as caught:
+            read_table(path)
+        line = str(caught.value)
+        assert line.startswith(f"{path}: no readable Parquet (")
+        assert line.endswith("); get it again; what a stage wrote, `make repro` restores")
+
+    def test_a_text_that_is_no_utf_8_is_named(self, path):
+        """Arrow reads it, and pandas would fail later."""
+        texts = pa.array([b"\xff\xfe"], pa.binary()).cast(pa.string(), safe=False)
+        path.parent.mkdir()
+        pq.write_table(pa.table({"text": texts}), path)
+        with pytest.raises(UserError, match="no readable Parquet"):
+            read_table(path)
+
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),

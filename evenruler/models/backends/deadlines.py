@@ -1,8 +1,8 @@
 """A deadline on a whole request, from the first byte sent to the last byte read.
 
 The client's own timeout is between two bytes: a server that drips headers, or says `102 Processing`
-again and again, would hold a request for ever. Here every read of a connection also ends by the
-deadline of the thread that asks, and soon after the run is abandoned.
+again and again, would hold a request for ever. Here connecting, every write and every read also
+end by the deadline of the thread that asks, and soon after the run is abandoned.
 """
 
 import math
@@ -21,6 +21,10 @@ SLICE: Final = 0.5
 """Seconds after which a read looks whether it is still wanted."""
 
 
+PART: Final = 4096
+"""Bytes that are sent before a write looks whether it is still wanted."""
+
+
 class Deadline(threading.local):
     """When the request of a thread has to be answered, by `time.monotonic`."""
 
@@ -31,9 +35,17 @@ class Deadline(threading.local):
         if time.monotonic() > self.until:
             raise httpcore2.ReadTimeout("no whole answer by the deadline")
 
+    def time_left(self, timeout: float | None) -> float | None:
+        """A step's own timeout, or the time to the deadline where that is shorter; None for
+        neither.
+        """
+        longest = math.inf if timeout is None else timeout
+        left = min(longest, max(self.until - time.monotonic(), 0.001))
+        return None if math.isinf(left) else left
+
 
 class BoundedStream(httpcore2.NetworkStream):
-    """A connection whose reads end by a deadline."""
+    """A connection whose writes and reads end by a deadline."""
 
     def __init__(
         self,
@@ -59,15 +71,24 @@ class BoundedStream(httpcore2.NetworkStream):
                 if waited >= longest:
                     raise
                 part = None
-            if self._abandoned.is_set():
-                raise httpcore2.ReadError("the run was ended")
-            self._deadline.require_time()
+            self._require_wanted()
             if part is not None:
                 return part
 
+    def _require_wanted(self) -> None:
+        """ReadTimeout after the deadline; ReadError once the run is abandoned."""
+        if self._abandoned.is_set():
+            raise httpcore2.ReadError("the run was ended")
+        self._deadline.require_time()
+
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send a part of the request."""
-        self._stream.write(buffer, timeout)
+        """Send a part of the request, by the deadline also where it is taken in drips; errors as
+        `read`, WriteTimeout after `timeout` seconds in which nothing is taken.
+        """
+        for begin in range(0, len(buffer), PART):
+            self._require_wanted()
+            left = self._deadline.time_left(timeout)
+            self._stream.write(buffer[begin : begin + PART], left)
 
     def close(self) -> None:
         """Close the connection."""
@@ -80,7 +101,8 @@ class BoundedStream(httpcore2.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore2.NetworkStream:
         """The same connection, encrypted."""
-        encrypted = self._stream.start_tls(ssl_context, server_hostname, timeout)
+        left = self._deadline.time_left(timeout)
+        encrypted = self._stream.start_tls(ssl_context, server_hostname, left)
         return BoundedStream(encrypted, self._deadline, self._abandoned)
 
     def get_extra_info(self, info: str) -> Any:
@@ -89,7 +111,7 @@ class BoundedStream(httpcore2.NetworkStream):
 
 
 class BoundedBackend(httpcore2.NetworkBackend):
-    """Opens connections whose reads end by a deadline."""
+    """Opens connections whose writes and reads end by a deadline."""
 
     def __init__(
         self,
@@ -109,7 +131,8 @@ class BoundedBackend(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         """Open a connection."""
-        stream = self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
+        left = self._deadline.time_left(timeout)
+        stream = self._backend.connect_tcp(host, port, left, local_address, socket_options)
         return BoundedStream(stream, self._deadline, self._abandoned)
 
 

@@ -595,6 +595,7 @@ class SentenceEmbedder:
                 local_files_only=True,
                 trust_remote_code=False,
             )
+        self.tokenizer = self._model.tokenizer
         model: PreTrainedModel = cast("PreTrainedModel", self._model[0].auto_model)
         files = [*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors")]
         held: set[str] = set()
@@ -621,7 +622,7 @@ class SentenceEmbedder:
             if not is_used:
                 unused.append(key[1:])
         note_unused(self._model, unused, name, str(folder))
-        require_embeddings(model, self._model.tokenizer, name)
+        require_embeddings(model, self.tokenizer, name)
 
     @batched
     def embed(self, texts: Sequence[str]) -> Batches[NDArray[np.float32]]:

@@ -40,6 +40,12 @@ ATTEMPTS, SECONDS = 6, 120
 """Attempts per question if the server is busy or the connection breaks; timeout of an answer in
 seconds."""
 
+CONNECTING = 10
+"""Seconds for a connection, encryption included, which nothing interrupts."""
+
+GRACE = 10
+"""Seconds that Ctrl-C waits for answers under way, which cost; the second one waits for none."""
+
 LONGEST = (
     1 << 24
 )  # most bytes read of an answer, unpacked: about 16 texts of 10,000 tokens with log-probabilities
@@ -117,12 +123,19 @@ class _RunState:
     over: threading.Event  # ends waits of tasks for a busy server
     fault: BaseException | None = None  # the first, or the one that ended the run
     has_ended: bool = False
+    leave_at: float = math.inf  # when answers under way are waited for no longer
     unanswered_in_a_row: int = 0
 
     @property
     def asks_more(self) -> bool:
         """Whether further tasks may begin."""
         return not self.has_ended and self.unanswered_in_a_row < AT_ONCE
+
+    @property
+    def seconds_to_wait(self) -> float | None:
+        """Seconds to wait for answers under way; None for as long as they take."""
+        left = self.leave_at - time.monotonic()
+        return None if math.isinf(left) else max(left, 0.0)
 
     def end_with(self, fault: BaseException) -> None:
         """End the run because of a fault."""
@@ -240,18 +253,19 @@ class Server:
                 headers=gzip,
             )
             bound_connections(http, self._deadline, self._abandoned)
+            timeout = httpx2.Timeout(self._seconds, connect=min(CONNECTING, self._seconds))
             self._client = openai.OpenAI(
-                base_url=bare, max_retries=0, timeout=self._seconds, http_client=http
+                base_url=bare, max_retries=0, timeout=timeout, http_client=http
             )
             weakref.finalize(self, http.close)  # the library does not close a client passed to it
-        except (ValueError, httpx2.InvalidURL):
-            raise invalid_address_error() from None
-        except (ImportError, OSError) as error:
+        except (ValueError, httpx2.InvalidURL, ImportError, OSError) as error:
             problem = network_setup_problem(error)
-            if problem is None:
+            if problem is not None:
+                what, where, remedy = problem
+                raise UserError(what, where=where, remedy=remedy) from None
+            if isinstance(error, (ImportError, OSError)):
                 raise
-            what, where, remedy = problem
-            raise UserError(what, where=where, remedy=remedy) from None
+            raise invalid_address_error() from None
 
     def user_error(self, what: str, remedy: str = "") -> UserError:
         """A UserError about this server, to be raised by the caller."""
@@ -500,14 +514,23 @@ class Server:
                 if not running:
                     break
                 try:
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                    done, running = wait(
+                        running, timeout=run_state.seconds_to_wait, return_when=FIRST_COMPLETED
+                    )
                 except KeyboardInterrupt as interrupt:
                     if run_state.has_ended:
                         self._abandoned.set()
                         raise
                     run_state.end_with(interrupt)
-                    print_note(f"{self.name}: waits for {len(running)} answers that are under way")
+                    run_state.leave_at = time.monotonic() + GRACE
+                    print_note(
+                        f"{self.name}: waits {GRACE} seconds for {len(running)} answers that are "
+                        "under way; press Ctrl-C again to end at once"
+                    )
                     continue
+                if not done:
+                    self._abandoned.set()
+                    run_state.leave_at = math.inf
                 for future in done:
                     outcome = _outcome_of(future)
                     run_state.add_outcome(outcome)
