@@ -68,15 +68,15 @@ class TokenServer(EchoingServer):
         """The log-probability of each token but the first."""
         scored: list[dict[str, Any] | None] = [None]
         for place in range(1, len(tokens)):
-            nats = self.next_nats(tokens[:place])
-            scored.append({str(tokens[place]): {"logprob": nats[tokens[place]], "rank": 1}})
+            token, nats = tokens[place], self.next_nats(tokens[:place])
+            scored.append({str(token): {"logprob": nats[token], "rank": 1}})
         return scored
 
     def list_tokens(self, tokens: list[int], length: int) -> dict[str, Any]:
         """The likeliest next tokens."""
         nats = self.next_nats(tokens)
-        likeliest = sorted(range(len(nats)), key=lambda token: -nats[token])[:length]
-        listed = {f"token_id:{token}": nats[token] for token in likeliest}
+        by_nats = sorted(range(len(nats)), key=lambda token: -nats[token])
+        listed = {f"token_id:{token}": nats[token] for token in by_nats[:length]}
         return {"tokens": [*listed][:1], "top_logprobs": [listed]}
 
     def write_tokens(self, question: dict[str, Any], tokens: list[int]) -> list[int]:
@@ -109,7 +109,8 @@ def made_up_nats(vocabulary: int) -> NextNats:
     """A rule by which each token makes others likely."""
 
     def next_nats(tokens: Sequence[int]) -> list[float]:
-        logits = [float((tokens[-1] * 7 + token * 13) % 11) for token in range(vocabulary)]
+        turn = tokens[-1] * 7
+        logits = [float((turn + token * 13) % 11) for token in range(vocabulary)]
         whole = math.log(sum(map(math.exp, logits)))
         return [logit - whole for logit in logits]
 
@@ -125,7 +126,8 @@ def serve(options: dict[str, str]) -> None:
         print("RuntimeError: Engine core initialization failed. See root cause above.")
         sys.exit(1)
     second = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    Path(os.environ[PROCESSES]).write_text(f"{os.getpid()} {second.pid}")
+    numbers = f"{os.getpid()} {second.pid}"
+    Path(os.environ[PROCESSES]).write_text(numbers)
     over = threading.Event()
 
     def end(_: int, __: FrameType | None) -> None:

@@ -96,6 +96,10 @@ def load_model(
     )
 
 
+_Describe = Callable[[], str]
+_Load = Callable[[], object]
+
+
 @dataclass(frozen=True)
 class _Engine:
     """Where a model of files computes."""
@@ -103,7 +107,7 @@ class _Engine:
     device: str
     """Of what computes in this process, or on a cluster."""
     surroundings: environment.ComputeEnvironment
-    hold: Callable[[Callable[[], str], Callable[[], object]], object]
+    hold: Callable[[_Describe, _Load], object]
     """From functions that write the engine string and that load the model to its backend."""
     extend_key: Callable[[str], str] = str
     """Adds to an engine string what else answers depend on."""
@@ -136,10 +140,10 @@ def _choose_engine(
     on = environment.choose_device(device)
     here = environment.current_environment(on)
     if chosen == engines.VLLM and kind == "causal" and not local:
-        from evenruler.models.engines.vllm import VllmEngine
+        from evenruler.models.engines.vllm import choose_vllm
 
         place = where or sources.declared_at(name)
-        vllm = VllmEngine(name, entry, folder.absolute(), int(rest or 1), place)
+        vllm = choose_vllm(name, entry, folder.absolute(), int(rest or 1), place)
         return _Engine(
             on,
             vllm.choose_surroundings(here),

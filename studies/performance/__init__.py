@@ -1,0 +1,1 @@
+"""What engines give and how fast, on the machine at hand."""

@@ -256,7 +256,8 @@ class TestChatTokens:
         clock = SimpleNamespace(now=lambda: NOW)
         monkeypatch.setattr(chat_template_utils, "datetime", clock)  # ours has a day of its own
         right = right_tokens(chat, system)
-        (ours,), _ = backend_of(chat, network).encoder.encode_prompts([chat_prompt(system)], 4)
+        encoder = backend_of(chat, network).encoder
+        (ours,), _ = encoder.encode_prompts([chat_prompt(system)], 4)
         assert list(ours) == right
         assert len(right) > len(PROMPT.split())
 

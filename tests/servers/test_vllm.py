@@ -1,4 +1,5 @@
-"""SmolLM2 behind vLLM: what it says, and what is measured of it, is what is computed here.
+"""SmolLM2 behind vLLM, as an endpoint and as the engine: what it says, and what is measured of it,
+is what is computed here.
 
 `make test-vllm` runs this; no other target does.
 """
@@ -6,6 +7,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,15 +20,17 @@ from evenruler.instruments.asking import model_meta_of
 from evenruler.instruments.instrument import RequestBatch, plan_at_size
 from evenruler.instruments.registry import family_module
 from evenruler.measurement.figures import figure_name
+from evenruler.models import engines, load
 from evenruler.models.backends.server import KEY, URL, request_budget
 from evenruler.models.catalogue import load_model
 from evenruler.models.declarations import OPERATIONS
+from evenruler.models.engines import vllm as engine
 from evenruler.models.model import Model
 from evenruler.models.questions import Sampling
 from evenruler.models.store import RowStore
 from evenruler.sizes import STANDARD, Size
 from tests.figures import find_figure
-from tests.servers.conftest import START_TOKEN
+from tests.servers.conftest import PYTHON, START_TOKEN
 
 pytestmark = [
     pytest.mark.servers,
@@ -247,3 +251,36 @@ def test_the_likeliest_replies_in_a_chat(both: Both, say: Say) -> None:
     n_same = sum(reply.strip() == other.strip() for reply, other in replies)
     say(f"framing-age: {n_same} of {len(prompts)} replies without chance are the same")
     assert n_same == len(prompts)
+
+
+def test_the_engine_vllm(
+    smollm2: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, say: Say
+) -> None:
+    """It starts a server of its own, whose replies and words are those of a model here; then
+    likelihoods are computed here, and the server is gone."""
+    folder = smollm2.backend.model.config.name_or_path
+    prompts = [f"Write one sentence about {topic}." for topic in ("a nurse", "rain", "old books")]
+    sampling = Sampling(max_new_tokens=20, temperature=0)
+    before, words = ["The nurse said that"] * 3, [" she", " he", " they"]
+    monkeypatch.setenv(engine.ENVIRONMENT, str(PYTHON))
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path))
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+    here = load(f"local:{folder}", store=RowStore(tmp_path / "here"))
+    replies_here = here.replies(prompts, sampling=sampling, chat=True)
+    words_here = here.whole_words(before, words)
+    likelihoods_here = here.loglikelihood(prompts)
+
+    monkeypatch.setenv(engines.ENGINE, "vllm")
+    served = load(f"local:{folder}", store=RowStore(tmp_path / "served"))
+    assert served.engine != here.engine
+    assert served.replies(prompts, sampling=sampling, chat=True) == replies_here
+    words_served = served.whole_words(before, words)
+    (server,) = engine._servers
+    assert server.is_running
+    apart = np.abs(words_served.nats - words_here.nats).max()
+    say(f"engine vllm: {len(prompts)} replies the same, words {apart:.1e} nats apart")
+    assert apart < APART
+    assert np.abs(words_served.ends - words_here.ends).max() < 1e-3
+    assert (words_served.first_token == words_here.first_token).all()
+    assert (served.loglikelihood(prompts).nats == likelihoods_here.nats).all()
+    assert not server.is_running

@@ -248,7 +248,7 @@ class Causal:
         scored, sequences = list(sequence_by_place), list(sequence_by_place.values())
         left_out = sorted(set(range(len(requests))) - sequence_by_place.keys())
 
-        def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
+        def answer_pack(pack: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
             """(Index, (nats, number of tokens)) of a pack's texts; `UNREAD` for the pack of texts
             that cannot be scored.
             """
@@ -262,7 +262,7 @@ class Causal:
         packs = [left_out] if left_out else []
         for pack in self._scorer.packs(sequences):
             packs.append([scored[position] for position in pack])
-        return Batches(packs, answer)
+        return Batches(packs, answer_pack)
 
     @batched
     def words(self, requests: Sequence[WordRequest]) -> Batches[WordAnswer]:
@@ -274,7 +274,7 @@ class Causal:
         """
         sequences = self.encoder.encode_words(requests)
 
-        def answer(pack: Sequence[int]) -> list[tuple[int, WordAnswer]]:
+        def answer_pack(pack: Sequence[int]) -> list[tuple[int, WordAnswer]]:
             """(Index, numbers of a `WordAnswer`) of a pack's words."""
             scored = self._scorer.score_words([sequences[i] for i in pack], self._endings).tolist()
             first_tokens = [sequences[i].tokens[sequences[i].begin] for i in pack]
@@ -283,7 +283,7 @@ class Causal:
                 for i, nats, token in zip(pack, scored, first_tokens, strict=True)
             ]
 
-        return Batches(self._scorer.packs(sequences, words=True), answer)
+        return Batches(self._scorer.packs(sequences, words=True), answer_pack)
 
     @batched
     def next_words(self, requests: Sequence[NextWordsRequest]) -> Batches[NDArray[np.float64]]:
@@ -301,7 +301,7 @@ class Causal:
             any_token = self.encoder.start_token
             sequences.append(TokenSequence((*before, any_token), len(before)))
 
-        def answer(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64]]]:
+        def answer_pack(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64]]]:
             """(Index, [k] nats) of a pack's prompts; FloatingPointError where a read word has no
             finite number.
             """
@@ -311,7 +311,7 @@ class Causal:
                 raise FloatingPointError("logits that are no numbers")
             return list(zip(pack, nats, strict=True))
 
-        return Batches(self._scorer.packs(sequences), answer)
+        return Batches(self._scorer.packs(sequences), answer_pack)
 
     def _next_tokens(self, prompts: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
         """[prompts, words] as `next_word_tokens`; `NO_TOKEN` also for words that the tokenizer does
@@ -359,7 +359,7 @@ class Causal:
         )
         size = max(1, min(self._capacity.replies, room))
 
-        def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
+        def answer_pack(batch: Sequence[int]) -> list[tuple[int, Reply]]:
             """(Index, reply) of a batch's prompts, generated together."""
             batch_sequences = [sequences[i] for i in batch]
             shared = self._shared(batch_sequences, new)
@@ -379,8 +379,8 @@ class Causal:
             ]
 
         if self._padding.replies_equal:
-            return Batches(split_by_length(order, size, sequences), answer)
-        return Batches(split_into_packs(order, size), answer)
+            return Batches(split_by_length(order, size, sequences), answer_pack)
+        return Batches(split_into_packs(order, size), answer_pack)
 
     def _shared(self, sequences: Sequence[Tokens], new: int) -> int:
         """Number of leading tokens to compute once for all prompts, with padding after them; 0 if
@@ -458,7 +458,7 @@ class Causal:
         form one pack.
         """
 
-        def answer(pack: Sequence[int]) -> list[tuple[int, float]]:
+        def answer_pack(pack: Sequence[int]) -> list[tuple[int, float]]:
             """(Index, sum of unigram nats) of a pack's texts."""
             by_token = self.marginal(texts)
             sequences = self.encoder.encode_texts([LikelihoodRequest(texts[i]) for i in pack])
@@ -467,7 +467,7 @@ class Causal:
                 for i, sequence in zip(pack, sequences, strict=True)
             ]
 
-        return Batches([range(len(texts))], answer)
+        return Batches([range(len(texts))], answer_pack)
 
     @batched
     def fingerprint(
@@ -493,8 +493,8 @@ class Causal:
             )
             return fingerprints.Fingerprint(tuple(numbers), read_notes(self.model))
 
-        def answer(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
+        def answer_pack(pack: Sequence[int]) -> list[tuple[int, fingerprints.Fingerprint]]:
             """(Index, fingerprint) of a pack's pairs of texts."""
             return [(i, of_texts(questions[i])) for i in pack]
 
-        return Batches([range(len(questions))], answer)
+        return Batches([range(len(questions))], answer_pack)

@@ -369,8 +369,8 @@ class Server:
     def ask_texts(
         self, texts: Sequence[str | Sequence[int]], question: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """Ask the same of several texts, or of their token ids, in one request for completions: the choice of each, in
-        their order; errors as `ask`.
+        """Ask the same of several texts, or of their token ids, in one request for completions: the
+        choice of each, in their order; errors as `ask`.
         """
         choices = self.ask("/completions", {"prompt": [*texts], **question}).choices
         by_index = {

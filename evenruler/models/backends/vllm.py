@@ -6,7 +6,7 @@ whatever the server's own tokenizer and chat template do.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -87,28 +87,29 @@ def read_model_texts(name: str, folder: Path, entry: ModelEntry) -> ModelTexts:
     return ModelTexts(encoder, end_tokens, text_config.vocab_size)
 
 
+@dataclass(frozen=True)
 class VllmClient:
     """A model behind a vLLM server of this process."""
 
-    def __init__(
-        self,
-        server: Server,
-        texts: ModelTexts,
-        require_running: Callable[[], None],
-        tolerance: float,
-    ) -> None:
-        """`require_running`: raises a UserError if the server has ended; `tolerance`: how far apart
-        log-probabilities of a token may be in the dtype that it computes in.
-        """
-        self._server, self._require_running = server, require_running
-        self._encoder, self._ends = texts.encoder, texts.ends
-        self._trial = OpenAI(
-            server.name, server.name, "completions", server=server, tolerance=tolerance
-        )
-        self._word_ends = WordEndReader(
-            server,
-            read=partial(_read_word_end, texts),  # not of `self`, which would then never be freed
-            parameters={"return_tokens_as_token_ids": True},
+    server: Server
+    texts: ModelTexts
+    require_running: Callable[[], None]
+    """Raises a UserError if the server has ended."""
+    tolerance: float
+    """How far apart log-probabilities of a token may be in the dtype that it computes in."""
+
+    @cached_property
+    def _text_client(self) -> OpenAI:
+        """The client that tries whether log-probabilities hold."""
+        name, server = self.server.name, self.server
+        return OpenAI(name, name, "completions", server=server, tolerance=self.tolerance)
+
+    @cached_property
+    def _word_end_reader(self) -> WordEndReader:
+        """Reads whether words end."""
+        read = partial(_read_word_end, self.texts)  # not of `self`, which would never be freed
+        return WordEndReader(
+            self.server, read=read, parameters={"return_tokens_as_token_ids": True}
         )
 
     def generate(
@@ -119,41 +120,40 @@ class VllmClient:
         Words are drawn by vLLM's generators, from the prompt's seed. UserError as for a model
         loaded here, or if the server ends.
         """
-        thoughts = self._encoder.parse_thoughts(prompts[0])
+        thoughts = self.texts.encoder.parse_thoughts(prompts[0])
         new = thoughts.most if thoughts else prompts[0].sampling.max_new_tokens
-        sequences, opened = self._encoder.encode_prompts(prompts, new)
+        sequences, opened = self.texts.encoder.encode_prompts(prompts, new)
 
-        def ask(i: int) -> BatchOutcome[tuple[int, Reply]]:
+        def ask_prompt(i: int) -> BatchOutcome[tuple[int, Reply]]:
             """The reply to one prompt."""
             written = self._request_tokens(sequences[i], prompts[i], new)
-            return BatchOutcome([(i, self._read_reply(written, prompts[i], thoughts, opened[i]))])
+            reply = self._read_reply(written, prompts[i], thoughts, opened[i])
+            return BatchOutcome([(i, reply)])
 
-        yield from self._ask_all(partial(ask, i) for i in sorted(wanted))
+        yield from self._ask_all(partial(ask_prompt, i) for i in sorted(wanted))
 
     def _request_tokens(self, sequence: Tokens, prompt: Prompt, new: int) -> list[int]:
         """The tokens that the model writes after others, an end token included."""
-        sampling = prompt.sampling
+        settings = asdict(prompt.sampling) | {"seed": prompt.seed % SEEDS}
+        settings["max_tokens"] = new
+        del settings["max_new_tokens"]
         question = {
+            **settings,
             "prompt": [list(sequence)],
-            "max_tokens": new,
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k,
-            "seed": prompt.seed % SEEDS,
             # Only these tokens end a reply, as here: vLLM itself would choose others.
             "ignore_eos": True,
-            "stop_token_ids": sorted(self._ends),
+            "stop_token_ids": sorted(self.texts.ends),
             "return_token_ids": True,
         }
         try:
-            (choice,) = self._server.ask("/completions", question).choices
+            (choice,) = self.server.ask("/completions", question).choices
         except RefusalError as error:
             what = f"vLLM does not take {prompt.text[:40]!r} ({error})"
-            raise self._server.user_error(what, "shorten it, or allow fewer new tokens") from None
+            raise self.server.user_error(what, "shorten it, or allow fewer new tokens") from None
         tokens = choice.get("token_ids")
         if not isinstance(tokens, list) or not tokens:
             remedy = "install vLLM 0.11 or later in its environment"
-            raise self._server.user_error("vLLM does not say which tokens it wrote", remedy)
+            raise self.server.user_error("vLLM does not say which tokens it wrote", remedy)
         return tokens
 
     def _read_reply(
@@ -171,9 +171,11 @@ class VllmClient:
         answer_tokens: list[int] | None = written
         if thoughts is not None:
             written = _cut_to_budget(written, thoughts)
-            answer_tokens = thoughts.answer(written, written[-1] in self._ends, opened)
-        (reply,) = replies_of(self._encoder.tokenizer, self._ends, [written], [answer_tokens])
-        return self._encoder.finish_reply(prompt, reply)
+            answer_tokens = thoughts.answer(written, written[-1] in self.texts.ends, opened)
+        (reply,) = replies_of(
+            self.texts.encoder.tokenizer, self.texts.ends, [written], [answer_tokens]
+        )
+        return self.texts.encoder.finish_reply(prompt, reply)
 
     def loglikelihood(
         self, requests: Sequence[LikelihoodRequest], wanted: frozenset[int]
@@ -184,32 +186,32 @@ class VllmClient:
         UserError if log-probabilities depend on the order of questions (`OpenAI.trial`), a text is
         too long, or the server ends.
         """
-        sequence_by_place = self._encoder.encode_known_texts(requests)
+        sequence_by_place = self.texts.encoder.encode_known_texts(requests)
         unread = sorted(wanted - sequence_by_place.keys())
         if unread:
             yield [(i, UNREAD) for i in unread]
         scored = sorted(wanted & sequence_by_place.keys())
 
-        def ask(batch: Sequence[int]) -> BatchOutcome[tuple[int, tuple[float, int]]]:
+        def score_batch(batch: Sequence[int]) -> BatchOutcome[tuple[int, tuple[float, int]]]:
             """Nats and number of tokens of a batch of texts."""
             nats = self._request_nats([sequence_by_place[i] for i in batch])
             sums = [(math.fsum(token_nats), len(token_nats)) for token_nats in nats]
             return BatchOutcome(list(zip(batch, sums, strict=True)))
 
-        yield from self._score_all(ask, scored)
+        yield from self._score_all(score_batch, scored)
 
     def words(
         self, requests: Sequence[WordRequest], wanted: frozenset[int]
     ) -> Iterator[list[tuple[int, WordAnswer]]]:
         """(Index, numbers of a `WordAnswer`) of the wanted words; errors as for `loglikelihood`."""
-        sequences = self._encoder.encode_words(requests)
+        sequences = self.texts.encoder.encode_words(requests)
 
-        def ask(batch: Sequence[int]) -> BatchOutcome[tuple[int, WordAnswer]]:
+        def score_batch(batch: Sequence[int]) -> BatchOutcome[tuple[int, WordAnswer]]:
             """The numbers of a batch of words."""
             chosen = [sequences[i] for i in batch]
             return BatchOutcome(list(zip(batch, self._score_words(chosen), strict=True)))
 
-        yield from self._score_all(ask, sorted(wanted))
+        yield from self._score_all(score_batch, sorted(wanted))
 
     def _score_words(self, sequences: Sequence[TokenSequence]) -> list[WordAnswer]:
         """The numbers of words: their tokens by prompt log-probabilities, what follows by lists of
@@ -219,12 +221,13 @@ class VllmClient:
         nats = [math.fsum(token_nats) for token_nats in nats_by_word]
         likely = [place for place, word_nats in enumerate(nats) if word_nats >= RARE]
         end_by_place = dict.fromkeys(range(len(sequences)), (0.0, 0.0))  # as for rare words
-        ends = self._word_ends.read_ends([sequences[place].tokens for place in likely])
+        ends = self._word_end_reader.read_ends([sequences[place].tokens for place in likely])
         end_by_place |= dict(zip(likely, ends, strict=True))
         answers: list[WordAnswer] = []
         for place, sequence in enumerate(sequences):
             first_token = sequence.tokens[sequence.begin]
-            answers.append((nats[place], *end_by_place[place], nats_by_word[place][0], first_token))
+            first_nats = nats_by_word[place][0]
+            answers.append((nats[place], *end_by_place[place], first_nats, first_token))
         return answers
 
     def _request_nats(self, sequences: Sequence[TokenSequence]) -> list[list[float]]:
@@ -232,10 +235,10 @@ class VllmClient:
         # Temperature 1 gives the model's own log-probabilities even if the server applies it.
         question = {"max_tokens": 1, "prompt_logprobs": 0, "temperature": 1}
         try:
-            choices = self._server.ask_texts([sequence.tokens for sequence in sequences], question)
+            choices = self.server.ask_texts([sequence.tokens for sequence in sequences], question)
         except RefusalError as error:
             what = f"vLLM does not score some texts ({error})"
-            raise self._server.user_error(what, "shorten them") from None
+            raise self.server.user_error(what, "shorten them") from None
         pairs = zip(sequences, choices, strict=True)
         return [self._read_nats(sequence, choice) for sequence, choice in pairs]
 
@@ -249,7 +252,7 @@ class VllmClient:
             ]
         except (TypeError, KeyError, IndexError, ValueError):
             what = "vLLM gives other log-probabilities than those of the tokens that were asked"
-            raise self._server.user_error(what, "install another version of it") from None
+            raise self.server.user_error(what, "install another version of it") from None
         return [value if value > CLAMPED else -math.inf for value in nats]
 
     def _score_all(
@@ -259,7 +262,7 @@ class VllmClient:
     ) -> Iterator[list[tuple[int, Answer]]]:
         """Ask for log-probabilities batch by batch, once the trial has shown that they hold."""
         if indices:
-            self._trial.trial()
+            self._text_client.trial()
         yield from self._ask_all(partial(ask, batch) for batch in split_into_packs(indices, TEXTS))
 
     def _ask_all(
@@ -267,9 +270,9 @@ class VllmClient:
     ) -> Iterator[list[Answer]]:
         """The answers of tasks, as they come; UserError with the cause if the server has ended."""
         try:
-            yield from self._server.at_once(tasks)
+            yield from self.server.at_once(tasks)
         except UserError:
-            self._require_running()
+            self.require_running()
             raise
 
 

@@ -43,4 +43,5 @@ def _signal_group(process: "subprocess.Popen[bytes]", number: signal.Signals) ->
 
 
 if __name__ == "__main__":
-    sys.exit(run_until_input_closes(sys.argv[2:], float(sys.argv[1])))
+    seconds, *program = sys.argv[1:]
+    sys.exit(run_until_input_closes(program, float(seconds)))

@@ -17,7 +17,7 @@ import time
 import urllib.error
 import urllib.request
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -60,6 +60,17 @@ ANSWERING: Final = 3600.0
 
 NOTED_EVERY: Final = 60.0
 """Seconds between notes on a server that is still starting."""
+
+ALIKE: Final = (
+    "--enable-prefix-caching",
+    *("--seed", "0"),
+    *("--max-logprobs", "-1"),
+    *("--max-model-len", "auto"),
+    *("--generation-config", "vllm"),
+)
+"""Options of every server: all next tokens may be listed, for the ends of words; texts may be
+shorter than the model takes, where a GPU cannot hold as much; and sampling is what a question says,
+nothing from the model's files."""
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -164,50 +175,39 @@ def write_command(
     n_gpus: int,
     port: int,
 ) -> list[str]:
-    """The command that serves the model in a folder under a name.
-
-    `--generation-config vllm`: sampling is what a question says, nothing from the model's files;
-    `--max-logprobs -1`: all next tokens may be listed, for the ends of words; `--max-model-len
-    auto`: shorter than the model's where a GPU cannot hold as much.
-    """
-    options: dict[str, object] = {
-        "--model": folder,
-        "--served-model-name": name,
-        "--host": LOOPBACK,
-        "--port": port,
-        "--dtype": dtype,
-        "--tensor-parallel-size": n_gpus,
-        "--max-logprobs": -1,
-        "--max-model-len": "auto",
-        "--generation-config": "vllm",
-        "--seed": 0,
-    }
+    """The command that serves the model in a folder under a name."""
     # Not `vllm serve`: the build for CPUs has no such command.
     command = [str(installation.python), "-m", "vllm.entrypoints.openai.api_server"]
-    for option, setting in options.items():
-        command += [option, str(setting)]
-    command.append("--enable-prefix-caching")
+    command += ["--model", str(folder), "--served-model-name", name]
+    command += ["--dtype", dtype, "--tensor-parallel-size", str(n_gpus)]
+    command += ["--host", LOOPBACK, "--port", str(port), *ALIKE]
     if installation.device == "cpu":
         command.append("--enforce-eager")  # it would compile for minutes
     return command
 
 
+@dataclass(eq=False)
 class VllmServer:
     """A server of one model; at most one of this process runs at a time."""
 
-    def __init__(
-        self, name: str, installation: Installation, folder: Path, dtype: Dtype, n_gpus: int
-    ) -> None:
-        """Set it up; nothing is started."""
-        self.name, self.log = name, cache_root() / f"vllm-{name}.log"
-        self._installation, self._folder = installation, folder
-        self._dtype, self._n_gpus = dtype, n_gpus
-        self._key, self._port = "", 0
-        self._process: subprocess.Popen[bytes] | None = None
-        self._stop: weakref.finalize[..., Any] | None = None
+    name: str
+    installation: Installation
+    folder: Path
+    dtype: Dtype
+    n_gpus: int
+    _key: str = ""
+    _port: int = 0
+    _process: "subprocess.Popen[bytes] | None" = None
+    _finalizer: "weakref.finalize[..., Any] | None" = None
+    """Ends it, also where this object or this process does."""
 
     @property
-    def url(self) -> str:
+    def log_path(self) -> Path:
+        """Where it writes what it does."""
+        return cache_root() / f"vllm-{self.name}.log"
+
+    @property
+    def base_url(self) -> str:
         """Where it answers."""
         return f"http://{LOOPBACK}:{self._port}"
 
@@ -216,25 +216,25 @@ class VllmServer:
         """Whether it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
-    def start(self) -> None:
+    def start_process(self) -> None:
         """Start it and wait until it answers; another one of this process ends first.
 
         UserError, with the cause from its log, if it ends or is not up in time.
         """
         for other in list(_servers):
-            other.stop()
+            other.end_process()
         self._port, self._key = _free_port(), secrets.token_hex(16)
         command = write_command(
-            self._installation,
-            self._folder,
+            self.installation,
+            self.folder,
             self.name,
-            self._dtype,
-            self._n_gpus,
+            self.dtype,
+            self.n_gpus,
             self._port,
         )
         # Not as an option, which every user of the machine could read.
         environment = server_environment() | {"VLLM_API_KEY": self._key}
-        with self.log.open("wb") as log:
+        with self.log_path.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, guard.__file__, str(GRACE), *command],
                 stdin=subprocess.PIPE,
@@ -243,23 +243,23 @@ class VllmServer:
                 env=environment,
                 start_new_session=True,  # Ctrl-C is for this process, which ends the server
             )
-        self._stop = weakref.finalize(self, _end_process, self._process)
+        self._finalizer = weakref.finalize(self, _end_process, self._process)
         _servers.add(self)
         try:
             self._wait_until_up()
         except BaseException:
-            self.stop()
+            self.end_process()
             raise
 
     def _wait_until_up(self) -> None:
-        """Wait until it answers; UserError as for `start`."""
-        version = self._installation.version
-        print_note(f"{self.name}: vLLM {version} is starting; its log is {self.log}")
+        """Wait until it answers; UserError as for `start_process`."""
+        version = self.installation.version
+        print_note(f"{self.name}: vLLM {version} is starting; its log is {self.log_path}")
         began = noted = time.monotonic()
-        while not _is_healthy(f"{self.url}/health"):
+        while not _is_healthy(f"{self.base_url}/health"):
             now = time.monotonic()
             if not self.is_running:
-                raise self._user_error("vLLM does not start", _remedy_for_start(self._n_gpus))
+                raise self._user_error("vLLM does not start", _remedy_for_start(self.n_gpus))
             if now - began > STARTING:
                 what = f"vLLM is not up after {STARTING:,.0f} seconds"
                 raise self._user_error(what, "see its log")
@@ -267,11 +267,12 @@ class VllmServer:
                 noted = now
                 print_note(f"{self.name}: vLLM is starting, for {now - began:.0f} seconds now")
             time.sleep(0.2)
-        print_note(f"{self.name}: vLLM is up after {time.monotonic() - began:.0f} seconds")
+        elapsed = time.monotonic() - began
+        print_note(f"{self.name}: vLLM is up after {elapsed:.0f} seconds")
 
     def require_running(self) -> None:
         """UserError, with the cause from its log, if it has ended or no longer answers."""
-        if self.is_running and _is_healthy(f"{self.url}/health"):
+        if self.is_running and _is_healthy(f"{self.base_url}/health"):
             return
         if self._process is not None:  # its guard is the last to know
             with suppress(subprocess.TimeoutExpired):
@@ -279,19 +280,20 @@ class VllmServer:
         remedy = "see its log; what was answered is kept, run again to go on"
         raise self._user_error("vLLM ended while it was asked", remedy)
 
-    def stop(self) -> None:
+    def end_process(self) -> None:
         """End it, and wait until its processes are gone; nothing if it does not run."""
-        if self._stop is not None:
-            self._stop()
+        if self._finalizer is not None:
+            self._finalizer()
 
-    def connect(self) -> Server:
+    def open_client(self) -> Server:
         """A client of it."""
-        with at_address(f"{self.url}/v1", self._key):
+        with at_address(f"{self.base_url}/v1", self._key):
             return Server(self.name, self.name, ANSWERING, started_here=True)
 
     def _user_error(self, what: str, remedy: str) -> UserError:
         """A UserError with the cause from the log, to be raised by the caller."""
-        return UserError(f"{what} ({read_cause(self.log)})", where=str(self.log), remedy=remedy)
+        cause = read_cause(self.log_path)
+        return UserError(f"{what} ({cause})", where=str(self.log_path), remedy=remedy)
 
 
 _servers: Final[weakref.WeakSet[VllmServer]] = weakref.WeakSet()
@@ -349,69 +351,77 @@ def is_quantised(folder: Path) -> bool:
     return any("quantization_config" in settings for settings in configs)
 
 
+def choose_vllm(
+    name: str, entry: ModelEntry, folder: Path, n_gpus: int, where: str
+) -> "VllmEngine":
+    """How vLLM computes the model in a folder.
+
+    `n_gpus`: that it is split over; `where`: its declaration, for errors. UserError if vLLM is not
+    installed, or the model has an adapter.
+    """
+    if entry.adapter:
+        remedy = "merge it into the weights and save them, or say --engine local"
+        raise UserError("vLLM serves no adapter here", where=where, remedy=remedy)
+    installation = read_installation(find_python())
+    dtype = choose_dtype(entry.dtype, installation.device, folder)
+    server = VllmServer(name, installation, folder, dtype, n_gpus)
+    is_alone = n_gpus > 1 or is_quantised(folder)
+    return VllmEngine(entry, server, SERVED_ALONE if is_alone else SERVED)
+
+
+@dataclass(frozen=True)
 class VllmEngine:
     """How vLLM computes one model: what of it, in which numbers, and what its key says."""
 
-    def __init__(self, name: str, entry: ModelEntry, folder: Path, n_gpus: int, where: str) -> None:
-        """`n_gpus`: that the model is split over; `where`: its declaration, for errors.
-
-        UserError if vLLM is not installed, or the model has an adapter.
-        """
-        if entry.adapter:
-            remedy = "merge it into the weights and save them, or say --engine local"
-            raise UserError("vLLM serves no adapter here", where=where, remedy=remedy)
-        self._name, self._entry, self._folder, self._n_gpus = name, entry, folder, n_gpus
-        self._installation = read_installation(find_python())
-        self._dtype = choose_dtype(entry.dtype, self._installation.device, folder)
-        self._is_alone = n_gpus > 1 or is_quantised(folder)
+    entry: ModelEntry
+    server: VllmServer
+    served: Sequence[str]
+    """Operations that vLLM answers."""
 
     def choose_surroundings(self, here: ComputeEnvironment) -> ComputeEnvironment:
         """Surroundings that the engine string names first: vLLM's device where nothing is computed
         `here`.
         """
-        if not self._is_alone:
+        if "loglikelihood" not in self.served:
             return here
-        return ComputeEnvironment(self._installation.device, here.libraries)
+        return ComputeEnvironment(self.server.installation.device, here.libraries)
 
     def extend_key(self, engine_string: str) -> str:
         """An engine string with all that answers of vLLM depend on, too."""
         parts = json.loads(engine_string)
-        served: Mapping[str, object] = {
-            "answers": sorted(SERVED_ALONE if self._is_alone else SERVED),
-            "device": self._installation.device,
-            "dtype": self._dtype,
-            "libraries": dict(self._installation.libraries),
-            "tensor_parallel": self._n_gpus,
+        installation = self.server.installation
+        parts["backend"] = "vllm"
+        parts["libraries"]["vllm"] = installation.version
+        parts["vllm"] = {
+            "answers": sorted(self.served),
+            "device": installation.device,
+            "dtype": self.server.dtype,
+            "libraries": dict(installation.libraries),
+            "tensor_parallel": self.server.n_gpus,
         }
-        libraries = {**parts["libraries"], "vllm": self._installation.version}
-        return canonical_json(
-            {**parts, "backend": "vllm", "libraries": libraries, "vllm": served}
-        ).decode()
+        return canonical_json(parts).decode()
 
     def create_backend(self, load_here: Callable[[], object]) -> "VllmModel":
         """The model's backend; `load_here`: loads it in this process."""
-        server = VllmServer(self._name, self._installation, self._folder, self._dtype, self._n_gpus)
+        server = self.server
 
-        def connect() -> VllmClient:
+        def start_client() -> VllmClient:
             """Start the server, and connect to it."""
-            texts = read_model_texts(self._name, self._folder, self._entry)
-            server.start()
-            tolerance = choose_tolerance(self._dtype)
-            return VllmClient(server.connect(), texts, server.require_running, tolerance)
+            texts = read_model_texts(server.name, server.folder, self.entry)
+            server.start_process()
+            tolerance = choose_tolerance(server.dtype)
+            return VllmClient(server.open_client(), texts, server.require_running, tolerance)
 
-        served = SERVED_ALONE if self._is_alone else SERVED
-        return VllmModel(self._name, server, served, connect, load_here)
+        return VllmModel(server, self.served, start_client, load_here)
 
 
 @dataclass
 class VllmModel:
     """A model that vLLM and this process hold in turns; offers the operations of a backend."""
 
-    name: str
     server: VllmServer
     served: Sequence[str]
-    """Operations that vLLM answers."""
-    connect: Callable[[], VllmClient]
+    start_client: Callable[[], VllmClient]
     load_here: Callable[[], object]
     _client: VllmClient | None = None
     _here: object = None
@@ -426,7 +436,7 @@ class VllmModel:
         if "loglikelihood" in self.served:
             what = f"{operation} is computed from weights in this process, which only vLLM can hold"
             remedy = "leave this benchmark out, or take a model that is not quantised and fits"
-            raise UserError(what, where=self.name, remedy=remedy)
+            raise UserError(what, where=self.server.name, remedy=remedy)
         here: Callable[..., Any] = getattr(self._model_here(), operation)
         return here
 
@@ -435,14 +445,14 @@ class VllmModel:
         if self._client is None or not self.server.is_running:
             self._here = None
             _free_memory()
-            self._client = self.connect()
+            self._client = self.start_client()
         return self._client
 
     def _model_here(self) -> object:
         """The model loaded in this process; the server ends first."""
         if self._here is None:
             self._client = None
-            self.server.stop()
+            self.server.end_process()
             self._here = self.load_here()
         return self._here
 

@@ -52,7 +52,8 @@ def written(backend: Any, questions: list[Question], sampling: Sampling) -> list
 def alone(backend: Any, text: str, length: int) -> str:
     """What transformers itself goes on with after one prompt, taking the likeliest token each
     time."""
-    ids = torch.tensor([backend.encoder.encode_texts([LikelihoodRequest(text)])[0].tokens])
+    (sequence,) = backend.encoder.encode_texts([LikelihoodRequest(text)])
+    ids = torch.tensor([sequence.tokens])
     with torch.inference_mode():
         output = backend.model.generate(
             ids,

@@ -39,7 +39,13 @@ def test_an_engine_is_chosen_for_this_process_and_those_that_it_starts(monkeypat
 
 @pytest.mark.parametrize(
     ("engine", "expected"),
-    [("local", False), ("ray", True), ("vllm", False), ("vllm=1", False), ("vllm=2", True)],
+    [
+        ("local", False),
+        ("ray", True),
+        ("vllm", False),
+        ("vllm=1", False),
+        ("vllm=2", True),
+    ],
 )
 def test_stages_run_one_after_the_other_where_one_takes_every_gpu(
     engine: str, expected: bool, monkeypatch

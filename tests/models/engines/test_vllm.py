@@ -57,7 +57,7 @@ def open_served(folder: Path, processes: Path, tmp_path: Path) -> Iterator[Calla
 
     yield open_model
     for server in list(vllm._servers):
-        server.stop()
+        server.end_process()
 
 
 def are_gone(processes: Path) -> bool:
@@ -74,8 +74,9 @@ def are_gone(processes: Path) -> bool:
 
 def is_running(number: int) -> bool:
     with suppress(OSError):
-        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
-        return state != "Z"
+        state = Path(f"/proc/{number}/stat").read_text()
+        _, _, fields = state.rpartition(")")
+        return fields.split()[0] != "Z"
     return False
 
 
@@ -165,13 +166,12 @@ class TestInstallation:
 def test_the_command(tmp_path: Path) -> None:
     gpu = vllm.Installation(Path("/v/bin/python"), "cuda-9.0-79GiB", "0.32.0", ())
     command = vllm.write_command(gpu, tmp_path, "big", "bfloat16", 4, 8001)
-    assert command == [
-        *("/v/bin/python", "-m", "vllm.entrypoints.openai.api_server"),
-        *("--model", str(tmp_path), "--served-model-name", "big"),
-        *("--host", "127.0.0.1", "--port", "8001", "--dtype", "bfloat16"),
-        *("--tensor-parallel-size", "4", "--max-logprobs", "-1", "--max-model-len", "auto"),
-        *("--generation-config", "vllm", "--seed", "0", "--enable-prefix-caching"),
-    ]
+    expected = "/v/bin/python -m vllm.entrypoints.openai.api_server"
+    expected += f" --model {tmp_path} --served-model-name big"
+    expected += " --dtype bfloat16 --tensor-parallel-size 4 --host 127.0.0.1 --port 8001"
+    expected += " --enable-prefix-caching --seed 0 --max-logprobs -1 --max-model-len auto"
+    expected += " --generation-config vllm"
+    assert " ".join(command) == expected
     cpu = vllm.Installation(Path("/v/bin/python"), "cpu", "0.32.0", ())
     assert vllm.write_command(cpu, tmp_path, "big", "float32", 1, 8001)[-1] == "--enforce-eager"
 
