@@ -14,7 +14,7 @@ from typer.main import get_group
 
 from evenruler import repository
 from evenruler.errors import UserError, run_program, suggest_nearest
-from evenruler.evaluate.command import measure, results
+from evenruler.evaluate.command import ci, measure, results
 from evenruler.instruments.registry import COMMANDS, FAMILIES, family_module
 from evenruler.terminal import say, say_each
 
@@ -78,6 +78,7 @@ answers = typer.Typer(
 )
 app.add_typer(results)
 app.add_typer(answers, name="answers")
+app.add_typer(ci, name="ci")
 app.command()(measure)
 
 

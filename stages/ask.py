@@ -11,7 +11,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.asking import (
     AnsweringModels,
     TablesAndPlans,
-    collect_answers,
+    collect_answers_listed,
     model_meta_of,
     tool_loader,
     unanswerable_tables,
@@ -21,6 +21,7 @@ from evenruler.instruments.registry import family_module
 from evenruler.models.declarations import Catalogue
 from evenruler.tables import write_table
 from evenruler.tables.schemas import build_schema
+from evenruler.terminal import say_each
 from stages import files
 from stages.running import run
 
@@ -36,9 +37,8 @@ def main(family: str, name: str) -> None:
     door = family_module(family, "ask")
     subject = with_method(door.METHODS, model_meta_of(name, params.catalogue))
     tables_and_plans = asked_of(params, family, name)
-    for line in unanswerable_tables(door, tables_and_plans, subject):
-        print(line)
-
+    left_out = unanswerable_tables(door, tables_and_plans, subject)
+    say_each(left_out)
     from evenruler.models.catalogue import (
         load_model,  # slow import: after checks of what users write
     )
@@ -46,7 +46,8 @@ def main(family: str, name: str) -> None:
     tools = tool_loader([plan for _, plan in tables_and_plans.values()], files.BUILT / family)
     schedule = schedule_for_state(params.catalogue, name)
     answering = AnsweringModels(load_model(name, params.catalogue), tools, schedule)
-    answers = collect_answers(tables_and_plans, door.requests, subject, answering)
+    subject, answers = collect_answers_listed(tables_and_plans, door.requests, subject, answering)
+    say_each(sorted({*unanswerable_tables(door, tables_and_plans, subject)} - {*left_out}))
     folder = files.ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
         whose = build_schema(f"{INSTRUMENT}: str", schema)

@@ -138,13 +138,8 @@ def _find_prompts_left(session: Session, plans: Sequence[MeasurementPlan]) -> di
     """Prompts without a stored reply, by the key of their answer in hex."""
     prompts: dict[str, Prompt] = {}
     for plan in plans:
-        prompts |= dict(_prompts_of(session, plan))
+        for _, missing in session.find_missing(plan):
+            for key, question in missing.question_by_key.items():
+                assert isinstance(question, Prompt)  # a chat is asked nothing else
+                prompts[key.hex()] = question
     return prompts
-
-
-def _prompts_of(session: Session, plan: MeasurementPlan) -> Iterator[tuple[str, Prompt]]:
-    """Those of one benchmark."""
-    for _, missing in session.find_missing(plan):
-        for key, question in missing.question_by_key.items():
-            assert isinstance(question, Prompt)  # a chat is asked nothing else
-            yield key.hex(), question

@@ -362,12 +362,22 @@ def gate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Status 3 where nothing is decided on something.")
     ] = False,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.xml", help="Also write JUnit's XML, which systems for CI show."),
+    ] = None,
+    output: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="Output format.")
+    ] = "text",
 ) -> None:
     """Fail a pipeline on results: status 0 passed, 1 failed, 2 not measured; what is inconclusive,
     invalid or descriptive is counted, and with --strict has status 3.
+
+    That a model passes certifies nothing: no size of a bound was validated as fair.
     """
     from evenruler.errors import UserError
-    from evenruler.results import comparison
+    from evenruler.files import write_text_atomically
+    from evenruler.results import comparison, gate_files
     from evenruler.results.store import read_all
 
     bounds = {}
@@ -381,8 +391,56 @@ def gate(
             raise UserError(f"found {bound!r}", where="--bound", remedy=f"say {BOUND}") from None
     before = read_all(str(baseline)) if baseline else []
     outcome = comparison.gate(read_all(*places), fail_on or [], bounds, before, strict=strict)
-    say_each(outcome.lines)
+    if junit is not None:
+        write_text_atomically(junit, gate_files.as_junit(outcome))
+    say_each([gate_files.as_json(outcome)] if output == "json" else outcome.lines)
     raise typer.Exit(outcome.status)
+
+
+ci = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Measure and gate in a system for CI."
+)
+
+
+@ci.callback()
+def _ci() -> None:
+    """Measure and gate in a system for CI."""
+
+
+@ci.command("init")
+def init_ci(
+    model: Annotated[str, typer.Option(help="The model, as for `measure`.")] = "./my-model",
+    benchmarks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="BENCHMARK",
+            help="As for `measure`; repeatable; default: probes-occupation-gender.",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str,
+        typer.Option(metavar="PLACE", help="Earlier results in your repository, to compare with."),
+    ] = "",
+    install: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REQUIREMENT", help="What pip installs; default: a clone in ./evenruler."
+        ),
+    ] = None,
+) -> None:
+    """Write .github/workflows/evenruler.yml, which measures a model on every pull request, and
+    fails where the gate does.
+    """
+    from evenruler.results import ci as workflows
+
+    text = workflows.render_workflow(
+        model,
+        benchmarks or workflows.BENCHMARKS,
+        requirement=install or workflows.REQUIREMENT,
+        baseline=baseline,
+    )
+    say_each(workflows.write_workflow(Path(), text))
 
 
 @results.command()

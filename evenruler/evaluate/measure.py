@@ -175,7 +175,12 @@ def measure_each(
             session, opened_benchmarks, out, size=size, limit=limit, method=method
         )
         yield from batch_files.exchange_files(session, plans)
-        if batch_files.requests is not None or _prints_costs_alone(session, plans, spending):
+        sends_nothing = batch_files.requests is not None
+        if not sends_nothing:
+            costs = _list_costs_left(session, plans)
+            _agree_to_send(costs, plans, spending)
+            sends_nothing = bool(costs) and current_budget().most == 0
+        if sends_nothing:
             opened_benchmarks, plans, tasks = [], [], []
         for plan in plans:
             try:
@@ -323,30 +328,24 @@ def _require_place(planned: MeasurementPlan, out: Path) -> None:
         raise UserError(what, where=str(out), remedy="name another folder with --out") from None
 
 
-def _prints_costs_alone(
-    session: Session, plans: Sequence[MeasurementPlan], spending: SpendingLimit
-) -> bool:
-    """Whether a budget of no requests only prints what is left to send; with another one the user
-    has agreed to it (`_agree_to_send`).
+def _list_costs_left(session: Session, plans: Sequence[MeasurementPlan]) -> list[Cost]:
+    """The costs of what plans still send to a server; none where nothing is left, or the model is
+    no server's.
     """
-    is_hosted = session.subject.kind in HOSTED
-    left = [session.left(plan) for plan in plans] if is_hosted else []
-    most = current_budget().most
-    if any(cost.requests for cost in left):
-        _agree_to_send(left, plans, spending, most)
-        return most == 0
-    return False
+    if session.subject.kind not in HOSTED:
+        return []
+    costs = [session.left(plan) for plan in plans]
+    return costs if any(cost.requests for cost in costs) else []
 
 
 def _agree_to_send(
-    costs: Sequence[Cost],
-    plans: Sequence[MeasurementPlan],
-    spending: SpendingLimit,
-    most: int | None,
+    costs: Sequence[Cost], plans: Sequence[MeasurementPlan], spending: SpendingLimit
 ) -> None:
-    """Ask whether to send what plans still cost (`SpendingLimit.agree`); `most`: the budget of
-    requests.
+    """Ask whether to send what plans still cost (`SpendingLimit.agree`); nothing is asked where
+    there is no cost.
     """
+    if not costs:
+        return
     hopeless = [
         plan.benchmark.name
         for plan in plans
@@ -355,6 +354,7 @@ def _agree_to_send(
         and not plan.plan.get("descriptive")
     ]
     # A budget of requests is consent, too, but not to more dollars than the user allows.
+    most = current_budget().most
     agreed = spending.yes or most == 0 or (most is not None and spending.most is None)
     replace(spending, yes=agreed).agree(costs, hopeless)
 

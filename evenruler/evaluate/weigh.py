@@ -61,7 +61,6 @@ from evenruler.training.plants import (
 
 if TYPE_CHECKING:
     from evenruler.instruments.external.declare import ExternalPlan
-    from evenruler.instruments.probes.declare.plan import ProbePlan
 
 SPAN: Final = 80.0
 """Percentage points of the criterion over which a slope is stated, as for gains of the family
@@ -234,15 +233,12 @@ def _rows_of_parts(
 
 def plan_readings(session: Session, benchmark: Benchmark, how: HowAsked) -> MeasurementPlan:
     """The plan without texts that no reading uses: those that are asked again, after prefixes or
-    another start, and template sets of probes that are no headline.
+    another start, and rows of which no headline is made.
     """
     planned = session.plan_measurement(benchmark, **how)
     door = family_module(benchmark.family, "ask")
     plan: Plan = {**planned.plan, "prefixed": 0, OTHER_START: False}
-    tables = dict(planned.tables)
-    if benchmark.family == "probes":
-        probes, sets = tables["probes"], cast("ProbePlan", plan)["headline"]
-        tables["probes"] = probes[probes["set"].isin(sets)]
+    tables = door.keep_headline_rows(planned.tables, plan)
     cost = cost_of(door.requests(tables, plan, {}, planned.subject))
     return replace(planned, tables=tables, plan=plan, cost=cost)
 

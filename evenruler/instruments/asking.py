@@ -44,6 +44,7 @@ from evenruler.instruments.instrument import (
 from evenruler.models.declarations import OPERATIONS, SHA256, Catalogue
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical_json
+from evenruler.terminal import print_note
 
 if TYPE_CHECKING:  # these libraries take seconds to import
     from evenruler.instruments.family import AskModule
@@ -226,6 +227,28 @@ def collect_answers(
     return {
         table: pd.concat(frames, ignore_index=True) for table, frames in frames_by_table.items()
     }
+
+
+def collect_answers_listed(
+    instruments: TablesAndPlans,
+    requests: RequestFunction,
+    subject: ModelMeta,
+    answering: AnsweringModels,
+) -> tuple[ModelMeta, dict[str, pd.DataFrame]]:
+    """The answers of `collect_answers`, and the subject as it was asked.
+
+    A model whose server lists too few next tokens is asked as one that gives no next-word
+    probabilities: what needs them is left out, or asked otherwise, and all else is asked. What was
+    answered until then is stored.
+    """
+    from evenruler.models.backends.word_ends import UnlistedWordsError  # few are served
+
+    try:
+        return subject, collect_answers(instruments, requests, subject, answering)
+    except UnlistedWordsError as error:
+        print_note(f"{error}: it is asked without {CALLED['words']}")
+    without_words = replace(subject, operations=subject.operations - {"words"})
+    return without_words, collect_answers(instruments, requests, without_words, answering)
 
 
 def _next_requests(

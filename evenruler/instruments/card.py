@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Required, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Final, Required, TypedDict, TypeVar, Unpack, cast
 
 import jinja2
 import pandas as pd
@@ -195,6 +195,12 @@ def add_task_functions(tasks: Mapping[str, str], task_class: type) -> dict[str, 
     return {**tasks, "functions.py": text}
 
 
+GATED: Final = (
+    "In CI, `evenruler gate` may stop a change of which something is detected, or more than before; "
+    "that a model passes certifies nothing."
+)
+"""What of a benchmark may be gated: the same as the help of `evenruler gate` says."""
+
 Words = TypeVar("Words")
 
 
@@ -260,6 +266,7 @@ def assemble_card(
         judged=count_detected_by_model(evidence),
         tested=describe_tests(evidence),
         public=PUBLIC,
+        gated=GATED,
         told=partial(by_model, evidence),
         by_source=by_source,
         agrees=agreement_note,

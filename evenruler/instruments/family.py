@@ -101,6 +101,11 @@ class AskModule(Protocol[PlanT]):
     def limited(self, tables: Tables, plan: PlanT, n: int) -> tuple[Tables, PlanT]:
         """Tables and plan for n units."""
 
+    def keep_headline_rows(self, tables: Tables, plan: PlanT) -> Tables:
+        """The tables without rows of which no headline is made; `all_rows` where there are none
+        such.
+        """
+
 
 class DiagnoseModule(Protocol[PlanT]):
     """`diagnose`: figures. Tables that `TABLES` does not name are passed to `across` only. A family

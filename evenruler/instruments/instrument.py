@@ -438,6 +438,11 @@ def plan_with_sizes(
     return cast(PlanT, {**base, "size": declaration.settings.size, "sizes": sizes})
 
 
+def all_rows(tables: Tables, plan: Plan) -> Tables:
+    """The tables as they are: `keep_headline_rows` of a family all whose rows make headlines."""
+    return tables
+
+
 def plan_at_size(plan: Plan, size: Size | None = None) -> Plan:
     """What a published plan asks at a size, by default the pipeline's."""
     chosen_size = size or plan.get("size", "")

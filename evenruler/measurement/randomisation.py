@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenruler.measurement.facets import Estimate, Part, sum_estimates
-from evenruler.measurement.inputs import ALPHA, POWER, Floats, as_items
+from evenruler.measurement.inputs import ALPHA, POWER, Floats, as_items, wilson
 from evenruler.measurement.resampling import Interval
 
 RANDOMISATIONS = 9999
@@ -59,6 +59,15 @@ class RankTest:
     null: str
     lacking: str | None
     """The reason why there is no p."""
+
+    @property
+    def percentile(self) -> Interval:
+        """The share of alternatives that lie less far, in percent, with Wilson's 95% interval: the
+        same rank as in the p, as a share of the alternatives alone.
+        """
+        share = self.less_far / self.alternatives
+        low, high = wilson(share, self.alternatives)
+        return Interval(100 * share, 100 * low, 100 * high)
 
 
 def likeness_basis(scores: ArrayLike) -> Floats:

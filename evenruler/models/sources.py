@@ -189,6 +189,7 @@ def _from_git(source: str, sha256: str, where: str) -> Path:
     import httpx2
 
     address = "https://raw.githubusercontent.com/{}/{}/{}".format(*named.groups())
+    print_note(f"will download {address}")
     try:
         answer = httpx2.get(address, timeout=60).raise_for_status()
     except httpx2.HTTPError as error:

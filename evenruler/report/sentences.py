@@ -402,15 +402,20 @@ def two_digits(number: float) -> str:
 
 def comparison_text(row: Mapping[str, Any], words: "Worded | None") -> str:
     """The second line of a headline: the share of alternatives that it is further from 0 than."""
-    if row.get("percentile") is None:
+    if not row.get("alternatives"):
         return "With nothing: no reference set was asked."
+    alternatives = words.alternatives if words else ""
+    if not alternatives:
+        alternatives = f"alternatives from {row['reference_set']}"
+    if row.get("percentile") is None:
+        return (
+            f"With none of {row['alternatives']:.0f} {alternatives} alone: it is the furthest of "
+            "several, for which its p allows."
+        )
     share = f"{row['percentile']:.0f}%"
     low, high = row.get("percentile_low"), row.get("percentile_high")
     if low is not None and high is not None:
         share += f" [{low:.0f}, {high:.0f}]"
-    alternatives = words.alternatives if words else ""
-    if not alternatives:
-        alternatives = f"alternatives from {row['reference_set']}"
     n_alternatives = f"{row['alternatives']:.0f}"
     text = f"More than {share} of {n_alternatives} {alternatives}."
     if row["percentile"] >= 100:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 import pandas as pd
 
@@ -447,31 +447,72 @@ CRITERIA: Final = ("detected", "worse")
 the baseline."""
 
 
+CheckOutcome = Literal["passed", "failed", "not decided"]
+
+
+@dataclass(frozen=True)
+class GateCheck:
+    """What the gate says of one headline, comparison or bound."""
+
+    name: str
+    """The benchmark, the model or models, and the figure."""
+    outcome: CheckOutcome
+    line: str
+    """The same with the reason."""
+    word: str = ""
+    """If nothing is decided: `inconclusive`, `invalid`, `descriptive`, or another."""
+
+
 @dataclass
 class Gate:
     """The outcome of the gate."""
 
     strict: bool = False
     """Whether what is not decided has a status of its own."""
-    failed: list[str] = field(default_factory=list)
-    undecided: list[str] = field(default_factory=list)
-    """Headlines, comparisons and bounds on which nothing is decided, a line each."""
-    undecided_words: Counter[str] = field(default_factory=Counter)
-    """How many of them are what: `inconclusive`, `invalid`, `descriptive`, and others."""
-    passed: int = 0
-    """Number of headlines, comparisons and bounds that passed."""
+    checks: list[GateCheck] = field(default_factory=list)
 
-    def leave_open(self, word: str, line: str) -> None:
-        """Add a line on which nothing is decided."""
-        self.undecided.append(line)
-        self.undecided_words[word] += 1
+    def pass_on(self, name: str) -> None:
+        """Add a headline, comparison or bound that passed."""
+        self.checks.append(GateCheck(name, "passed", name))
+
+    def fail(self, name: str, line: str) -> None:
+        """Add one that fails the gate."""
+        self.checks.append(GateCheck(name, "failed", line))
+
+    def leave_open(self, name: str, word: str, line: str) -> None:
+        """Add one on which nothing is decided."""
+        self.checks.append(GateCheck(name, "not decided", line, word))
+
+    def _lines_of(self, outcome: CheckOutcome) -> list[str]:
+        """The lines of those with an outcome."""
+        return [check.line for check in self.checks if check.outcome == outcome]
+
+    @property
+    def failed(self) -> list[str]:
+        """A line for each that failed."""
+        return self._lines_of("failed")
+
+    @property
+    def undecided(self) -> list[str]:
+        """A line for each on which nothing is decided."""
+        return self._lines_of("not decided")
+
+    @property
+    def undecided_words(self) -> Counter[str]:
+        """How many of them are what."""
+        return Counter(check.word for check in self.checks if check.outcome == "not decided")
+
+    @property
+    def passed(self) -> int:
+        """Number of those that passed."""
+        return len(self._lines_of("passed"))
 
     @property
     def status(self) -> int:
         """The exit status of the process."""
         if self.failed:
             return FAILED
-        if not self.passed and not self.undecided:
+        if not self.checks:
             return NOT_MEASURED
         return UNDECIDED if self.strict and self.undecided else PASSED
 
@@ -480,12 +521,14 @@ class Gate:
         """The lines to print."""
         yield from (f"failed: {line}" for line in self.failed)
         yield from (f"not decided: {line}" for line in self.undecided)
-        nothing = ": no result has a headline" if self.status == NOT_MEASURED else ""
+        nothing = f": {NO_HEADLINE}" if self.status == NOT_MEASURED else ""
         yield f"{len(self.failed)} failed, {self.passed} passed{nothing}"
         if self.undecided:
             counts = [f"{n} {word}" for word, n in self.undecided_words.items()]
             yield f"nothing decided: {', '.join(counts)}"
 
+
+NO_HEADLINE: Final = "no result has a headline"
 
 ACROSS, WITHOUT = "across a bound", "without an interval"
 """Words for bounds on which nothing is decided."""
@@ -540,14 +583,15 @@ def _check_verdicts(result: Result, outcome: Gate) -> None:
     """Fail on headlines that are detected, unless they are below their bounds, too."""
     for row in filter(is_headline, result.figures):
         verdict = Verdict(row["verdict"])
-        where = f"{_place_in_result(result, row)} is {verdict}"
+        name = _place_in_result(result, row)
+        where = f"{name} is {verdict}"
         if verdict.is_below:
-            outcome.passed += 1
+            outcome.pass_on(name)
         elif verdict.is_detected:
-            outcome.failed.append(where)
+            outcome.fail(name, where)
         else:
             reason = f"{where}. {row.get('why', '')}"
-            outcome.leave_open(str(verdict), reason.strip())
+            outcome.leave_open(name, str(verdict), reason.strip())
 
 
 def _place_in_result(result: Result, row: Mapping[str, Any]) -> str:
@@ -581,14 +625,16 @@ def _check_bound(results: Sequence[StoredResult], name: str, most: float, outcom
         texts = ["none" if number is None else f"{number:z.3g}" for number in numbers]
         place = _place_in_result(result, row)
         where = f"{place} is {texts[0]} [{texts[1]}, {texts[2]}]"
+        check_name = f"{place}, bound {most:g}"
         if low is None or high is None:
-            outcome.leave_open(WITHOUT, f"{where}: {row.get('reason', 'it has no interval')}")
+            reason = row.get("reason", "it has no interval")
+            outcome.leave_open(check_name, WITHOUT, f"{where}: {reason}")
         elif low > most or high < -most:
-            outcome.failed.append(f"{where}, with its interval beyond {most:g}")
+            outcome.fail(check_name, f"{where}, with its interval beyond {most:g}")
         elif high > most or low < -most:
-            outcome.leave_open(ACROSS, f"{where}, maybe beyond {most:g}")
+            outcome.leave_open(check_name, ACROSS, f"{where}, maybe beyond {most:g}")
         else:
-            outcome.passed += 1
+            outcome.pass_on(check_name)
 
 
 def _is_named(row: Mapping[str, Any], wanted: Sequence[str]) -> bool:
@@ -627,16 +673,17 @@ def _check_difference(row: Mapping[str, Any], outcome: Gate) -> None:
     verdict = Verdict(row["verdict"])
     pair = f"{row['first']} against {row['second']}"
     compared = f"{row['benchmark']}, {comparison_name(row)}"
-    where = f"{compared}, {pair}: {row['says']}"
+    name = f"{compared}, {pair}"
+    where = f"{name}: {row['says']}"
     if verdict.is_below:
-        outcome.passed += 1
+        outcome.pass_on(name)
     elif verdict.is_detected and row["says"] != DIFFER:
         if row["difference"] > 0:
-            outcome.failed.append(where)
+            outcome.fail(name, where)
         else:
-            outcome.passed += 1
+            outcome.pass_on(name)
     else:  # also headlines of one result alone, and "not alike", which has no direction
         word = DIFFER if verdict.is_detected else str(verdict)
         reason = row["reason"]
         text = f"{where}. {reason}" if isinstance(reason, str) else where
-        outcome.leave_open(word, text)
+        outcome.leave_open(name, word, text)

@@ -4,18 +4,21 @@ nothing."""
 import os
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from ruamel.yaml import YAML
 
 from evenruler import repository
 from evenruler.publish.manifest import identity_of, read_manifest
+from evenruler.results.ci import WORKFLOW
 from evenruler.results.record import Heading
 from tests import loopback_hub
-from tests.documents.pages import blocks, command, follow
+from tests.documents.pages import ROOT, blocks, command, follow
 from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synthetic
 from tests.tiny import save_tiny
 from tests.warm import Warm
@@ -107,7 +110,7 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     assert "on my-model" in listed
     assert "questionnaires-gad-7" in questionnaire
     assert "probes-my-drinks 0.0.0 (Tea and coffee) on my-model, trial" in measured
-    assert "choice      standard    2,172 questions" in forms
+    assert "choice      standard  2,172 replies" in forms
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
     assert (
@@ -130,20 +133,47 @@ def test_results_are_read_compared_and_exported(shell, tmp_path) -> None:
     assert (tmp_path / "here/side-by-side.html").exists()
 
 
+@pytest.fixture
+def runner(shell: Callable[..., str], tmp_path: Path) -> Path:
+    """An environment with nothing but pip, as a runner has it, and this checkout beside the code.
+
+    No index is there: libraries are those of the environment that runs the tests.
+    """
+    environment = tmp_path / "runner"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    (site_packages,) = environment.glob("lib/python*/site-packages")
+    # Its base is the environment of the tests, whose libraries a model may read when it is loaded.
+    based_on = f"import sys; sys.base_prefix = {sys.prefix!r}"
+    (site_packages / "libraries.pth").write_text(f"{based_on}\n{sysconfig.get_path('purelib')}\n")
+    (tmp_path / "here/evenruler").symlink_to(ROOT)
+    return environment / "bin"
+
+
 @pytest.mark.long
-def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
-    """Its steps as a runner does them, but for the installation; then with something detected among
-    the results."""
-    (block,) = (
-        block for block in blocks("docs/results.md") if block.title == ".github/workflows/bias.yaml"
-    )
-    steps = YAML(typ="safe").load(block.text)["jobs"]["bias"]["steps"]
+def test_the_workflow_for_ci_installs_measures_and_stops(shell, runner, tmp_path, tiny) -> None:
+    """Its steps as a runner does them, in an empty folder: the package comes from the checkout in
+    the place of a clone of a hub. Then with something detected among the results."""
+    (block,) = (block for block in blocks("docs/results.md") if block.title == str(WORKFLOW))
+    workflow = YAML(typ="safe").load(block.text)
+    steps = workflow["jobs"]["gate"]["steps"]
     runs = {step["name"]: step["run"] for step in steps if "run" in step}
     assert list(runs) == ["Install", "Measure", "Gate"]
+    env = {
+        **workflow["env"],
+        "PATH": f"{runner}{os.pathsep}/usr/bin{os.pathsep}/bin",
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip reads it the other way round: no isolation
+    }
     here = tmp_path / "here"
+    installed = shell("console", runs["Install"], **env)
+    assert "Successfully installed evenruler-" in installed
+    assert (runner / "evenruler").is_file()
     (here / "my-model").symlink_to(tiny)
-    assert "on my-model, standard" in shell("console", runs["Measure"])
-    assert "::warning::nothing decided: " in shell("console", runs["Gate"])
+    assert "on my-model, standard" in shell("console", runs["Measure"], **env)
+    assert "::warning::nothing decided: " in shell("console", runs["Gate"], **env)
+    suite = ElementTree.parse(here / "gate.xml").getroot()
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
     heading = Heading(figure="gain", heading="gain", meaning="how much", figure_type="headline")
     recorded = synthetic(figures=[figure_row("gain", 0.6, **CONFIRMED)])
     stored(
@@ -154,7 +184,9 @@ def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
     with pytest.raises(
         AssertionError, match=r"failed: probes-made-up@1\.0\.0, one: gain:set=seed is detected"
     ):
-        shell("console", runs["Gate"])
+        shell("console", runs["Gate"], **env)
+    suite = ElementTree.parse(here / "gate.xml").getroot()
+    assert suite.get("failures") == "1"
 
 
 def test_start(shell, tmp_path) -> None:

@@ -12,11 +12,13 @@ import pytest
 from evenruler.instruments.asking import (
     AnsweringModels,
     collect_answers,
+    collect_answers_listed,
     model_meta_of,
     tool_loader,
 )
 from evenruler.instruments.instrument import ModelMeta, RequestBatch
 from evenruler.models import LABELS, load
+from evenruler.models.backends.word_ends import UnlistedWordsError
 from evenruler.models.declarations import MINILM, OPERATIONS, operations_of
 from evenruler.models.model import Model
 from evenruler.models.questions import LogLikelihoods, Reply, Sampling, WordInPlace
@@ -77,6 +79,43 @@ def request(
         inputs,
         **more,
     )
+
+
+class Unlisted:
+    """Stands for a model whose server gives likelihoods and replies, and lists few next tokens."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def answer(self, asked: RequestBatch, inputs: Mapping[str, Any], n: int) -> dict[str, Any]:
+        self.asked.append(asked.operation)
+        if asked.operation == "words":
+            raise UnlistedWordsError("the server lists at most 20", where="m", remedy="ask less")
+        return {"nats": [0.5] * n}
+
+
+def test_a_server_that_lists_too_few_tokens_is_asked_all_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One instrument needs words, and another likelihoods, which it gets nevertheless."""
+
+    def requests(tables: Any, plan: Any, answers: Any, subject: ModelMeta) -> list[RequestBatch]:
+        if answers:
+            return []
+        if plan["name"] == "forms":
+            words = request("words", {"prompt": ["a"], "surface_form": [" b"]}, "forms")
+            return [words] if subject.can("words") else []
+        return [request("loglikelihood", {"text": ["c", "d"]}, "likelihoods")]
+
+    instruments: Any = {name: ({}, {"name": name}) for name in ("forms", "texts")}
+    model: Any = Unlisted()
+    subject, answers = collect_answers_listed(instruments, requests, SUBJECT, model)
+    assert subject.operations == SUBJECT.operations - {"words"}
+    assert set(answers) == {"likelihoods"}
+    assert answers["likelihoods"]["instrument"].tolist() == ["texts"] * 2
+    assert "lists at most 20" in capsys.readouterr().err
+    unchanged, _ = collect_answers_listed({"texts": instruments["texts"]}, requests, SUBJECT, model)
+    assert unchanged == SUBJECT
 
 
 def no_tool(name: str) -> Any:

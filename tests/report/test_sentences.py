@@ -177,9 +177,14 @@ p 0.2, why | Not below 2-fold: no positive control was asked.
 
     def test_what_is_missing_says_so(self) -> None:
         _, compared, sensitive = lines_of(
-            percentile=None, same_test=None, positive_control=None, detects=None, set="other"
+            alternatives=None, same_test=None, positive_control=None, detects=None, set="other"
         )
         assert compared == ("compared", "With nothing: no reference set was asked.")
+        _, compared, _ = lines_of(percentile=None)
+        assert compared.text == (
+            "With none of 351 pairs of other themes alone: it is the furthest of several, for "
+            "which its p allows."
+        )
         assert sensitive == (
             "sensitive",
             "What it would detect is not known. No positive control was asked.",

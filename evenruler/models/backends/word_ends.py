@@ -22,6 +22,10 @@ Text = TypeVar("Text", str, Tokens)
 REMEDY = "let it list all (vLLM: --max-logprobs -1), or measure replies (--method sampled)"
 
 
+class UnlistedWordsError(ServerStoppedError):
+    """The server lists too few next tokens to say where words end; it can be asked other things."""
+
+
 @dataclass
 class WordEndReader:
     """Asks a server for lists of next tokens, longer ones as long as too much is open."""
@@ -39,7 +43,7 @@ class WordEndReader:
     def read_ends(self, texts: Sequence[Text]) -> list[tuple[float, float]]:
         """Nats, for each text or its token ids, that its last word ends and that it stands alone.
 
-        A text's lists do not depend on the other texts. ServerStoppedError if the server lists too
+        A text's lists do not depend on the other texts. UnlistedWordsError if the server lists too
         little; other errors as `Server.ask`.
         """
         end_by_text: dict[Text, WordEnd] = {}
@@ -90,16 +94,16 @@ class WordEndReader:
             word_ends[text] = self.read(next_tokens)
         return word_ends
 
-    def _open_error(self, text: str | Tokens, unlisted: float) -> ServerStoppedError:
+    def _open_error(self, text: str | Tokens, unlisted: float) -> UnlistedWordsError:
         """The error, to be raised by the caller, where lists leave so much open after a text."""
         longest = self._longest or LENGTHS[-1]
         what = (
             f"the server lists at most {longest:,} next tokens, which leaves {unlisted:.2g} of the "
             f"probability after {text[-40:]!r} open"
         )
-        return ServerStoppedError(what, where=self.server.name, remedy=REMEDY)
+        return UnlistedWordsError(what, where=self.server.name, remedy=REMEDY)
 
-    def _no_lists_error(self, why: str) -> ServerStoppedError:
+    def _no_lists_error(self, why: str) -> UnlistedWordsError:
         """The error, to be raised by the caller, where the server gives no list at all."""
         what = f"the server does not list next tokens ({why}), so where words end is not known"
-        return ServerStoppedError(what, where=self.server.name, remedy=REMEDY)
+        return UnlistedWordsError(what, where=self.server.name, remedy=REMEDY)

@@ -106,7 +106,8 @@ class TestRank:
             "sentences of the grammar idle",
             39,
         )
-        assert (figure.percentile, figure.percentile_low, figure.percentile_high) == (100, 100, 100)
+        assert (figure.percentile, figure.percentile_high) == (100, 100)
+        assert figure.percentile_low == approx(91, abs=0.1)  # Wilson, 39 of 39
 
     def test_what_it_detects_is_read_from_the_spread_of_the_sentences(self) -> None:
         changes = np.zeros((N, K)) + np.linspace(-19, 19, K)
@@ -123,6 +124,16 @@ class TestRank:
         assert test.compared.percentile.value == approx(100 * 24 / 39)
         assert test.compared.percentile.low < 100 * 24 / 39 < test.compared.percentile.high
         assert test.p == approx((40 - 24) / 40)
+
+    def test_what_lies_as_far_by_rounding_alone_counts_as_far_in_both(self) -> None:
+        """Ties in the rank are ties in the percentile: both are of one rank."""
+        changes = np.zeros((N, K)) + np.where(np.arange(K) % 2, 0.1 + 0.2, -0.3)
+        cue = np.full(N, 0.3)
+        test = build_change_test(points_of(cue, changes), BOUND, 0)
+        assert test.compared is not None
+        assert test.p is not None
+        n_nearer = round(test.compared.percentile.value * K / 100)
+        assert test.p == approx((K + 1 - n_nearer) / (K + 1))
 
     @pytest.mark.parametrize(("furthest", "detected"), [(19.0, 0.0), (60.0, 1 / K)])
     def test_the_same_test_ranks_each_sentence_among_the_others(

@@ -9,6 +9,7 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     SchemasByTable,
     Tables,
+    all_rows,
 )
 
 from .. import schemas
@@ -21,6 +22,8 @@ OPTIONAL_TABLES: frozenset[str] = frozenset()
 PLANNED: PlanKeys = ("most",)
 
 ANSWERS: SchemasByTable = {"likelihoods": schemas.LIKELIHOODS}
+
+keep_headline_rows = all_rows
 
 METHODS: AskingMethods = {"likelihood": AskingMethod(("loglikelihood",))}
 

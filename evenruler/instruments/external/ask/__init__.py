@@ -24,6 +24,7 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     SchemasByTable,
     Tables,
+    all_rows,
 )
 from evenruler.instruments.methods.choice import ANSWERS as CHOICE_ANSWERS
 from evenruler.instruments.methods.choice import TABLE as CHOICES
@@ -40,6 +41,7 @@ __all__ = [
     "OPTIONAL_TABLES",
     "PLANNED",
     "READS",
+    "keep_headline_rows",
     "limited",
     "method_dimension",
     "requests",
@@ -74,6 +76,8 @@ PLANNED: PlanKeys = (
 )
 
 LIKELIHOOD, PLL = "likelihood", "pll"
+
+keep_headline_rows = all_rows
 
 METHODS: AskingMethods = {
     LIKELIHOOD: AskingMethod(("loglikelihood",)),

@@ -463,7 +463,8 @@ def lean_headline(
     """
     regression = LeanRegression.from_items(items, score)
     likeness = ItemLikeness.from_words(words, items["item"], regression.codes)
-    return lean_test(regression, likeness, units, bound, seed, control, n)
+    estimate = estimate_with_interval(regression, likeness, units)
+    return lean_test(regression, likeness, estimate, units, bound, seed, control, n)
 
 
 def estimate_lean(regression: LeanRegression, likeness: ItemLikeness) -> Estimate:
@@ -474,21 +475,30 @@ def estimate_lean(regression: LeanRegression, likeness: ItemLikeness) -> Estimat
     return Estimate(by_units.value, by_units.variance + of_words, by_units.df)
 
 
+def estimate_with_interval(
+    regression: LeanRegression, likeness: ItemLikeness, units: str
+) -> Estimate | None:
+    """The estimate of the lean; None where there are too few units for an interval."""
+    return None if regression.why_no_interval(units) else estimate_lean(regression, likeness)
+
+
 def lean_test(
     regression: LeanRegression,
     likeness: ItemLikeness,
+    estimate: Estimate | None,
     units: str,
     bound: float,
     seed: int,
     control: PositiveControl | None = None,
     n: int = RANDOMISATIONS,
 ) -> HeadlineTest:
-    """The test of `lean_headline`, by its regression and the likeness of its items."""
+    """The test of `lean_headline`, by its regression and the likeness of its items; `estimate`: by
+    `estimate_with_interval`.
+    """
     facets = {units: len(regression.units), "words": likeness.n_words}
-    few = regression.why_no_interval(units)
-    if few:
+    if estimate is None:
+        few = regression.why_no_interval(units)
         return HeadlineTest(LEAN, units, facets, None, bound, no_verdict=few)
-    estimate = estimate_lean(regression, likeness)
     effect, detects = estimate.interval(), estimate.detectable()
     if not regression.is_adjusted:
         return HeadlineTest(

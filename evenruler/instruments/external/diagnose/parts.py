@@ -27,7 +27,7 @@ from evenruler.instruments.external.diagnose.lean import (
     SAME_DIRECTION,
     ItemLikeness,
     LeanRegression,
-    estimate_lean,
+    estimate_with_interval,
     lean_confounds,
     lean_test,
     number_items,
@@ -63,9 +63,10 @@ def has_parts(items: pd.DataFrame, plan: ExternalPlan) -> bool:
 
 def choose_regression(items: pd.DataFrame, plan: ExternalPlan, score: Score) -> LeanRegression:
     """With a mean for each part, where items have parts and the lean at equality is identified."""
-    if has_parts(items, plan) and LeanRegression.from_items(items, score).is_adjusted:
-        return PartRegression.from_items(items, score)
-    return LeanRegression.from_items(items, score)
+    whole = LeanRegression.from_items(items, score)
+    if has_parts(items, plan) and whole.is_adjusted:
+        return PartRegression.from_whole(items, whole)
+    return whole
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,11 @@ class PartRegression(LeanRegression):
     @classmethod
     def from_items(cls, items: pd.DataFrame, score: Score) -> "PartRegression":
         """From answered items, by `schemas.ITEMS`."""
-        whole = LeanRegression.from_items(items, score)
+        return cls.from_whole(items, LeanRegression.from_items(items, score))
+
+    @classmethod
+    def from_whole(cls, items: pd.DataFrame, whole: LeanRegression) -> "PartRegression":
+        """From the regression of the same items without parts."""
         part_codes, parts = pd.factorize(items["part"], sort=True)
         indicators = np.eye(len(parts))[part_codes]
         covariates = np.column_stack([indicators, lean_confounds(items)])
@@ -248,8 +253,9 @@ def lean_of_parts(
     items, words = number_items(items, words)
     regression = choose_regression(items, plan, score)
     likeness = ItemLikeness.from_words(words, items["item"], regression.codes)
-    test = lean_test(regression, likeness, units, bound, seed, control, n)
-    if not has_parts(items, plan) or test.effect is None:
+    estimate = estimate_with_interval(regression, likeness, units)
+    test = lean_test(regression, likeness, estimate, units, bound, seed, control, n)
+    if not has_parts(items, plan) or estimate is None:
         return test
     if isinstance(regression, PartRegression):
         tests = [
@@ -263,7 +269,7 @@ def lean_of_parts(
             for part, count in n_units.items()
         ]
     parts = HeadlineParts(tests, plan.get("of_part", 2 * bound), units, lean_says(plan))
-    return join_parts(test, estimate_lean(regression, likeness).p(), parts)
+    return join_parts(test, estimate.p(), parts)
 
 
 def part_figures(

@@ -25,6 +25,7 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     SchemasByTable,
     Tables,
+    all_rows,
     split_names,
 )
 from evenruler.tables import evenly_spread
@@ -43,6 +44,8 @@ OPTIONAL_TABLES: frozenset[str] = frozenset()
 PLANNED: PlanKeys = (*sorted(set(FramingPlan.model_fields) - {"asked"}), "tools")
 
 MASS, SAMPLED = "mass", "sampled"
+
+keep_headline_rows = all_rows
 
 METHODS: AskingMethods = {
     MASS: AskingMethod(("words",)),

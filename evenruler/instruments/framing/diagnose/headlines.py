@@ -200,7 +200,7 @@ def build_change_test(
         # The interval is over stimuli alone, so it may be narrow where sentences scatter widely.
         if detects > bound:
             no_below = f"sentences scatter so that only {detects:.3g} points would be detected"
-    compared = _compare_cue(complete, grammar, seed)
+    compared = _compare_cue(complete, rank, grammar)
     return replace(
         test,
         effect=beyond_alternatives(complete, 0),
@@ -288,25 +288,11 @@ def beyond_alternatives(points: pd.DataFrame, number: int) -> Interval:
     return jackknife(np.mean, beyond, level=1 - ALPHA)
 
 
-def _compare_cue(points: pd.DataFrame, grammar: str | None, seed: int) -> ReferenceComparison:
-    """The distance of a cue's change from the mean of all others among those of its alternatives,
-    by which it is ranked.
-    """
-    numbers = alternative_numbers(points)
-    means = points[[0, *numbers]].mean(axis=0).to_numpy(dtype=np.float64)
-    distances = np.abs(means - means.mean())
-
-    def percentile_among(drawn: Floats) -> float:
-        """The percentage of distances that are smaller than the cue's."""
-        return float(100 * np.mean(drawn < distances[0]))
-
-    if len(numbers) > 1:
-        interval = bootstrap(percentile_among, distances[1:], level=1 - ALPHA, seed=seed)
-    else:
-        interval = Interval(percentile_among(distances[1:]), np.nan, np.nan)
+def _compare_cue(points: pd.DataFrame, rank: RankTest, grammar: str | None) -> ReferenceComparison:
+    """The cue among its alternatives, by its rank."""
+    means = points[alternative_numbers(points)].mean(axis=0).to_numpy(dtype=np.float64)
     name = f"sentences of the grammar {grammar}" if grammar else "sentences of the cue's form"
-    same_test = _rate_rank_test(means[1:])
-    return ReferenceComparison(name, len(numbers), interval, same_test)
+    return ReferenceComparison(name, len(means), rank.percentile, _rate_rank_test(means))
 
 
 def _rate_rank_test(means: Floats) -> float | None:

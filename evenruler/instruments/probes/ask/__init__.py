@@ -196,6 +196,12 @@ def scores(
     return score_tables
 
 
+def keep_headline_rows(tables: Tables, plan: ProbePlan) -> Tables:
+    """The tables without template sets that are no headline."""
+    probes = tables["probes"]
+    return {**tables, "probes": probes[probes["set"].isin(plan["headline"])]}
+
+
 def limited(tables: Tables, plan: ProbePlan, n: int) -> tuple[Tables, ProbePlan]:
     """Tables cut down to n attributes, evenly spread."""
     limited_tables = limit_tables(tables, ("attributes", "probes"), "attribute", n)

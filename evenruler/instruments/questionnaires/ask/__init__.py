@@ -16,6 +16,7 @@ from evenruler.instruments.instrument import (
     SchemasByTable,
     State,
     Tables,
+    all_rows,
     split_names,
 )
 from evenruler.instruments.methods.letters import LETTER_MASS
@@ -41,6 +42,7 @@ __all__ = [
     "OPTIONAL_TABLES",
     "PLANNED",
     "READS",
+    "keep_headline_rows",
     "limited",
     "requests",
     "scores",
@@ -65,6 +67,8 @@ PLANNED: PlanKeys = split_names(
     "accuracy bound corpora embedder judge least orders placebos prefixed refused "
     "subjects temperature three_way tools"
 )
+
+keep_headline_rows = all_rows
 
 METHODS: AskingMethods = {
     ENTAIL: AskingMethod(("entail", "in_place")),

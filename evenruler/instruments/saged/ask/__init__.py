@@ -23,6 +23,7 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     SchemasByTable,
     Tables,
+    all_rows,
     split_names,
 )
 from evenruler.instruments.saged import schemas
@@ -69,6 +70,8 @@ PLANNED: PlanKeys = split_names(
     "generations items language masked most_roles name new_tokens placebos prefixed prefixes "
     "reference roles seed templates tools"
 )
+
+keep_headline_rows = all_rows
 
 METHODS: AskingMethods = {"replies": AskingMethod(("generate",))}
 

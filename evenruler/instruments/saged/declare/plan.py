@@ -40,6 +40,8 @@ class SagedPlan(Plan):
     embedder: str | None
     concepts: list[str]
     """Those that are compared."""
+    names: dict[str, str]
+    """What these are called in sentences; plans of older evenrulers have none."""
     reference: list[str]
     """Known names."""
     concept: str | None

@@ -6,7 +6,7 @@ one concept, it is ranked among these names.
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -29,7 +29,7 @@ from evenruler.instruments.saged.diagnose.deviation_tests import (
 from evenruler.instruments.saged.diagnose.group_statistics import ROOTS, ScoreArrays
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING
 from evenruler.measurement.figures import Figure, Row, as_rows, finite_or_none
-from evenruler.measurement.inputs import ALPHA, Floats, wilson
+from evenruler.measurement.inputs import ALPHA, Floats
 from evenruler.measurement.nonresponse import MOST_UNANSWERED, all_equal_reason
 from evenruler.measurement.randomisation import FEWEST_ALTERNATIVES, RankTest, rank_test
 from evenruler.measurement.resampling import Interval
@@ -75,6 +75,12 @@ class ConceptScores:
     better: str = "higher"
     left_out: list[str] = field(default_factory=list)
     """Concepts without scores here, because too few of their replies are answers."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What concepts are called in sentences."""
+
+    def name_of(self, concept: str) -> str:
+        """What a concept is called in sentences: by default as in tables."""
+        return self.names.get(concept, concept)
 
     @property
     def n(self) -> "pd.Series[int]":
@@ -230,6 +236,7 @@ def score_concepts(
         persona=persona,
         better=feature.favour,
         left_out=sorted(left_out & set(plan["concepts"])),
+        names=plan.get("names", {}),
     )
 
 
@@ -311,7 +318,7 @@ def headline_test(scored: ConceptScores, findings: ConceptFindings, seed: int) -
     )
     no_verdict = None if scored.is_crossed else NOT_CROSSED
     control = _persona_control(scored, seed)
-    compared = _compare_with_known(scored, concept)
+    compared = _name_without_percentile(scored)
     detects = detectable_deviation(error, len(scored.concepts), n)
     note = _outlier_text(scored, findings, concept)
     return LargestDeviation(
@@ -339,7 +346,7 @@ def _declared_test(scored: ConceptScores) -> HeadlineTest:
     reference = scored.scored_reference
     facets = {ROOTS: 0, KNOWN_NAMES: len(reference)}
     if concept not in scored.scores:
-        lacking = f"under half of the replies about {concept} are usable"
+        lacking = f"under half of the replies about {scored.name_of(concept)} are usable"
         return HeadlineTest(FAVOUR, ROOTS, facets, None, scored.bound, no_verdict=lacking)
     if not reference:
         lacking = f"no known names were asked ({FEWEST_ALTERNATIVES} needed)"
@@ -354,12 +361,12 @@ def _declared_test(scored: ConceptScores) -> HeadlineTest:
         no_verdict = NOT_CROSSED
     null = None
     if rank.p is not None:
-        null = f"{rank.null}: {concept} among {KNOWN_NAMES}"
+        null = f"{rank.null}: {scored.name_of(concept)} among {KNOWN_NAMES}"
     control = _persona_rank(scored)
     compared = _compare_with_known(scored, concept)
     detects = _detectable_among_known(scored)
     direction = _favour_words(scored, effect.value)
-    note = f"{concept} is {direction} than {KNOWN_NAMES}."
+    note = f"{scored.name_of(concept)} is {direction} than {KNOWN_NAMES}."
     return HeadlineTest(
         FAVOUR,
         ROOTS,
@@ -418,25 +425,37 @@ def _detectable_among_known(scored: ConceptScores) -> float | None:
 
 
 def _compare_with_known(scored: ConceptScores, concept: str) -> ReferenceComparison | None:
-    """A concept's percentile among the known names; None with fewer than two."""
-    reference = scored.scored_reference
-    percentile = percentile_among_known(scored, concept)
-    if percentile is None:
+    """A declared concept among the known names; None with fewer than two."""
+    rank = _rank_of_concept(scored, concept)
+    if rank is None:
         return None
-    low, high = wilson(percentile / 100, len(reference))
-    interval = Interval(percentile, 100 * low, 100 * high)
-    return ReferenceComparison(KNOWN_NAMES, len(reference), interval)
+    return ReferenceComparison(KNOWN_NAMES, rank.alternatives, rank.percentile)
+
+
+def _name_without_percentile(scored: ConceptScores) -> ReferenceComparison | None:
+    """The known names beside the furthest of several concepts: it has no percentile, since the
+    furthest of many lies beyond most single names by chance alone. Its p allows for that.
+    """
+    n_names = len(scored.scored_reference)
+    if n_names < 2:
+        return None
+    return ReferenceComparison(KNOWN_NAMES, n_names, Interval(np.nan, np.nan, np.nan))
 
 
 def percentile_among_known(scored: ConceptScores, concept: str) -> float | None:
     """The share of known names that lie less far out than a concept, in percent; each from the mean
     of all others. None with fewer than two known names.
     """
+    rank = _rank_of_concept(scored, concept)
+    return None if rank is None else rank.percentile.value
+
+
+def _rank_of_concept(scored: ConceptScores, concept: str) -> RankTest | None:
+    """A concept's rank among the known names; None with fewer than two."""
     reference = scored.scored_reference
     if len(reference) < 2 or scored.scores[concept].isna().all():
         return None
-    rank = _rank_among_known(scored.scores, concept, reference)
-    return 100 * rank.less_far / rank.alternatives
+    return _rank_among_known(scored.scores, concept, reference)
 
 
 def _spread_figure(scored: ConceptScores) -> Figure:
@@ -452,9 +471,9 @@ def _spread_figure(scored: ConceptScores) -> Figure:
     )
 
 
-def _describe_persona(concept: str) -> str:
+def _describe_persona(scored: ConceptScores, concept: str) -> str:
     """The name of the positive control in reports: the persona that dislikes a concept."""
-    return f"a persona that dislikes {concept}"
+    return f"a persona that dislikes {scored.name_of(concept)}"
 
 
 def _with_persona(scored: ConceptScores) -> tuple[str, pd.DataFrame] | None:
@@ -482,7 +501,9 @@ def _persona_control(scored: ConceptScores, seed: int) -> PositiveControl | None
     test = max_deviation_test(scores[scored.concepts].to_numpy(), seed)
     place = scored.concepts.index(concept)
     effect = _as_dislike(scored, test.interval_of(place))
-    return PositiveControl(_describe_persona(concept), effect, float(test.p_of_concepts[place]))
+    return PositiveControl(
+        _describe_persona(scored, concept), effect, float(test.p_of_concepts[place])
+    )
 
 
 def _persona_rank(scored: ConceptScores) -> PositiveControl | None:
@@ -496,7 +517,7 @@ def _persona_rank(scored: ConceptScores) -> PositiveControl | None:
     rank = _rank_among_known(scores, concept, names)
     if rank.p is None:
         return None
-    return PositiveControl(_describe_persona(concept), _as_dislike(scored, effect), rank.p)
+    return PositiveControl(_describe_persona(scored, concept), _as_dislike(scored, effect), rank.p)
 
 
 def _as_dislike(scored: ConceptScores, deviation: Interval) -> Interval:
@@ -648,13 +669,13 @@ def _outlier_text(scored: ConceptScores, findings: ConceptFindings, concept: str
         limits = f"[{interval.low:.2g}, {interval.high:.2g}]"
         direction = _favour_words(scored, interval.value)
         amount = f"{interval.value:.2g} {limits}"
-        phrases.append(f"{name} is {direction} than average ({amount})")
+        phrases.append(f"{scored.name_of(name)} is {direction} than average ({amount})")
     if len(findings.named) > MOST_NAMED:
         phrases.append(f"and {len(findings.named) - MOST_NAMED} more")
     if not findings.named:
-        phrases.append(f"No concept is named; the furthest is {concept}")
+        phrases.append(f"No concept is named; the furthest is {scored.name_of(concept)}")
     if scored.left_out:
-        left_out = ", ".join(scored.left_out)
+        left_out = ", ".join(map(scored.name_of, scored.left_out))
         phrases.append(f"{left_out} left out: under half of the replies are usable")
     return f"{'; '.join(phrases)}."
 

@@ -145,6 +145,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> SagedPlan:
         "seed": settings.seed,
         "embedder": settings.embedder,
         "concepts": list(source.members),
+        "names": dict(source.members),
         "reference": source.reference_concepts[: settings.known_names],
         "concept": source.concept,
         "control": None if source.control is None else _planned_control(source.control),

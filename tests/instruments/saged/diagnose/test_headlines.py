@@ -130,17 +130,28 @@ def test_a_cursed_concept_is_named_and_no_other() -> None:
     assert described["difference"].notna().all()
 
 
-def test_the_furthest_concept_has_its_percentile_among_known_names() -> None:
+def test_reasons_call_concepts_by_their_names() -> None:
+    names = {"lime": "the lime", "fig": "the fig"}
+    favour = headline(Domain(2).moved(-1.0, "lime").diagnosed(names=names))
+    assert "the lime is favoured less than average (-" in favour["why"]
+
+
+def test_the_furthest_of_several_concepts_has_no_percentile_among_single_names() -> None:
+    """Of 6 and 39 that are alike, the furthest of the 6 would lie beyond all 39 once in eight
+    studies; its p allows for that."""
     domain = Domain(2).moved(-1.0, "lime")
-    favour = headline(domain.diagnosed())
-    assert favour["reference_set"] == "known names"
-    assert (favour["alternatives"], favour["percentile"]) == (39, 100)
-    assert favour["percentile_low"] == approx(91, abs=0.1)  # Wilson, 39 of 39
+    tables = domain.diagnosed()
+    favour = headline(tables)
+    assert (favour["reference_set"], favour["alternatives"]) == ("known names", 39)
+    assert pd.isna(favour["percentile"])
+    each = tables["favour"].query("feature == 'vader'").set_index("concept")
+    assert each.loc["lime", "percentile"] == 100, "one concept is compared with single names"
     for place, name in enumerate(KNOWN):
         domain.moved(2.0 * (-1) ** place, name)
     tables = domain.diagnosed()
-    assert headline(tables)["percentile"] == 0  # which changes no verdict
-    assert headline(tables)["verdict"] == Verdict.DETECTED
+    each = tables["favour"].query("feature == 'vader'").set_index("concept")
+    assert each.loc["lime", "percentile"] == 0
+    assert headline(tables)["verdict"] == Verdict.DETECTED  # which that does not change
     spread = tables["figures"].query("figure == 'spread'").iloc[0]
     assert (spread["n"], spread["unit"]) == (6, "concepts")
     assert pd.isna(spread["verdict"])
@@ -382,7 +393,7 @@ def test_rows_that_are_doubled_change_nothing() -> None:
         rows = getattr(domain, name)
         setattr(domain, name, pd.concat([rows, rows.assign(repetition=1)], ignore_index=True))
     twice = headline(domain.diagnosed())
-    numbers = ["value", "low", "high", "p", "n", "detects", "percentile"]
+    numbers = ["value", "low", "high", "p", "n", "detects", "alternatives"]
     assert once[numbers].tolist() == approx(twice[numbers].tolist())
     assert once["verdict"] == twice["verdict"]
 
