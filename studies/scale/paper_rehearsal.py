@@ -9,10 +9,10 @@ configuration, a small tokenizer, and a chat template of ours that does what the
 Pages come from a MediaWiki of this machine, if it has one.
 Numbers mean nothing; what is seen is that every family is asked and built.
 
-Prints each stage when it is built, what was lost, and how long each command took; FOLDER/rehearsal has
-what they said (`said.txt`) and a log of models, stages and losses (`log.md`). Ends with status 1
-where something was lost. Where FOLDER is there already, the commands are run again, with the code
-of this working tree: a rehearsal that was stopped goes on.
+Prints each stage when it is built, what was lost, and how long each command took;
+FOLDER/rehearsal has what they said (`said.txt`) and a log of models, stages and losses (`log.md`).
+Ends with status 1 where something was lost. Where FOLDER is there already, the commands are run
+again, with the code of this working tree: a rehearsal that was stopped goes on.
 """
 
 import json

@@ -148,9 +148,10 @@ def test_stages_are_read_from_the_lock(tmp_path) -> None:
 def test_one_sentence_in_twenty_is_left(tmp_path) -> None:
     (tmp_path / TRAINING).mkdir(parents=True)
     path = tmp_path / TRAINING / "tweets.txt"
-    path.write_text("".join(f"tweet {number}\n" for number in range(400)))
+    tweets = [f"tweet {number}" for number in range(400)]
+    path.write_text("\n".join(tweets))
     Rehearsal(tmp_path, hub=None, warm=None).shorten_tweets()
-    assert path.read_text().splitlines() == [f"tweet {number}" for number in range(0, 400, 20)]
+    assert path.read_text().splitlines() == tweets[::20]
 
 
 def test_a_command_that_fails_ends_the_rehearsal_with_what_it_said(tmp_path) -> None:
