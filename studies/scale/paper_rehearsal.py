@@ -85,7 +85,7 @@ STAGE = re.compile(r"^  (\S+):$", re.MULTILINE)
 """Of `dvc.lock`: a stage that is built."""
 
 POLL_SECONDS = 5.0
-IS_LOSS = re.compile(r"left out|does without|^error", re.MULTILINE)
+IS_LOSS = re.compile(r"left out|\bdo(es)? without|^error")
 """Of a line of `evenruler check`."""
 
 

@@ -15,6 +15,7 @@ from studies.scale import tiny_models
 from studies.scale.paper_rehearsal import (
     COMMANDS,
     EVOLVING,
+    IS_LOSS,
     PIPELINE,
     REHEARSAL,
     TRAINING,
@@ -143,6 +144,20 @@ def test_stages_are_read_from_the_lock(tmp_path) -> None:
     (pipeline / "dvc.lock").write_text(lock)
     rehearsal.built["declared"] = 0
     assert rehearsal.list_new_stages() == ["ask@saged-tiny"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_loss"),
+    [
+        ("warning: qwen2-7b is left out: qwen2-7b is not pinned; run `evenruler pin`", True),
+        ("warning: instruments of saged do without regard, openness", True),
+        ("error: params.yaml: models.big: no such kind", True),
+        ("warning: age: without `next_word` nothing can be detected", False),
+        ("checked: profile paper; models smollm3-3b", False),
+    ],
+)
+def test_what_check_leaves_out_is_a_loss(line, is_loss) -> None:
+    assert bool(IS_LOSS.search(line)) == is_loss
 
 
 def test_one_sentence_in_twenty_is_left(tmp_path) -> None:
