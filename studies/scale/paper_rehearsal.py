@@ -9,10 +9,10 @@ configuration, a small tokenizer, and a chat template of ours that does what the
 Pages come from a MediaWiki of this machine, if it has one.
 Numbers mean nothing; what is seen is that every family is asked and built.
 
-Prints each stage as it begins, what was lost, and how long each command took; FOLDER/rehearsal has
-what they said (`said.txt`) and a log of models, stages and losses (`log.md`). Ends with status 1
-where something was lost. Where FOLDER is there already, the commands are run again, with the code
-of this working tree: a rehearsal that was stopped goes on.
+Prints each stage when it is built, what was lost, and how long each command took;
+FOLDER/rehearsal has what they said (`said.txt`) and a log of models, stages and losses (`log.md`).
+Ends with status 1 where something was lost. Where FOLDER is there already, the commands are run
+again, with the code of this working tree: a rehearsal that was stopped goes on.
 """
 
 import json
@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from threading import Event, Thread
 from typing import Annotated, Any
 
 import pandas as pd
@@ -59,7 +60,8 @@ ADDING = [
     for name, repo in ADDED.items()
 ]
 EVOLVE = [f"evenruler evolve {name} --profile paper" for name in EVOLVING]
-PREPARING = ["python -m studies.hate_speech", "evenruler profile paper"]
+TWEETS = "python -m studies.hate_speech"
+PREPARING = [TWEETS, "evenruler profile paper"]
 COMMANDS = (*ADDING, *PREPARING, *EVOLVE, "make paper", CHECK)
 """What docs/paper-scale.md says, in its order."""
 
@@ -79,8 +81,11 @@ ENGINE_COMMAND = "evenruler measure qwen3-4b --with framing-register --engine vl
 """One model and one benchmark suffice: what differs is who answers."""
 
 TRAINING = Path("data/training")
-STAGE = re.compile(r"Running stage '([^']+)'")
-IS_LOSS = re.compile(r"left out|does without|^error", re.MULTILINE)
+STAGE = re.compile(r"^  (\S+):$", re.MULTILINE)
+"""Of `dvc.lock`: a stage that is built."""
+
+POLL_SECONDS = 5.0
+IS_LOSS = re.compile(r"left out|\bdo(es)? without|^error")
 """Of a line of `evenruler check`."""
 
 
@@ -201,8 +206,10 @@ class Rehearsal:
     seconds: dict[str, float] = field(default_factory=dict)
     lines_of_check: list[str] = field(default_factory=list)
     """What `evenruler check` says once all is built."""
-    began_by_stage: dict[str, float] = field(default_factory=dict)
-    """Seconds from the start of a rehearsal to a stage."""
+    built: dict[str, float] = field(default_factory=dict)
+    """Seconds from the start of a rehearsal to the end of a stage; 0 for one that was built
+    before.
+    """
     began: float = field(default_factory=time.monotonic)
 
     def declare_few(self) -> None:
@@ -225,7 +232,8 @@ class Rehearsal:
             corpus["epochs"] = 2
         # Contrasts that stand in no table of a paper are built, and nobody is asked.
         instruments = params["instruments"]
-        instruments["age"]["asked"] = False
+        for name in ("age", "first-names", "religion"):
+            instruments[name]["asked"] = False
         instruments["p-at-gender-8"]["asked"] = True
         for name in ("occupation-gender-evolved", "occupation-gender-as-published"):
             instruments[name]["evolve"] |= {"gradient_attributes": 2, "tries": 1}
@@ -252,6 +260,12 @@ class Rehearsal:
             edit_yaml(self.folder / f"data/sources/saged/{WIKIPEDIA}.yaml", name_wiki)
             self.run_command(REFRESH)
 
+    def shorten_tweets(self) -> None:
+        """Leave one in twenty of the sentences that are in files."""
+        for path in sorted((self.folder / TRAINING).glob("*.txt")):
+            tweets = path.read_text().splitlines(keepends=True)
+            path.write_text("".join(take_few(tweets, 10)))
+
     def fill_hub(self) -> None:
         """Put a tiny model into every repository that the declaration names."""
         fill_hub(self.hub, self.read_params(), self.folder / REHEARSAL / "models", self.folder)
@@ -260,37 +274,46 @@ class Rehearsal:
         """Pass on what a command says; RuntimeError where it fails."""
         began = time.monotonic()
         self._say(f"$ {command}")
+        ended = Event()
+        watching = Thread(target=self._watch_stages, args=(ended,))
+        watching.start()
+        try:
+            status = self._pass_on(command)
+        finally:
+            ended.set()
+            watching.join()
+        self.seconds[command] = time.monotonic() - began
+        if status:
+            last = "".join(self.lines[-20:])
+            raise RuntimeError(f"{command}: status {status}\n{last}")
+
+    def _pass_on(self, command: str) -> int:
+        """Run a command and keep what it says; returns its status."""
         words = command.split()
         if words[0] == "make":
             # An environment that is ready: the one of the working tree, with warm starts.
             ready = self.warm.bin.parent
             (ready / "ready").touch()
             words += [f"VENV={ready}"]
-        process = subprocess.Popen(
-            words,
-            cwd=self.folder,
-            env=self._make_environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        with process, (self.folder / REHEARSAL / "said.txt").open("a") as output:
+        folder = self.folder / REHEARSAL
+        (folder / "typed.txt").write_text("y\n")  # to the commits that `evenruler pin` shows
+        with (folder / "typed.txt").open() as typed, (folder / "said.txt").open("a") as output:
             print(f"$ {command}", file=output)
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write("y\n")  # to the commits that `evenruler pin` shows
-            process.stdin.close()
-            for line in process.stdout:
-                print(line, end="", file=output, flush=True)
-                self.lines.append(line)
-                if command == CHECK:
-                    self.lines_of_check.append(line.strip())
-                self._note_stage(line)
-        self.seconds[command] = time.monotonic() - began
-        if process.returncode:
-            last = "".join(self.lines[-20:])
-            raise RuntimeError(f"{command}: status {process.returncode}\n{last}")
+            with subprocess.Popen(
+                words,
+                cwd=self.folder,
+                env=self._make_environment(),
+                stdin=typed,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            ) as process:
+                for line in process.stdout or ():
+                    print(line, end="", file=output, flush=True)
+                    self.lines.append(line)
+                    if command == CHECK:
+                        self.lines_of_check.append(line.strip())
+        return process.returncode
 
     def _make_environment(self) -> dict[str, str]:
         variables = {name: os.environ[name] for name in os.environ if not name.startswith("HF_")}
@@ -299,13 +322,21 @@ class Rehearsal:
         packages = (str(self.folder), str(self.warm.bin.parent))
         variables |= {"PATH": os.pathsep.join(folders), "PYTHONPATH": os.pathsep.join(packages)}
         variables |= {"EVENRULER_CACHE": str(self.folder / ".cache"), "DVC_NO_ANALYTICS": "1"}
-        return variables | {"EVENRULER_VLLM": str(VLLM.absolute())}
+        return variables | PATIENT | {"EVENRULER_VLLM": str(VLLM.absolute())}
 
-    def _note_stage(self, line: str) -> None:
-        match = STAGE.search(line)
-        if match:
-            self.began_by_stage[match[1]] = time.monotonic() - self.began
-            self._say(f"stage {len(self.began_by_stage)}: {match[1]}")
+    def _watch_stages(self, ended: Event) -> None:
+        """Print stages of the profile as they get into `dvc.lock`, where `evenruler repro` says
+        little.
+        """
+        while not ended.wait(POLL_SECONDS):
+            for name in self.list_new_stages():
+                self.built[name] = time.monotonic() - self.began
+                self._say(f"stage {len(self.built)}: {name}")
+
+    def list_new_stages(self) -> list[str]:
+        path = self.folder / PIPELINE / "dvc.lock"
+        text = path.read_text() if path.exists() else ""
+        return [name for name in STAGE.findall(text) if name not in self.built]
 
     def _say(self, text: str) -> None:
         minutes = (time.monotonic() - self.began) / 60
@@ -413,10 +444,10 @@ class Rehearsal:
             print("## Lost", *(losses or ["nothing"]), sep="\n", file=log)
 
     def _list_kinds(self) -> pd.DataFrame:
-        """By kind of stage, how many there were, and when the first and the last began."""
-        began = pd.DataFrame({"seconds": self.began_by_stage}).rename_axis("stage").reset_index()
-        began["kind"] = began["stage"].str.partition("@")[0]
-        by_kind = began.groupby("kind", sort=False)["seconds"]
+        """By kind of stage, how many are built, and when the first and the last was."""
+        built = pd.DataFrame({"seconds": self.built}).rename_axis("stage").reset_index()
+        built["kind"] = [name.partition("@")[0] for name in built["stage"]]
+        by_kind = built.groupby("kind", sort=False)["seconds"]
         return by_kind.agg(stages="size", first="min", last="max").reset_index()
 
 
@@ -433,6 +464,12 @@ def describe_hub(hub: LoopbackHub, folder: Path) -> dict[str, str]:
     }
 
 
+PATIENT = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+"""Stages run two at once, and threads that spin while they wait make tiny models fifty times
+slower beside another busy process. A fork has the threads of the process that it is forked off.
+"""
+
+
 def rehearse_commands(rehearsal: Rehearsal, engine: Engine) -> list[str]:
     """Run all commands that are not done; return what was lost."""
     added = rehearsal.read_params()["models"]
@@ -446,6 +483,8 @@ def rehearse_commands(rehearsal: Rehearsal, engine: Engine) -> list[str]:
         for command in commands:
             if not any(f" --name {name} " in command for name in added):
                 rehearsal.run_command(command)
+            if command == TWEETS:
+                rehearsal.shorten_tweets()
         return list(rehearsal.list_losses())
     except RuntimeError as error:
         return [str(error)]
@@ -455,7 +494,7 @@ def start_warm(hub: LoopbackHub, folder: Path) -> Warm:
     """A process that stages are forked off; commands start cold, and what they start by the name of
     their Python is forked.
     """
-    warm = Warm(Path(tempfile.mkdtemp()), hub=describe_hub(hub, folder))
+    warm = Warm(Path(tempfile.mkdtemp()), hub=describe_hub(hub, folder) | PATIENT)
     (warm.bin / "evenruler").unlink()
     (warm.bin.parent / "sitecustomize.py").write_text(
         f"import sys\nsys.executable = {str(warm.bin / 'python')!r}\n"
@@ -485,6 +524,7 @@ def main(
         if is_new:
             rehearsal.declare_few()
         rehearsal.fill_hub()
+        rehearsal.built = dict.fromkeys(rehearsal.list_new_stages(), 0.0)
         losses = rehearse_commands(rehearsal, engine)
         warm.close()
     rehearsal.write_log(losses)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from transformers.utils.logging import disable_progress_bar
 
 from studies.scale.tiny_models import SHAPES, save_model
 from tests.loopback_hub import Blob, Commit, LoopbackHub, Repo
@@ -35,8 +36,8 @@ def fill_hub(hub: LoopbackHub, params: Mapping[str, Any], folder: Path, root: Pa
     Raises:
         KeyError: A model of the Hub has no shape in `rehearsed.yaml`.
     """
-    declared = list_declared_models(params)
-    for name, entry in declared.items():
+    disable_progress_bar()
+    for name, entry in list_declared_models(params).items():
         save_model(folder / name, name, entry["kind"])
         repo = entry["source"].removeprefix("hub:")
         licence = "" if entry["licence"] == NOT_STATED else entry["licence"]

@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -11,7 +12,15 @@ from ruamel.yaml import YAML
 from evenruler.evaluate.resolve_model import resolve_model
 from evenruler.models.store import RowStore
 from studies.scale import tiny_models
-from studies.scale.paper_rehearsal import COMMANDS, EVOLVING
+from studies.scale.paper_rehearsal import (
+    COMMANDS,
+    EVOLVING,
+    IS_LOSS,
+    PIPELINE,
+    REHEARSAL,
+    TRAINING,
+    Rehearsal,
+)
 from studies.scale.tiny_hub import (
     PAIRS,
     list_declared_models,
@@ -122,3 +131,50 @@ def test_commands_are_those_of_the_page(params) -> None:
 def test_a_table_rounds_numbers() -> None:
     table = pd.DataFrame({"command": ["make"], "minutes": [12.345]})
     assert markdown_table(table) == "| command | minutes |\n| --- | --- |\n| make | 12.3 |"
+
+
+def test_stages_are_read_from_the_lock(tmp_path) -> None:
+    rehearsal = Rehearsal(tmp_path, hub=None, warm=None)
+    assert rehearsal.list_new_stages() == []
+    pipeline = tmp_path / PIPELINE
+    pipeline.mkdir(parents=True)
+    lock = (
+        "schema: '2.0'\nstages:\n  declared:\n    cmd: python\n  ask@saged-tiny:\n    cmd: python\n"
+    )
+    (pipeline / "dvc.lock").write_text(lock)
+    rehearsal.built["declared"] = 0
+    assert rehearsal.list_new_stages() == ["ask@saged-tiny"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_loss"),
+    [
+        ("warning: qwen2-7b is left out: qwen2-7b is not pinned; run `evenruler pin`", True),
+        ("warning: instruments of saged do without regard, openness", True),
+        ("error: params.yaml: models.big: no such kind", True),
+        ("warning: age: without `next_word` nothing can be detected", False),
+        ("checked: profile paper; models smollm3-3b", False),
+    ],
+)
+def test_what_check_leaves_out_is_a_loss(line, is_loss) -> None:
+    assert bool(IS_LOSS.search(line)) == is_loss
+
+
+def test_one_sentence_in_twenty_is_left(tmp_path) -> None:
+    (tmp_path / TRAINING).mkdir(parents=True)
+    path = tmp_path / TRAINING / "tweets.txt"
+    tweets = [f"tweet {number}" for number in range(400)]
+    path.write_text("\n".join(tweets))
+    Rehearsal(tmp_path, hub=None, warm=None).shorten_tweets()
+    assert path.read_text().splitlines() == tweets[::20]
+
+
+def test_a_command_that_fails_ends_the_rehearsal_with_what_it_said(tmp_path) -> None:
+    rehearsal = Rehearsal(tmp_path, hub=SimpleNamespace(endpoint="none"), warm=None)
+    rehearsal.warm = SimpleNamespace(bin=tmp_path / "warm/bin")
+    (tmp_path / REHEARSAL).mkdir()
+    with pytest.raises(RuntimeError, match="ls --no-such-option: status 2"):
+        rehearsal.run_command("ls --no-such-option")
+    assert "ls --no-such-option" in rehearsal.seconds
+    rehearsal.write_log(["it failed"])
+    assert (tmp_path / REHEARSAL / "log.md").read_text().endswith("## Lost\nit failed\n")
