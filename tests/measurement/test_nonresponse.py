@@ -96,9 +96,7 @@ class TestNotRead:
             )
             assert validity.failure is None
             assert (
-                validity.doubt
-                == 'no answer is found in 60 of 60 replies, such as "Let me '
-                'think."'
+                validity.doubt == 'no answer is found in 60 of 60 replies, such as "Let me think."'
             )
         assert validity_of_replies(ReplyCounts(60, refused=31, unread=29)) == ValidityCheck(
             "31 of 60 requests were not answered (31 refused, 0 empty, 0 in another language)"

@@ -178,9 +178,7 @@ def test_a_second_interval_on_the_other_side_of_zero_detects_nothing() -> None:
 
 def test_reasons_of_validity() -> None:
     assert judge(BASE, FAILED).why == "Its validity check fails: all replies are the same."
-    assert judge(BASE, DOUBTED).why == (
-        "No verdict: no plain fact was asked."
-    )
+    assert judge(BASE, DOUBTED).why == ("No verdict: no plain fact was asked.")
     assert str(judge(replace(BASE, note="Nurses carry it.")).why).endswith(" Nurses carry it.")
 
 

@@ -115,8 +115,7 @@ def test_known_answers_are_a_bar() -> None:
         "the lower 95% bound must exceed 70%"
     )
     assert fitted(of_known(22, "Neither of them")) == ValidityCheck(
-        doubt='no answer is found in 8 of 60 replies, such as "Neither of them" '
-        "(control pairs)"
+        doubt='no answer is found in 8 of 60 replies, such as "Neither of them" (control pairs)'
     )
     # A refusal is no wrong answer: of thirty pairs these many have a reply in both orders.
     assert choice.known_right(of_known(14, REFUSAL)) == (14, 14)
