@@ -8,6 +8,7 @@ import pytest
 from evenruler.measurement.figures import Verdict
 from evenruler.report.findings import Finding, draw_track, make_finding, needed_text, sort_findings
 from evenruler.report.known import known_findings
+from evenruler.report.sentences import summarise_headlines
 from evenruler.report.views import InstrumentView, make_figure_cell
 from tests.conftest import ROOT
 from tests.report.test_sentences import GAIN, ROW
@@ -29,6 +30,11 @@ def test_all_lines_with_an_interval_and_a_share_of_alternatives() -> None:
     ranks = finding.ranks
     assert (ranks.value, ranks.low, ranks.high) == (98, 95, 100)
     assert ranks.percent_of_width(ranks.value) == 95.12
+
+
+def test_its_lines_are_those_of_the_terminal_and_of_cards() -> None:
+    row = {**ROW, "n": 43, "unit": "attributes"}
+    assert finding_of().lines == summarise_headlines([row], [GAIN])[:3]
 
 
 def test_positions_are_in_percent_of_an_axis_from_minus_1_to_3() -> None:

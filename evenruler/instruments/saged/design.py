@@ -25,13 +25,12 @@ from evenruler.instruments.saged.diagnose.deviation_tests import detectable_devi
 from evenruler.instruments.saged.rows.prompts import own_rows
 from evenruler.measurement.inputs import POWER
 from evenruler.tables import read_frame
+from evenruler.terminal import text_width
 
 if TYPE_CHECKING:
     from evenruler.declaration.params_file import ParamsFile
 
 WANTED = (0.2, 0.3, 0.5, 0.8)  # differences that are planned for by default, in SD of a reply
-
-WIDTH = 110
 
 BUILT = (
     "data/built/saged/{}/prompts.parquet",
@@ -143,7 +142,7 @@ def plan_lines(
     design = design_of(root, name, params.settings(name, FAMILY))
     environment = jinja_environment("evenruler.instruments.saged")
     environment.filters["wrapped"] = lambda text: "\n".join(
-        [*wrap(text, WIDTH, subsequent_indent="  "), ""]
+        [*wrap(text, text_width(), subsequent_indent="  "), ""]
     )
     plan_text = environment.get_template("power.txt.j2").render(
         name=name,

@@ -153,7 +153,8 @@ def test_a_concept_has_others_to_be_compared_with(tmp_path, concepts) -> None:
         design_of(tmp_path, "fruit", settings())
 
 
-def test_what_is_said(tmp_path) -> None:
+def test_what_is_said(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
     build(tmp_path, 30, 6)
     lines = list(plan_lines(tmp_path, "fruit", params(tmp_path, items=20), WANTED))
     assert lines[0].startswith("fruit, profile quick: 20 of 30 root items x 6 concepts x 1 reply ")
