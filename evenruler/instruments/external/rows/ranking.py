@@ -70,7 +70,8 @@ def _read_candidates(path: Path, columns: Mapping[str, str]) -> list[dict[str, s
     names[PART] = columns.get(PART, PART)
     candidates: list[dict[str, str]] = []
     for row in rows:
-        candidates.append({role: row.get(column, "") for role, column in names.items()})
+        cells = {role: row.get(column, "") for role, column in names.items()}
+        candidates.append(cells)
     return candidates
 
 
