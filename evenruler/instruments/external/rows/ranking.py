@@ -178,7 +178,7 @@ def build_rankings(
 ) -> BuiltInstrument:
     """The rows and the plan of a benchmark of rankings; UserError where its lists are not fair."""
     (path,) = files.values()
-    lists = read_lists(path, declaration.source.columns)
+    lists = read_lists(path, declaration.source.columns_by_role)
     require_fair_lists(lists, f"{declaration.name}: files: {path.name}")
     rows = list(_candidate_rows(declaration.name, lists, declaration.source))
     tables = {
