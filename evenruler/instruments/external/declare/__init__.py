@@ -401,6 +401,11 @@ class Source(instrument.Source):
     """By default `PLACEBOS` for a benchmark that is said to be in English, else none."""
 
     @property
+    def columns_by_role(self) -> dict[str, str]:
+        """The columns of its table by role."""
+        return {str(role): column for role, column in self.columns.items()}
+
+    @property
     def placebos(self) -> list[str]:
         """The placebo sentences before its texts."""
         if self.prefixes is not None:

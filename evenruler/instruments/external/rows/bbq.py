@@ -90,8 +90,7 @@ def read_bbq(files: Mapping[str, Path], source: Source) -> Iterator[BenchmarkIte
     """Questions after ambiguous or disambiguated contexts, each with three options: a file per
     category, or one of all.
     """
-    named = {str(role): column for role, column in source.columns.items()}
-    columns = {**COLUMNS, **named}
+    columns = {**COLUMNS, **source.columns_by_role}
     targets = _read_targets(files)
     questions: list[BbqQuestion] = []
     for file_name, path in files.items():

@@ -70,7 +70,8 @@ def _read_candidates(path: Path, columns: Mapping[str, str]) -> list[dict[str, s
     names[PART] = columns.get(PART, PART)
     candidates: list[dict[str, str]] = []
     for row in rows:
-        candidates.append({role: row.get(column, "") for role, column in names.items()})
+        cells = {role: row.get(column, "") for role, column in names.items()}
+        candidates.append(cells)
     return candidates
 
 
@@ -177,7 +178,7 @@ def build_rankings(
 ) -> BuiltInstrument:
     """The rows and the plan of a benchmark of rankings; UserError where its lists are not fair."""
     (path,) = files.values()
-    lists = read_lists(path, declaration.source.columns)
+    lists = read_lists(path, declaration.source.columns_by_role)
     require_fair_lists(lists, f"{declaration.name}: files: {path.name}")
     rows = list(_candidate_rows(declaration.name, lists, declaration.source))
     tables = {

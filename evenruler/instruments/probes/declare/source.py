@@ -69,7 +69,8 @@ class CriterionEntry(StrictModel):
         """The columns that are read: `attribute`, `figure`, and `match` where the file has it."""
         if not self.columns:
             return {"attribute": "attribute", "match": "match", "figure": self.column}
-        return {"attribute": "attribute", **self.columns, "figure": self.column}
+        named = {str(role): column for role, column in self.columns.items()}
+        return {"attribute": "attribute", **named, "figure": self.column}
 
 
 @dataclass(frozen=True)

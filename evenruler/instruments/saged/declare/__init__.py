@@ -284,12 +284,16 @@ def _read_rows_of_prompts(path: Path, material: TextOrigin) -> Rows:
         return read_text_table(path, remedy, ["prompt"], COLUMNS, for_unknown=MAP_THEM)[1]
     names = {str(role): column for role, column in columns.items()}
     _, rows = read_text_table(path, remedy, [*names.values()])
-    distinct_rows: dict[tuple[str, ...], tuple[int, dict[str, str]]] = {}
+    distinct_rows: Rows = []
+    seen: set[tuple[str, ...]] = set()
     for line, cells in rename_columns(rows, names):
         for role, cell in cells.items():
             cells[role] = UNUSUAL_SPACES.sub(" ", cell)
-        distinct_rows.setdefault(tuple(cells.values()), (line, cells))
-    return list(distinct_rows.values())
+        content = tuple(cells.values())
+        if content not in seen:
+            distinct_rows.append((line, cells))
+        seen.add(content)
+    return distinct_rows
 
 
 AFTER_MASK = " .?!\u3002"
