@@ -108,10 +108,11 @@ def test_what_lacks_groups_or_has_no_place_for_them(
 
 def test_what_is_described_of_two_chats_stands_side_by_side_without_a_test(surveyor: User) -> None:
     words = ("--with", "tasks.csv", "--groups", "women,men", "--size", "trial", "--yes")
-    with loopback_openai.running(Interviewee()) as server:
+    interviewee = Interviewee()
+    with loopback_openai.running(interviewee) as server:
         surveyor.env[URL] = server.url
         surveyor.run("measure", "endpoint:big", *words)
-        server.level_of_others = 2
+        interviewee.level_of_others = 2
         surveyor.run("measure", "endpoint:other", *words)
     printed, _ = surveyor.run("compare", "results", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(printed)))

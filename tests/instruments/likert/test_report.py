@@ -34,7 +34,7 @@ def test_each_figure_stands_beside_what_may_be_concluded(tmp_path: Path) -> None
     by_figure = {str(row[2]): row for row in table.rows}
     value = str(by_figure["acquiescence"][4]).replace("\N{NO-BREAK SPACE}", " ")
     assert value == "2.00 [2.00, 2.00], n = 10"
-    assert by_figure["acquiescence"][5].startswith("Far from 0, it agrees, or disagrees")
+    assert str(by_figure["acquiescence"][5]).startswith("Far from 0, it agrees, or disagrees")
     assert "item mean" not in by_figure
 
 
