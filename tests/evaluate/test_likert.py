@@ -24,9 +24,11 @@ ITEMS += [f"{{GROUP}} do task {number} badly.,-1" for number in range(5, 9)]
 class Interviewee(ScriptedServer):
     """Answers 4 for what it is asked about women, and 3 about others, whatever stands first."""
 
+    level_of_others: int = 3
+
     def reply(self, question: dict[str, Any]) -> str:
         prompt = said_in(question)
-        level = 4 if "Women do" in prompt else 3
+        level = 4 if "Women do" in prompt else self.level_of_others
         points = level if "well" in prompt else 6 - level
         labels = ("Strongly disagree", "Disagree", "Neither", "Agree", "Strongly agree")
         option = re.search(rf"^([A-E])\. {labels[points - 1]}", prompt, re.MULTILINE)
@@ -102,3 +104,18 @@ def test_what_lacks_groups_or_has_no_place_for_them(
     surveyor.env[URL] = "http://127.0.0.1:9/v1"
     _, refused = surveyor.run("measure", "endpoint:big", *words, status=2)
     assert refused.splitlines()[-1] == f"error: {line}"
+
+
+def test_what_is_described_of_two_chats_stands_side_by_side_without_a_test(surveyor: User) -> None:
+    words = ("--with", "tasks.csv", "--groups", "women,men", "--size", "trial", "--yes")
+    interviewee = Interviewee()
+    with loopback_openai.running(interviewee) as server:
+        surveyor.env[URL] = server.url
+        surveyor.run("measure", "endpoint:big", *words)
+        interviewee.level_of_others = 2
+        surveyor.run("measure", "endpoint:other", *words)
+    printed, _ = surveyor.run("compare", "results", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    values = {row["figure"]: (row["first_value"], row["second_value"]) for row in rows}
+    assert values == {"mean": ("3.5", "3.0"), "difference": ("1.0", "2.0")}
+    assert [row["difference"] for row in rows] == ["", ""]

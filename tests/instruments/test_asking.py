@@ -349,7 +349,7 @@ class TestOnePass:
             ["b", "r1", 3.0],
             ["a", "r0", 2.0],
         ]
-        assert answering.asked == 3
+        assert answering.n_computed == 3
 
     def test_replies_are_asked_for_by_instrument_so_that_one_alone_gets_the_same(self) -> None:
         model, settings = Writing(), {"new_tokens": 3}
@@ -431,7 +431,7 @@ class TestTools:
         assert sorted(tables["answers"]["nats"]) == [1.0, 4.0, 8.0, 9.0]
         for counting in (model, *tools.values()):
             assert len(counting.calls) == 1
-        assert answering.asked == 4
+        assert answering.n_computed == 4
 
     def test_a_package_that_is_not_what_a_published_plan_says_is_refused(
         self, tmp_path, error_of
