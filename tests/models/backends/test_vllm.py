@@ -15,7 +15,13 @@ from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.server import KEY, URL, Server, request_budget
 from evenruler.models.backends.vllm import VllmClient, _cut_to_budget, read_model_texts
 from evenruler.models.declarations import ModelEntry
-from evenruler.models.questions import LikelihoodRequest, Prompt, Sampling, WordRequest
+from evenruler.models.questions import (
+    LikelihoodRequest,
+    NextWordsRequest,
+    Prompt,
+    Sampling,
+    WordRequest,
+)
 from tests.loopback_openai import running, scorer_of
 from tests.loopback_vllm import TokenServer
 from tests.models.conftest import TEXTS
@@ -87,6 +93,16 @@ def test_texts(both: Both) -> None:
     assert (served[:, 1] == here[:, 1]).all()
     assert served[:, 0] == pytest.approx(here[:, 0], abs=CLOSE)
     assert len(set(here[:, 0])) == len(requests)
+
+
+def test_next_words(both: Both) -> None:
+    words = ("nurse", "man", "an extraordinary person", "the")
+    requests = [NextWordsRequest(prompt, words) for prompt in TEXTS[:4]]
+    served = np.array(answers_of(both.client(entry_of(both.folder)).next_words, requests))
+    here = np.array(answers_of(both.here.next_words, requests))
+    assert served == pytest.approx(here, abs=CLOSE, nan_ok=True)
+    assert np.isnan(here[:, 2]).all()
+    assert np.isfinite(here).any()
 
 
 @pytest.mark.parametrize("chat", [False, True])

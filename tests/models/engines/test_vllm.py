@@ -102,7 +102,7 @@ class TestKey:
         assert "vllm" not in here
         assert split["vllm"] == {
             **served["vllm"],
-            "answers": ["generate", "loglikelihood", "words"],
+            "answers": ["generate", "loglikelihood", "next_words", "words"],
             "tensor_parallel": 2,
         }
         assert served["weights"] == here["weights"] == split["weights"]
@@ -296,9 +296,9 @@ class TestServer:
     ) -> None:
         monkeypatch.setenv(engines.ENGINE, "vllm=2")
         model = open_served()
-        assert error_of(model.next_words, PROMPTS, ["nurse"]) == (
-            "tiny: next_words is computed from weights in this process, which only vLLM can hold; "
-            "leave this benchmark out, or take a model that is not quantised and fits"
+        assert error_of(model.slor, PROMPTS) == (
+            "tiny: unigram_nats is computed from weights in this process, which only vLLM can "
+            "hold; leave this benchmark out, or take a model that is not quantised and fits"
         )
         assert not hasattr(model.backend, "fingerprint")
 
