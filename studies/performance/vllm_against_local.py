@@ -72,7 +72,9 @@ def recording(answers: Answers, tokenizer: Any) -> Iterator[None]:
             text += answer.text or ""
         return len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def recorded(model: Model, method: str, questions: Sequence[Any], *rest: Any, **more: Any):
+    def recorded(
+        model: Model, method: str, questions: Sequence[Any], *rest: Any, **more: Any
+    ) -> list[Any]:
         answers.models[model.name] = model
         ask(model, method, questions[:1], *rest, **more)
         began, used = time.perf_counter(), processor_seconds()

@@ -1,6 +1,6 @@
 """What vLLM's client reads, by token ids over HTTP, is what the same model says when it is here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -48,7 +48,7 @@ class Both:
 
 
 @pytest.fixture
-def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Both]:
     folder = save_tiny(tmp_path / "tiny", chat=True)
     here = Causal("tiny", folder, "cpu", "float32")
     network = here.model.double()
@@ -57,7 +57,8 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         with torch.inference_mode():
             ids = torch.tensor([list(tokens)])
             logits = network(ids).logits[0, -1]
-        return logits.log_softmax(-1).tolist()
+        nats: list[float] = logits.log_softmax(-1).tolist()
+        return nats
 
     server = TokenServer(scorer=scorer_of(network, here.tokenizer), next_nats=next_nats)
     with ExitStack() as stack:
@@ -148,7 +149,7 @@ def test_a_reply_ends_where_it_ends_here(both: Both) -> None:
 def test_thoughts_are_cut_as_here(both: Both, tokens: int) -> None:
     """The end of a thought is a piece of what the model writes, some tokens in."""
     written = written_after(both, Prompt(TEXTS[0], LIKELIEST, 0, chat=True))
-    mark = both.here.tokenizer.decode(written[4:5]).strip()
+    mark = str(both.here.tokenizer.decode(written[4:5])).strip()
     entry = entry_of(both.folder, thinking={"end": mark, "tokens": tokens})
     here = Causal("tiny", both.folder, "cpu", "float32", entry)
     prompts = [Prompt(text, replace(LIKELIEST, max_new_tokens=4), 0, chat=True) for text in TEXTS]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evenruler.models import engines, load
@@ -199,7 +200,7 @@ class TestServer:
         assert is_running(int(processes.read_text().split()[0]))
         assert "tiny: vLLM 0.0.1 is starting; its log is" in capsys.readouterr().err
 
-        assert np_finite(model.loglikelihood(PROMPTS).nats)
+        assert np.isfinite(model.loglikelihood(PROMPTS).nats).all()
         assert are_gone(processes)
 
         again = open_served()
@@ -301,12 +302,6 @@ class TestServer:
             "hold; leave this benchmark out, or take a model that is not quantised and fits"
         )
         assert not hasattr(model.backend, "fingerprint")
-
-
-def np_finite(numbers: object) -> bool:
-    import numpy as np
-
-    return bool(np.isfinite(numbers).all())
 
 
 class TestGuard:
