@@ -54,6 +54,10 @@ class TokenServer(EchoingServer):
     def complete_tokens(self, question: dict[str, Any], tokens: list[int]) -> dict[str, Any]:
         if "prompt_logprobs" in question:
             return {"text": "", "prompt_logprobs": self.score(tokens)}
+        if "logprob_token_ids" in question:
+            nats = self.next_nats(tokens)
+            listed = {f"token_id:{token}": nats[token] for token in question["logprob_token_ids"]}
+            return {"text": "", "logprobs": {"top_logprobs": [listed]}}
         if question.get("logprobs"):
             return {"text": "", "logprobs": self.list_tokens(tokens, question["logprobs"])}
         written = self.write_tokens(question, tokens)

@@ -1,6 +1,6 @@
 """The same benchmarks by the engines local and vllm: figures, verdicts, answers, tokens a second.
 
-`python -m studies.performance.vllm_against_local FOLDER [BENCHMARK=UNITS...]`, with vLLM's
+`python -m studies.performance.vllm_against_local FOLDER [BENCHMARK...]`, with vLLM's
 environment in `EVENRULER_VLLM`. The model in the folder is measured twice, in one run, from stores
 of its own, so that everything is asked. vLLM answers all three operations, as it does for a model
 that it alone can hold; for others it leaves likelihoods to this process. Rates are of questions
@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -25,16 +26,20 @@ import numpy as np
 import psutil
 from transformers import AutoTokenizer
 
-from evenruler.evaluate.measure import measure
+from evenruler.evaluate.cost import SpendingLimit
+from evenruler.evaluate.measure import measure_each
+from evenruler.evaluate.resolve_model import ModelSpec
 from evenruler.measurement.figures import figure_name
 from evenruler.models import engines
 from evenruler.models.engines import vllm
 from evenruler.models.model import Model
 from evenruler.models.questions import Reply, Sampling
 from evenruler.results.record import Result
+from evenruler.results.store import read_result
 
-BENCHMARKS = {"probes-age-competence": 1, "framing-register": 1, "external-crows-pairs": 20}
-"""Units to ask about, by benchmark."""
+BENCHMARKS = ("probes-age-competence", "framing-p-at-gender-7", "external-bec-pro")
+"""Asked about one unit each, at the size `trial`."""
+NAME = "model"
 CLOSE = 1e-3  # nats
 RATES = (
     *("local: tokens/s", "local: tokens/processor s"),
@@ -46,7 +51,9 @@ RATES = (
 class Answers:
     """What one engine answered."""
 
-    result: dict[str, Result] = field(default_factory=dict)
+    results: dict[str, Result] = field(default_factory=dict)
+    """By benchmark."""
+    models: dict[str, Model] = field(default_factory=dict)
     by_question: dict[tuple[str, Any], Any] = field(default_factory=dict)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     processor: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -60,12 +67,15 @@ def recording(answers: Answers, tokenizer: Any) -> Iterator[None]:
 
     def count_tokens(question: Any, answer: Any) -> int:
         """Tokens of a question, and of the reply to it."""
-        text = getattr(question, "prompt", "") + question.text
+        text = getattr(question, "prompt", "") + getattr(question, "text", "")
         if isinstance(answer, Reply):
             text += answer.text or ""
         return len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def recorded(model: Model, method: str, questions: Sequence[Any], *rest: Any, **more: Any):
+    def recorded(
+        model: Model, method: str, questions: Sequence[Any], *rest: Any, **more: Any
+    ) -> list[Any]:
+        answers.models[model.name] = model
         ask(model, method, questions[:1], *rest, **more)
         began, used = time.perf_counter(), processor_seconds()
         ours = ask(model, method, questions, *rest, **more)
@@ -90,36 +100,39 @@ def processor_seconds() -> float:
     return sum(spent.user + spent.system for spent in times)
 
 
-def ask_engine(engine: str, folder: str, benchmarks: dict[str, int]) -> Answers:
-    """Measure all benchmarks by an engine, and ask for some replies."""
+def ask_engine(engine: str, folder: str, benchmarks: Sequence[str]) -> Answers:
+    """Measure all benchmarks by an engine, in one session, and ask for some replies."""
     os.environ[engines.ENGINE] = engine
-    answers = Answers()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    environment = os.environ.get(vllm.ENVIRONMENT, "")
+    answers, tokenizer = Answers(), AutoTokenizer.from_pretrained(folder)
+    spec = ModelSpec(f"local:{folder}", NAME)
     with ExitStack() as patches:
         cache = patches.enter_context(tempfile.TemporaryDirectory())
-        settings = {"EVENRULER_CACHE": cache, vllm.ENVIRONMENT: environment}
-        patches.enter_context(patch.dict(os.environ, settings))
+        patches.enter_context(patch.dict(os.environ, {"EVENRULER_CACHE": cache}))
         # So that it answers everything.
         patches.enter_context(patch.object(vllm, "is_quantised", lambda folder: True))
         patches.enter_context(recording(answers, tokenizer))
-        for benchmark, units in benchmarks.items():
-            answers.result[benchmark] = measure(
-                f"local:{folder}", benchmark, name="model", limit=units, size="trial"
-            )
-        ask_replies(folder, answers)
+        out, spending = Path(cache) / "results", SpendingLimit(yes=True)
+        for line in measure_each(
+            spec,
+            benchmarks,
+            out,
+            device=None,
+            limit=1,
+            size="trial",
+            max_requests=None,
+            spending=spending,
+        ):
+            print(line, file=sys.stderr)
+        for path in out.rglob("result.json"):
+            result = read_result(path)
+            answers.results[result.benchmark.name] = result
+        prompts = [f"Write one sentence about {topic}." for topic in TOPICS]
+        # The likeliest: those that are drawn differ by engine.
+        answers.models[NAME].replies(prompts, sampling=LIKELIEST, chat=True)
     return answers
 
 
-def ask_replies(folder: str, answers: Answers) -> None:
-    """Ask for the likeliest replies in a chat: those that are drawn differ by engine."""
-    from evenruler.models import load
-
-    model = load(f"local:{folder}")
-    prompts = [f"Write one sentence about {topic}." for topic in TOPICS]
-    model.replies(prompts, sampling=Sampling(max_new_tokens=32, temperature=0), chat=True)
-
-
+LIKELIEST = Sampling(max_new_tokens=32, temperature=0)
 TOPICS = (
     *("a nurse", "the sea", "old books", "a market", "rain", "a long walk", "bread", "a teacher"),
     *("a bridge", "winter", "two friends", "a garden", "trains", "the moon", "a letter", "music"),
@@ -136,8 +149,8 @@ def print_table(rows: Sequence[Sequence[object]]) -> None:
 def compare_figures(here: Answers, served: Answers) -> None:
     """Print how far figures lie apart, and how many verdicts are the same."""
     rows: list[list[object]] = [["benchmark", "figures", "furthest apart", "same verdict"]]
-    for benchmark, result in here.result.items():
-        theirs = {figure_name(row): row for row in served.result[benchmark].figures}
+    for benchmark, result in here.results.items():
+        theirs = {figure_name(row): row for row in served.results[benchmark].figures}
         apart, same, judged = [0.0], 0, 0
         for row in result.figures:
             other = theirs[figure_name(row)]
@@ -163,7 +176,10 @@ def compare_answers(here: Answers, served: Answers) -> None:
             same = sum(first.text == second.text for first, second in pairs)
             apart = f"{same} of {len(pairs)} the same"
         else:
-            apart = describe_distance(np.array(pairs, dtype=np.float64))
+            numbers = np.array(pairs, dtype=np.float64)
+            if method == "next_words":  # one number a word
+                numbers = np.moveaxis(numbers, 1, 2).reshape(-1, 2, 1)
+            apart = describe_distance(numbers)
         rates = []
         for engine in (here, served):
             for seconds in (engine.seconds, engine.processor):
@@ -176,20 +192,19 @@ def describe_distance(numbers: "np.ndarray[Any, np.dtype[np.float64]]") -> str:
     """The largest difference in nats of [answers, 2, numbers]: of words also where they end."""
     nats = numbers[..., 0]
     apart = np.abs(np.diff(nats))
+    apart = apart[np.isfinite(apart)]  # without words that are not one token
     within = (apart <= CLOSE).mean()
     share = f"{within:.0%} within {CLOSE:g}"
     described = f"{apart.max():.1e} nats ({share})"
-    if numbers.shape[-1] == 2:
+    if numbers.shape[-1] <= 2:
         return described
     mass = np.exp(nats + numbers[..., 1])
     mass_apart = np.abs(np.diff(mass)).max()
     return f"{described}, mass {mass_apart:.1e}"
 
 
-def main(folder: str, chosen: Sequence[str]) -> None:
+def main(folder: str, benchmarks: Sequence[str]) -> None:
     """Measure and compare."""
-    named = [word.partition("=") for word in chosen]
-    benchmarks = {name: int(units) for name, _, units in named} or BENCHMARKS
     here, served = (ask_engine(engine, folder, benchmarks) for engine in ("local", "vllm"))
     compare_figures(here, served)
     print()
@@ -197,4 +212,4 @@ def main(folder: str, chosen: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1], sys.argv[2:] or BENCHMARKS)

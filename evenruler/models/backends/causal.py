@@ -24,14 +24,11 @@ from evenruler.models.backends.encoding import TextEncoder
 from evenruler.models.backends.likelihood import (
     NO_TOKEN,
     LikelihoodScorer,
-    next_word_tokens,
     pad_sequences,
-    tokens_of,
     word_end_masks,
 )
 from evenruler.models.backends.padding import PaddingTrial
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
-from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.chat_settings import ChatSettings
 from evenruler.models.classes import layer_configs, narrowest_window, read_size
 from evenruler.models.loading import (
@@ -293,34 +290,23 @@ class Causal:
         UserError if a prompt is too long with a next word; FloatingPointError for NaN logits.
         """
         words = requests[0].words
-        prompt_tokens = tokens_of(self.tokenizer, [request.prompt for request in requests])
-        sequences: list[TokenSequence] = []
-        for request in requests:
-            before = self.encoder.prepend_start(prompt_tokens[request.prompt], chat=False)
-            self.encoder.check_length(request.prompt, len(before), " with its next word")
-            any_token = self.encoder.start_token
-            sequences.append(TokenSequence((*before, any_token), len(before)))
+        any_token = self.encoder.start_token
+        sequences = [
+            TokenSequence((*before, any_token), len(before))
+            for before in self.encoder.encode_before_words(requests)
+        ]
 
         def answer_pack(pack: Sequence[int]) -> list[tuple[int, NDArray[np.float64]]]:
             """(Index, [k] nats) of a pack's prompts; FloatingPointError where a read word has no
             finite number.
             """
-            tokens = self._next_tokens([requests[i].prompt for i in pack], words)
+            tokens = self.encoder.encode_next_words([requests[i].prompt for i in pack], words)
             nats = self._scorer.score_next([sequences[i] for i in pack], tokens)
             if not np.isfinite(nats[tokens != NO_TOKEN]).all():
                 raise FloatingPointError("logits that are no numbers")
             return list(zip(pack, nats, strict=True))
 
         return Batches(self._scorer.packs(sequences), answer_pack)
-
-    def _next_tokens(self, prompts: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
-        """[prompts, words] as `next_word_tokens`; `NO_TOKEN` also for words that the tokenizer does
-        not know.
-        """
-        unknown = UnknownWords(self.tokenizer, words)
-        tokens = next_word_tokens(self.tokenizer, prompts, words)
-        tokens[:, [unknown.has_word_in(word) for word in words]] = NO_TOKEN
-        return tokens
 
     @cached_property
     def _endings(self) -> torch.Tensor:

@@ -4,12 +4,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evenruler.errors import UserError
-from evenruler.models.backends.likelihood import tokens_of, word_tokens
+from evenruler.models.backends.likelihood import (
+    NO_TOKEN,
+    next_word_tokens,
+    tokens_of,
+    word_tokens,
+)
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.vocabulary import UnknownWords
 from evenruler.models.chat_settings import ChatSettings, ThoughtParser
-from evenruler.models.questions import LikelihoodRequest, Prompt, Reply, WordRequest
+from evenruler.models.questions import (
+    LikelihoodRequest,
+    NextWordsRequest,
+    Prompt,
+    Reply,
+    WordRequest,
+)
 from evenruler.models.starts import choose_start, other_start, usual_starts
 from evenruler.terminal import print_note
 
@@ -111,6 +125,25 @@ class TextEncoder:
             self.check_length(request.text, len(before) + len(word) - 1, " with its prompt")
             sequences.append(TokenSequence((*before, *word), len(before)))
         return sequences
+
+    def encode_before_words(self, requests: Sequence[NextWordsRequest]) -> list[Tokens]:
+        """Tokens of each prompt that a next word follows; UserError if one is too long."""
+        tokens = tokens_of(self.tokenizer, [request.prompt for request in requests])
+        sequences = []
+        for request in requests:
+            before = self.prepend_start(tokens[request.prompt], chat=False)
+            self.check_length(request.prompt, len(before), " with its next word")
+            sequences.append(before)
+        return sequences
+
+    def encode_next_words(self, prompts: Sequence[str], words: Sequence[str]) -> NDArray[np.int64]:
+        """[prompts, words] as `next_word_tokens`; `NO_TOKEN` also for words that the tokenizer does
+        not know.
+        """
+        unknown = UnknownWords(self.tokenizer, words)
+        tokens = next_word_tokens(self.tokenizer, prompts, words)
+        tokens[:, [unknown.has_word_in(word) for word in words]] = NO_TOKEN
+        return tokens
 
     def encode_prompts(
         self, prompts: Sequence[Prompt], new: int

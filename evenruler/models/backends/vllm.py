@@ -17,8 +17,13 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.backends.batching import split_into_packs
 from evenruler.models.backends.encoding import TextEncoder
-from evenruler.models.backends.likelihood import stands_alone, token_texts, word_ends
-from evenruler.models.backends.next_tokens import RARE, WordEnd, word_end_of
+from evenruler.models.backends.likelihood import (
+    NO_TOKEN,
+    stands_alone,
+    token_texts,
+    word_ends,
+)
+from evenruler.models.backends.next_tokens import RARE, WordEnd, read_next_tokens, word_end_of
 from evenruler.models.backends.openai import OpenAI
 from evenruler.models.backends.prompt_logprobs import CLAMPED
 from evenruler.models.backends.server import BatchOutcome, RefusalError, Server
@@ -30,6 +35,7 @@ from evenruler.models.loading import convert_load_errors, silence_libraries
 from evenruler.models.questions import (
     UNREAD,
     LikelihoodRequest,
+    NextWordsRequest,
     Prompt,
     Reply,
     WordAnswer,
@@ -213,6 +219,51 @@ class VllmClient:
 
         yield from self._score_all(score_batch, sorted(wanted))
 
+    def next_words(
+        self, requests: Sequence[NextWordsRequest], wanted: frozenset[int]
+    ) -> Iterator[list[tuple[int, NDArray[np.float64]]]]:
+        """(Index, [k] nats) of the wanted prompts, all with the same k words; NaN where a word is
+        not one token. UserError if a prompt is too long with a next word, or the server ends.
+        """
+        sequences, words = self.texts.encoder.encode_before_words(requests), requests[0].words
+
+        def score_batch(batch: Sequence[int]) -> BatchOutcome[tuple[int, NDArray[np.float64]]]:
+            """Nats of all words after a batch of prompts."""
+            prompts = [requests[i].prompt for i in batch]
+            tokens = self.texts.encoder.encode_next_words(prompts, words)
+            nats = self._request_next_nats([sequences[i] for i in batch], tokens)
+            return BatchOutcome(list(zip(batch, nats, strict=True)))
+
+        packs = split_into_packs(sorted(wanted), TEXTS)
+        yield from self._ask_all(partial(score_batch, batch) for batch in packs)
+
+    def _request_next_nats(
+        self, sequences: Sequence[Tokens], tokens: NDArray[np.int64]
+    ) -> list[NDArray[np.float64]]:
+        """[k] nats after each text of its row of `tokens`, [texts, k]; NaN for `NO_TOKEN`."""
+        listed_tokens = np.unique(tokens[tokens != NO_TOKEN]).tolist()
+        question = {
+            "max_tokens": 1,
+            "temperature": 1,
+            "logprobs": 1,
+            "logprob_token_ids": listed_tokens,
+            "return_tokens_as_token_ids": True,
+        }
+        try:
+            choices = self.server.ask_texts(sequences, question)
+        except RefusalError as error:
+            what = f"vLLM gives no next words ({error})"
+            raise self.server.user_error(what, "install another version of it") from None
+        rows: list[NDArray[np.float64]] = []
+        for row, choice in zip(tokens, choices, strict=True):
+            listed = read_next_tokens(choice) or {}
+            names = [f"{TOKEN}{token}" for token in row]
+            if any(name not in listed for name in names if name != f"{TOKEN}{NO_TOKEN}"):
+                what = "vLLM does not give the log-probabilities of tokens that are named"
+                raise self.server.user_error(what, "install version 0.32 of it, or a later one")
+            rows.append(np.array([listed.get(name, np.nan) for name in names]))
+        return rows
+
     def _score_words(self, sequences: Sequence[TokenSequence]) -> list[WordAnswer]:
         """The numbers of words: their tokens by prompt log-probabilities, what follows by lists of
         next tokens.
@@ -244,7 +295,7 @@ class VllmClient:
 
     def _read_nats(self, sequence: TokenSequence, choice: Mapping[str, Any]) -> list[float]:
         """The log-probabilities in an answer of the tokens of a text."""
-        listed = choice.get("prompt_logprobs")
+        listed: list[Any] = choice.get("prompt_logprobs") or []
         try:
             nats = [
                 float(listed[place][str(sequence.tokens[place])]["logprob"])

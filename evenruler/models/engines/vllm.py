@@ -44,7 +44,7 @@ SERVED: Final = ("generate", "words")
 """Operations that vLLM answers for a model that one GPU holds; the rest is computed here, where
 texts share what they have in common, which vLLM's prompt log-probabilities do not."""
 
-SERVED_ALONE: Final = (*SERVED, "loglikelihood")
+SERVED_ALONE: Final = (*SERVED, "loglikelihood", "next_words")
 """Operations that vLLM answers for a model that it alone can hold."""
 
 COMPUTED_HERE: Final = ("loglikelihood", "next_words", "unigram_nats")

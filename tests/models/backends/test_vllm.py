@@ -1,6 +1,6 @@
 """What vLLM's client reads, by token ids over HTTP, is what the same model says when it is here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -15,7 +15,13 @@ from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.server import KEY, URL, Server, request_budget
 from evenruler.models.backends.vllm import VllmClient, _cut_to_budget, read_model_texts
 from evenruler.models.declarations import ModelEntry
-from evenruler.models.questions import LikelihoodRequest, Prompt, Sampling, WordRequest
+from evenruler.models.questions import (
+    LikelihoodRequest,
+    NextWordsRequest,
+    Prompt,
+    Sampling,
+    WordRequest,
+)
 from tests.loopback_openai import running, scorer_of
 from tests.loopback_vllm import TokenServer
 from tests.models.conftest import TEXTS
@@ -42,7 +48,7 @@ class Both:
 
 
 @pytest.fixture
-def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Both]:
     folder = save_tiny(tmp_path / "tiny", chat=True)
     here = Causal("tiny", folder, "cpu", "float32")
     network = here.model.double()
@@ -51,7 +57,8 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         with torch.inference_mode():
             ids = torch.tensor([list(tokens)])
             logits = network(ids).logits[0, -1]
-        return logits.log_softmax(-1).tolist()
+        nats: list[float] = logits.log_softmax(-1).tolist()
+        return nats
 
     server = TokenServer(scorer=scorer_of(network, here.tokenizer), next_nats=next_nats)
     with ExitStack() as stack:
@@ -87,6 +94,16 @@ def test_texts(both: Both) -> None:
     assert (served[:, 1] == here[:, 1]).all()
     assert served[:, 0] == pytest.approx(here[:, 0], abs=CLOSE)
     assert len(set(here[:, 0])) == len(requests)
+
+
+def test_next_words(both: Both) -> None:
+    words = ("nurse", "man", "an extraordinary person", "the")
+    requests = [NextWordsRequest(prompt, words) for prompt in TEXTS[:4]]
+    served = np.array(answers_of(both.client(entry_of(both.folder)).next_words, requests))
+    here = np.array(answers_of(both.here.next_words, requests))
+    assert served == pytest.approx(here, abs=CLOSE, nan_ok=True)
+    assert np.isnan(here[:, 2]).all()
+    assert np.isfinite(here).any()
 
 
 @pytest.mark.parametrize("chat", [False, True])
@@ -132,7 +149,7 @@ def test_a_reply_ends_where_it_ends_here(both: Both) -> None:
 def test_thoughts_are_cut_as_here(both: Both, tokens: int) -> None:
     """The end of a thought is a piece of what the model writes, some tokens in."""
     written = written_after(both, Prompt(TEXTS[0], LIKELIEST, 0, chat=True))
-    mark = both.here.tokenizer.decode(written[4:5]).strip()
+    mark = str(both.here.tokenizer.decode(written[4:5])).strip()
     entry = entry_of(both.folder, thinking={"end": mark, "tokens": tokens})
     here = Causal("tiny", both.folder, "cpu", "float32", entry)
     prompts = [Prompt(text, replace(LIKELIEST, max_new_tokens=4), 0, chat=True) for text in TEXTS]

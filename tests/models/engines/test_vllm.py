@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evenruler.models import engines, load
@@ -102,7 +103,7 @@ class TestKey:
         assert "vllm" not in here
         assert split["vllm"] == {
             **served["vllm"],
-            "answers": ["generate", "loglikelihood", "words"],
+            "answers": ["generate", "loglikelihood", "next_words", "words"],
             "tensor_parallel": 2,
         }
         assert served["weights"] == here["weights"] == split["weights"]
@@ -199,7 +200,7 @@ class TestServer:
         assert is_running(int(processes.read_text().split()[0]))
         assert "tiny: vLLM 0.0.1 is starting; its log is" in capsys.readouterr().err
 
-        assert np_finite(model.loglikelihood(PROMPTS).nats)
+        assert np.isfinite(model.loglikelihood(PROMPTS).nats).all()
         assert are_gone(processes)
 
         again = open_served()
@@ -296,17 +297,11 @@ class TestServer:
     ) -> None:
         monkeypatch.setenv(engines.ENGINE, "vllm=2")
         model = open_served()
-        assert error_of(model.next_words, PROMPTS, ["nurse"]) == (
-            "tiny: next_words is computed from weights in this process, which only vLLM can hold; "
-            "leave this benchmark out, or take a model that is not quantised and fits"
+        assert error_of(model.slor, PROMPTS) == (
+            "tiny: unigram_nats is computed from weights in this process, which only vLLM can "
+            "hold; leave this benchmark out, or take a model that is not quantised and fits"
         )
         assert not hasattr(model.backend, "fingerprint")
-
-
-def np_finite(numbers: object) -> bool:
-    import numpy as np
-
-    return bool(np.isfinite(numbers).all())
 
 
 class TestGuard:
