@@ -98,16 +98,20 @@ def list_files(
 @contextmanager
 def _hidden_bars() -> Iterator[None]:
     """Without the progress bars of the Hub's client: nothing is downloaded."""
-    from huggingface_hub import utils
+    from huggingface_hub.utils.tqdm import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
 
-    if utils.are_progress_bars_disabled():
+    if are_progress_bars_disabled():
         yield
         return
-    utils.disable_progress_bars()
+    disable_progress_bars()
     try:
         yield
     finally:
-        utils.enable_progress_bars()
+        enable_progress_bars()
 
 
 def describe_download(repo: str, files: "Iterable[DryRunFileInfo]") -> str | None:
