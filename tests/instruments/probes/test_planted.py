@@ -210,8 +210,8 @@ def test_two_slopes_come_back() -> None:
 
 
 def test_too_few_attributes_beside_covariates_give_a_reason() -> None:
-    positions, covariates = np.linspace(-1, 1, 6), np.eye(6)[:, :4]
-    few = AlikeUnits(positions, np.eye(6), covariates)
+    positions, likeness = np.linspace(-1, 1, 6), np.eye(6)
+    few = AlikeUnits(positions, likeness, likeness[:, :4])
     figure = _gain_figure("gain_at_equal_themes", few, np.ones((6, 1, 1)))
     assert (figure.value, figure.n) == (None, 6)
     assert figure.reason == "6 attributes are too few beside 4 covariates"
