@@ -629,8 +629,11 @@ def list_shipped(
         with open_benchmark(name) as benchmark:
             say(f"{benchmark.name} {benchmark.manifest.version}: {benchmark.title}")
             for way in list_ways(benchmark):
-                label = f"{', '.join(way.kinds):<12}  {way.method:<10}  {way.size:<8}"
-                say(f"  {label}  {questions_in_words(way.cost.questions)}; {way.power}")
+                kinds = ", ".join(way.kinds)
+                questions = questions_in_words(way.cost.questions)
+                label = f"{kinds:<12}  {way.method:<10}"
+                ruled = f"{label}  {way.size:<8}"
+                say(f"  {ruled}  {questions}; {way.power}")
         return
     from evenruler.publish import locate
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from tqdm import tqdm
-
 from evenruler.errors import OF_THE_DISK, UserError, network_setup_problem
 from evenruler.terminal import print_note
 
@@ -84,24 +82,36 @@ def list_files(
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import DryRunError
 
-    class Hidden(tqdm):  # type: ignore[type-arg]  # tqdm's own stubs have no parameters
-        """A progress bar that is not shown, since nothing is downloaded."""
-
-        def __init__(self, *args: Any, **options: Any) -> None:
-            """Take the options of a bar, and show none."""
-            super().__init__(*args, **{**options, "disable": True})
-
     try:
-        return snapshot_download(
-            repo,
-            revision=revision,
-            repo_type=repo_type,
-            allow_patterns=list(patterns) if patterns else None,
-            tqdm_class=Hidden,
-            dry_run=True,
-        )
+        with _hidden_bars():
+            return snapshot_download(
+                repo,
+                revision=revision,
+                repo_type=repo_type,
+                allow_patterns=list(patterns) if patterns else None,
+                dry_run=True,
+            )
     except DryRunError:
         return []
+
+
+@contextmanager
+def _hidden_bars() -> Iterator[None]:
+    """Without the progress bars of the Hub's client: nothing is downloaded."""
+    from huggingface_hub.utils.tqdm import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
 
 
 def describe_download(repo: str, files: "Iterable[DryRunFileInfo]") -> str | None:
@@ -109,9 +119,10 @@ def describe_download(repo: str, files: "Iterable[DryRunFileInfo]") -> str | Non
     lacking = [file.file_size or 0 for file in files if file.will_download]
     if not lacking:
         return None
-    plural = "" if len(lacking) == 1 else "s"
+    n_files = len(lacking)
+    files_text = "1 file" if n_files == 1 else f"{n_files} files"
     size = describe_size(sum(lacking))
-    return f"download {size} ({len(lacking)} file{plural}) of {repo} from the Hub"
+    return f"download {size} ({files_text}) of {repo} from the Hub"
 
 
 def note_download(repo: str, files: "Iterable[DryRunFileInfo]") -> None:

@@ -74,12 +74,14 @@ class Cost:
         questions = Counter(self.questions) + Counter(other.questions)
         return Cost(questions, self.read + other.read, self.written + other.written)
 
+    @property
+    def tokens_in_words(self) -> str:
+        """The tokens in words."""
+        return f"about {self.read:,} tokens in, at most {self.written:,} out"
+
     def in_words(self, price: Price | None) -> str:
         """The cost in one line."""
-        line = (
-            f"{self.requests:,} requests, about {self.read:,} tokens in, at most "
-            f"{self.written:,} out"
-        )
+        line = f"{self.requests:,} requests, {self.tokens_in_words}"
         if not price:
             return line
         dollars = math.ceil(100 * self.dollars(price)) / 100
@@ -108,8 +110,12 @@ def questions_in_words(questions: Mapping[str, int], method: str | None = None) 
     """The number of questions by operation, in words; `method`: the only one by which they are
     asked.
     """
-    counts = [f"{n:,} {CALLED.get(operation, operation)}" for operation, n in questions.items()]
-    return f"{', '.join(counts)} ({method})" if method else ", ".join(counts)
+    counts: list[str] = []
+    for operation, n in questions.items():
+        called = CALLED.get(operation, operation)
+        counts.append(f"{n:,} {called}")
+    text = ", ".join(counts)
+    return f"{text} ({method})" if method else text
 
 
 def power_text(detects: str | None) -> str:
@@ -142,7 +148,8 @@ def list_ways(benchmark: Benchmark) -> list[AskedWay]:
         for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
             plan = plan_at_size(benchmark.plan, size)
             power = power_text(detected_effect_text(benchmark.plan, size, method))
-            kinds_by_cost: dict[tuple[str, int, int], tuple[Cost, list[Kind]]] = {}
+            kinds_by_questions: dict[str, list[Kind]] = {}
+            cost_by_questions: dict[str, Cost] = {}
             for kind in ANSWERING:
                 subject = typical_model(kind)
                 if not door.METHODS[method].fits(subject):
@@ -150,9 +157,11 @@ def list_ways(benchmark: Benchmark) -> list[AskedWay]:
                 subject = replace(subject, method=method)
                 cost = cost_of(door.requests(benchmark.tables, plan, {}, subject))
                 if cost.requests:
-                    same = (questions_in_words(cost.questions), cost.read, cost.written)
-                    kinds_by_cost.setdefault(same, (cost, []))[1].append(kind)
-            for cost, kinds in kinds_by_cost.values():
+                    questions = questions_in_words(cost.questions)
+                    cost_by_questions[questions] = cost
+                    kinds_by_questions.setdefault(questions, []).append(kind)
+            for questions, kinds in kinds_by_questions.items():
+                cost = cost_by_questions[questions]
                 ways.append(AskedWay(tuple(kinds), method, size, cost, power))
     return ways
 

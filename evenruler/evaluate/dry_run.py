@@ -3,11 +3,11 @@ nothing is asked or sent, and no weights are loaded.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypedDict
 
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import SCHEME, benchmark_of_log, open_benchmark
@@ -43,8 +43,6 @@ class Forecast:
     """Of what is left to ask, roughly."""
     tokens_out: int
     """At most."""
-    dollars: float | None
-    """Where prices are known."""
     seconds: float | None
     """None where nothing is known by which it could be estimated."""
     is_assumed: bool
@@ -52,6 +50,8 @@ class Forecast:
     detects: str | None
     """The effect that such a study detects, in words; None where no verdict is possible, empty
     where it is not known."""
+    dollars: float | None = None
+    """At most; where prices are known."""
 
     @property
     def in_words(self) -> Iterator[str]:
@@ -61,7 +61,8 @@ class Forecast:
         limit = f", limit {self.limit}" if self.limit is not None else ""
         yield f"{self.benchmark} on {self.model}, {self.size}{limit}"
         yield f"  asks     {questions_in_words(self.questions, self.method)}{answered}"
-        yield (f"  tokens   about {self.tokens_in:,} in, at most {self.tokens_out:,} out{dollars}")
+        tokens = Cost({}, self.tokens_in, self.tokens_out)
+        yield f"  reads    {tokens.tokens_in_words}{dollars}"
         yield f"  time     {self._time_in_words}"
         yield f"  verdict  {self._verdict_in_words}"
 
@@ -93,89 +94,100 @@ def describe_seconds(seconds: float) -> str:
     return f"{round(seconds / 3600)} h"
 
 
+@dataclass(frozen=True)
 class DryRun:
     """A model that is to be measured, as far as it is here."""
 
-    def __init__(self, spec: ModelSpec, device: str | None) -> None:
+    chosen: ResolvedModel
+    store: RowStore
+    device: str | None
+    preparations: Sequence[sources.Preparation]
+
+    @classmethod
+    def of_model(cls, spec: ModelSpec, device: str | None) -> "DryRun":
         """Resolve the model without its weights."""
-        self._store = RowStore()
-        self._chosen = resolve_spec(replace(spec, is_dry=True), self._store)
-        self._device = device
-        self.preparations = _list_preparations(self._chosen, self._store)
-        chosen = self._chosen
+        store = RowStore()
+        chosen = resolve_spec(replace(spec, is_dry=True), store)
+        return cls(chosen, store, device, _list_preparations(chosen, store))
+
+    @cached_property
+    def stored_session(self) -> Session:
+        """The model with the answers that are stored; none where its files are not here yet."""
         if self.preparations:
-            chosen = replace(chosen, model=self._stand_in())
-        self.session = Session(chosen, self._store, device)
-        self._nothing_stored = Session(replace(chosen, model=self._stand_in()), self._store, device)
+            return self.empty_session
+        return Session(self.chosen, self.store, self.device)
 
-    def _stand_in(self) -> Model:
-        """A model without files, which has answered nothing."""
+    @cached_property
+    def empty_session(self) -> Session:
+        """A model without files in its place, which has answered nothing."""
 
-        def refuse() -> NoReturn:
+        def refuse_to_load() -> NoReturn:
             """Stands for loading the backend."""
             raise AssertionError("a dry run asks nothing")
 
-        entry = self._chosen.entry
+        chosen = self.chosen
         engine = json.dumps({"device": self._device_class, "dry": True})
-        kind = self._chosen.catalogue.kind(self._chosen.name)
-        return Model(self._chosen.name, entry, kind, self._store, lambda: engine, refuse)
+        kind = chosen.catalogue.kind(chosen.name)
+        stand_in = Model(
+            chosen.name, chosen.entry, kind, self.store, lambda: engine, refuse_to_load
+        )
+        return Session(replace(chosen, model=stand_in), self.store, self.device)
 
     @cached_property
     def _device_class(self) -> str:
         """The device on which it would compute."""
-        if not _has_files(self._chosen):
+        if not _has_files(self.chosen):
             return rates.HOSTED_DEVICE
-        return environment.current_environment(environment.choose_device(self._device)).device
+        return environment.current_environment(environment.choose_device(self.device)).device
 
     @cached_property
-    def _folder(self) -> Path | None:
+    def _model_folder(self) -> Path | None:
         """The folder of its files, perhaps without weights; None where there is none yet."""
-        chosen = self._chosen
+        chosen = self.chosen
         if chosen.folder is not None or self.preparations or not _has_files(chosen):
             return chosen.folder
         models = chosen.catalogue.models
-        return sources.locate_model(chosen.name, chosen.entry, self._store, models)
+        return sources.locate_model(chosen.name, chosen.entry, self.store, models)
 
     @cached_property
-    def _weights(self) -> int:
+    def _n_bytes(self) -> int:
         """Bytes of its weights; 0 where that is not known."""
         coming = sum(preparation.weights for preparation in self.preparations)
-        return coming or rates.weights_size(self._folder)
+        return coming or rates.weights_size(self._model_folder)
 
-    def forecast(self, plan: MeasurementPlan, price: Price | None) -> Forecast:
+    def forecast_plan(self, plan: MeasurementPlan, price: Price | None) -> Forecast:
         """What measuring by a plan will take."""
-        whole = self._nothing_stored.list_missing(plan)
-        left = [] if plan.subject.kind == "recorded" else self.session.list_missing(plan)
-        n_asked, n_left = (sum(volume.questions for _, volume in part) for part in (whole, left))
+        left: list[tuple[str, QuestionVolume]] = []
+        if plan.subject.kind != "recorded":
+            left = self.stored_session.list_missing(plan)
+        n_asked = _count_questions(self.empty_session.list_missing(plan))
         cost = self._cost_of(plan, left)
         seconds, is_assumed = self._estimate_seconds(left)
-        settings = plan.result.settings
-        return Forecast(
-            benchmark=f"{plan.benchmark.name} {plan.benchmark.manifest.version}",
-            model=plan.result.model.label or plan.result.model.name,
-            size=settings.size,
-            limit=settings.limit,
-            method=plan.subject.method,
+        forecast = Forecast(
             questions=dict(plan.cost.questions),
-            share_answered=1 - n_left / n_asked,
+            share_answered=1 - _count_questions(left) / n_asked,
             tokens_in=cost.read,
             tokens_out=cost.written,
-            dollars=None if price is None else cost.dollars(price),
             seconds=seconds,
             is_assumed=is_assumed,
-            detects="" if plan.detects and settings.limit is not None else plan.detects,
+            **_describe_plan(plan),
         )
+        if price is None:
+            return forecast
+        return replace(forecast, dollars=cost.dollars(price))
 
     def _cost_of(self, plan: MeasurementPlan, left: Sequence[tuple[str, QuestionVolume]]) -> Cost:
         """Tokens of what is left to ask, with those for thinking."""
-        thoughts = self._chosen.entry.thoughts
+        thoughts = self.chosen.entry.thoughts
         read = sum(volume.read for _, volume in left) * LETTERS_A_TOKEN
         written = sum(volume.written for _, volume in left)
         if thoughts is not None:
             written += thoughts.tokens * sum(
                 volume.questions for _, volume in left if volume.written
             )
-        return Cost({}, round(read / letters_a_token(self._folder, _sample_texts(plan))), written)
+        return Cost(
+            {}, round(read / letters_a_token(self._model_folder, _sample_texts(plan))), written
+        )
 
     def _estimate_seconds(
         self, left: Sequence[tuple[str, QuestionVolume]]
@@ -183,18 +195,53 @@ class DryRun:
         """The time for what is left to ask, and whether some of it is by a usual speed; None where
         even that is not known.
         """
-        kept = rates.read_rates(self._store.root)
+        past = rates.read_rates(self.store.root)
         seconds, is_assumed = 0.0, False
         for named, volume in left:
             operation, tokens = rates.operation_name(named), rates.count_work(volume)
-            work = (operation, self._device_class, self._weights, tokens)
-            part = rates.estimate_seconds(kept, self._chosen.name, *work)
+            work = (operation, self._device_class, self._n_bytes, tokens)
+            part = rates.estimate_seconds(past, self.chosen.name, *work)
             if part is None:
                 part, is_assumed = rates.assume_seconds(*work), True
             if part is None:
                 return None, False
             seconds += part
         return seconds, is_assumed
+
+
+class _PlanFields(TypedDict):
+    """Fields of a `Forecast` that a plan says."""
+
+    benchmark: str
+    model: str
+    size: str
+    limit: int | None
+    method: str | None
+    detects: str | None
+
+
+def _describe_plan(plan: MeasurementPlan) -> _PlanFields:
+    """What a plan says of itself; for fewer units than a size has it is not known what is
+    detected.
+    """
+    benchmark, model, settings = plan.result.benchmark, plan.result.model, plan.result.settings
+    detects = plan.detects
+    if settings.limit is not None and detects is not None:
+        detects = ""
+    named = f"{benchmark.name} {benchmark.version}"
+    return {
+        "benchmark": named,
+        "model": model.label or model.name,
+        "size": settings.size,
+        "limit": settings.limit,
+        "method": plan.subject.method,
+        "detects": detects,
+    }
+
+
+def _count_questions(volumes: Iterable[tuple[str, QuestionVolume]]) -> int:
+    """Number of questions of all operations."""
+    return sum(volume.questions for _, volume in volumes)
 
 
 def _has_files(chosen: ResolvedModel) -> bool:
@@ -211,11 +258,11 @@ def _list_preparations(chosen: ResolvedModel, store: RowStore) -> list[sources.P
 
 
 def _sample_texts(plan: MeasurementPlan) -> list[str]:
-    """Texts of a benchmark's tables, evenly spread over its longest column of text."""
-    columns = [
-        rows[name] for rows in plan.tables.values() for name in ("text", "prompt") if name in rows
-    ]
-    texts = [str(text) for column in columns for text in column.dropna().unique()]
+    """Texts of a benchmark's tables, evenly spread."""
+    texts: list[str] = []
+    for rows in plan.tables.values():
+        for name in filter(rows.columns.__contains__, ("text", "prompt")):
+            texts += map(str, rows[name].dropna().unique())
     return evenly_spread(texts, SAMPLE)
 
 
@@ -246,11 +293,11 @@ def forecast_each(
 
     UserErrors of single benchmarks are raised together at the end.
     """
-    run = DryRun(spec, device)
+    run = DryRun.of_model(spec, device)
     refused: list[str] = []
     if not is_json:
         yield from (f"first: {preparation.phrase}" for preparation in run.preparations)
-    names = benchmarks or [benchmark_of_log(run.session.model, spec.reference)]
+    names = benchmarks or [benchmark_of_log(run.stored_session.model, spec.reference)]
     for place in dict.fromkeys(names):
         try:
             forecast = _forecast_place(run, place, how, price)
@@ -272,4 +319,4 @@ def _forecast_place(run: DryRun, place: str, how: HowAsked, price: Price | None)
             "lm-evaluation-harness alone knows what it asks", where=place, remedy=remedy
         )
     with open_benchmark(place) as benchmark:
-        return run.forecast(run.session.plan_measurement(benchmark, **how), price)
+        return run.forecast_plan(run.stored_session.plan_measurement(benchmark, **how), price)

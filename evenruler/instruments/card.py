@@ -195,11 +195,19 @@ def add_task_functions(tasks: Mapping[str, str], task_class: type) -> dict[str, 
     return {**tasks, "functions.py": text}
 
 
+PUBLIC = (
+    "Not done: no canary string, no rows held back, no search of training data. All rows are "
+    "public once published."
+)
+
 GATED: Final = (
-    "In CI, `evenruler gate` may stop a change of which something is detected, or more than before; "
-    "that a model passes certifies nothing."
+    "In CI, `evenruler gate` may stop a change of which something is detected, or more than "
+    "before; that a model passes certifies nothing."
 )
 """What of a benchmark may be gated: the same as the help of `evenruler gate` says."""
+
+SHARED_WORDS: Final = {"public": PUBLIC, "gated": GATED}
+"""Sentences that the cards of several families have."""
 
 Words = TypeVar("Words")
 
@@ -265,8 +273,7 @@ def assemble_card(
         construct=construct,
         judged=count_detected_by_model(evidence),
         tested=describe_tests(evidence),
-        public=PUBLIC,
-        gated=GATED,
+        **SHARED_WORDS,
         told=partial(by_model, evidence),
         by_source=by_source,
         agrees=agreement_note,
@@ -299,12 +306,6 @@ def assemble_card(
 def one_line(text: str) -> str:
     """A text without line breaks, for one line of YAML."""
     return " ".join(text.split())
-
-
-PUBLIC = (
-    "Not done: no canary string, no rows held back, no search of training data. All rows are "
-    "public once published."
-)
 
 
 def agreement_note(shared_trait: SharedTrait | None) -> str:

@@ -1,5 +1,5 @@
-"""Whether a verdict can come: at which size, on which kinds of model, by the effect that a plan says
-its studies detect.
+"""Whether a verdict can come: at which size, on which kinds of model, by the effect that a plan
+says its studies detect.
 """
 
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from evenruler.instruments.instrument import AskingMethods, ModelMeta, Plan, wit
 from evenruler.models.declarations import OPTIONS, SENTENCE, VERBALISER, Kind, operations_of
 from evenruler.sizes import SIZES, Size
 
-ANSWERING: Final[Mapping[Kind, tuple[str, ...]]] = {
-    "causal": (VERBALISER, SENTENCE, OPTIONS),
-    "chat": (OPTIONS,),
-    "masked": ("mlm",),
-    "nli": ("head",),
+ANSWERING: Final[Mapping[Kind, list[str]]] = {
+    "causal": [VERBALISER, SENTENCE, OPTIONS],
+    "chat": [OPTIONS],
+    "masked": ["mlm"],
+    "nli": ["head"],
 }
 """Kinds of models that benchmarks measure, and how each answers questionnaires. A server with
 log-probabilities is asked as a causal model without a chat."""
@@ -28,7 +28,7 @@ def typical_model(kind: Kind) -> ModelMeta:
         operations=operations_of(kind),
         chats=kind in ("causal", "chat"),
         continues=kind == "causal",
-        methods=ANSWERING[kind],
+        methods=tuple(ANSWERING[kind]),
         origin="",
     )
 
@@ -54,12 +54,20 @@ def smallest_verdict_sizes(plan: Plan, methods: AskingMethods) -> dict[Kind, Siz
         method = subject.method or next(fitting, None)
         if method is None or _has_no_question(plan, methods, method):
             continue
-        asked = [size for size in SIZES if size in plan.get("sizes", {})]
-        effects = {size: detected_effect_text(plan, size, method) for size in asked}
-        able = [size for size, effect in effects.items() if effect]
-        is_known = set(effects.values()) == {None}
-        sizes[kind] = able[0] if able else (None if is_known else "")
+        sizes[kind] = _smallest_size(plan, method)
     return sizes
+
+
+def _smallest_size(plan: Plan, method: str) -> Size | str | None:
+    """The smallest size at which a verdict can come by a method; None where at none, empty where
+    that is not known.
+    """
+    planned = [size for size in SIZES if size in plan.get("sizes", {})]
+    effects = {size: detected_effect_text(plan, size, method) for size in planned}
+    able = [size for size, effect in effects.items() if effect]
+    if able:
+        return able[0]
+    return None if set(effects.values()) == {None} else ""
 
 
 def _has_no_question(plan: Plan, methods: AskingMethods, method: str) -> bool:
@@ -82,5 +90,8 @@ def verdicts_in_words(sizes: Mapping[Kind, Size | str | None]) -> str:
             kinds_by_size.setdefault(where, []).append(kind)
     if set(kinds_by_size) == {"not known"}:
         return "not known"
-    parts = [f"{', '.join(kinds)} {where}" for where, kinds in kinds_by_size.items()]
+    parts: list[str] = []
+    for where, kinds in kinds_by_size.items():
+        named = ", ".join(kinds)
+        parts.append(f"{named} {where}")
     return "; ".join(parts) or "no"

@@ -61,7 +61,7 @@ class RankTest:
     """The reason why there is no p."""
 
     @property
-    def percentile(self) -> Interval:
+    def as_percentile(self) -> Interval:
         """The share of alternatives that lie less far, in percent, with Wilson's 95% interval: the
         same rank as in the p, as a share of the alternatives alone.
         """

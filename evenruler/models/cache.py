@@ -206,8 +206,8 @@ class Cache:
         work = {i: rates.work_of(questions[i]) for i in missing}
         try:
             batches = how.ask(questions, missing)  # loads the model
-            began = time.monotonic()
-            with progress_bar(sum(work.values()), f"{self.name}: {operation}", "token") as bar:
+            began, n_tokens = time.monotonic(), sum(work.values())
+            with progress_bar(n_tokens, f"{self.name}: {operation}", "token") as bar:
                 for batch in batches:
                     for i, answer in batch:
                         if not how.form.is_finite(answer):
@@ -220,12 +220,13 @@ class Cache:
                         self.store.put(new.items())
                     answer_by_key.update(new)
                     self.asked += len(batch)
-                    count = f"{len(answer_by_key):,} of {len(missing):,} answers"
+                    n_answered, n_missing = len(answer_by_key), len(missing)
+                    count = f"{n_answered:,} of {n_missing:,} answers"
                     bar.set_postfix_str(count, refresh=False)
-                    bar.update(sum(work[i] for i, _ in batch if i in missing))
+                    bar.update(sum(work.get(i, 0) for i, _ in batch))
         except FloatingPointError:  # from a backend that detects NaN itself
             raise not_a_number(self.name) from None
-        self._keep_rate(operation, sum(work.values()), time.monotonic() - began)
+        self._keep_rate(operation, n_tokens, time.monotonic() - began)
         return answer_by_key
 
     def _keep_rate(self, operation: str, tokens: int, seconds: float) -> None:

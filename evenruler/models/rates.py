@@ -104,9 +104,9 @@ def estimate_seconds(
     device, else from those of other models by the size of their weights; None where none is kept.
     """
     alike = [rate for rate in rates if (rate.operation, rate.device) == (operation, device)]
-    own = [rate for rate in alike if (rate.model, rate.weights) == (model, weights)]
-    if own:
-        return tokens * _mean_speed(own, [rate.tokens for rate in own])
+    same = [rate for rate in alike if (rate.model, rate.weights) == (model, weights)]
+    if same:
+        return tokens * _mean_speed(same, [rate.tokens for rate in same])
     sized = [rate for rate in alike if rate.weights]
     if sized and weights:
         return tokens * weights * _mean_speed(sized, [rate.tokens * rate.weights for rate in sized])
@@ -125,4 +125,5 @@ def assume_seconds(operation: str, device: str, weights: int, tokens: int) -> fl
 
 def _mean_speed(rates: Sequence[Rate], work: Sequence[int]) -> float:
     """Seconds for a unit of work in the last calls."""
-    return sum(rate.seconds for rate in rates[-RECENT:]) / sum(work[-RECENT:])
+    recent = [rate.seconds for rate in rates[-RECENT:]]
+    return sum(recent) / sum(work[-RECENT:])

@@ -475,7 +475,7 @@ class Gate:
         """Add a headline, comparison or bound that passed."""
         self.checks.append(GateCheck(name, "passed", name))
 
-    def fail(self, name: str, line: str) -> None:
+    def fail_on(self, name: str, line: str) -> None:
         """Add one that fails the gate."""
         self.checks.append(GateCheck(name, "failed", line))
 
@@ -488,12 +488,12 @@ class Gate:
         return [check.line for check in self.checks if check.outcome == outcome]
 
     @property
-    def failed(self) -> list[str]:
+    def failed_lines(self) -> list[str]:
         """A line for each that failed."""
         return self._lines_of("failed")
 
     @property
-    def undecided(self) -> list[str]:
+    def undecided_lines(self) -> list[str]:
         """A line for each on which nothing is decided."""
         return self._lines_of("not decided")
 
@@ -503,27 +503,27 @@ class Gate:
         return Counter(check.word for check in self.checks if check.outcome == "not decided")
 
     @property
-    def passed(self) -> int:
+    def n_passed(self) -> int:
         """Number of those that passed."""
         return len(self._lines_of("passed"))
 
     @property
     def status(self) -> int:
         """The exit status of the process."""
-        if self.failed:
+        if self.failed_lines:
             return FAILED
         if not self.checks:
             return NOT_MEASURED
-        return UNDECIDED if self.strict and self.undecided else PASSED
+        return UNDECIDED if self.strict and self.undecided_lines else PASSED
 
     @property
     def lines(self) -> Iterator[str]:
         """The lines to print."""
-        yield from (f"failed: {line}" for line in self.failed)
-        yield from (f"not decided: {line}" for line in self.undecided)
+        yield from (f"failed: {line}" for line in self.failed_lines)
+        yield from (f"not decided: {line}" for line in self.undecided_lines)
         nothing = f": {NO_HEADLINE}" if self.status == NOT_MEASURED else ""
-        yield f"{len(self.failed)} failed, {self.passed} passed{nothing}"
-        if self.undecided:
+        yield f"{len(self.failed_lines)} failed, {self.n_passed} passed{nothing}"
+        if self.undecided_lines:
             counts = [f"{n} {word}" for word, n in self.undecided_words.items()]
             yield f"nothing decided: {', '.join(counts)}"
 
@@ -588,7 +588,7 @@ def _check_verdicts(result: Result, outcome: Gate) -> None:
         if verdict.is_below:
             outcome.pass_on(name)
         elif verdict.is_detected:
-            outcome.fail(name, where)
+            outcome.fail_on(name, where)
         else:
             reason = f"{where}. {row.get('why', '')}"
             outcome.leave_open(name, str(verdict), reason.strip())
@@ -630,7 +630,7 @@ def _check_bound(results: Sequence[StoredResult], name: str, most: float, outcom
             reason = row.get("reason", "it has no interval")
             outcome.leave_open(check_name, WITHOUT, f"{where}: {reason}")
         elif low > most or high < -most:
-            outcome.fail(check_name, f"{where}, with its interval beyond {most:g}")
+            outcome.fail_on(check_name, f"{where}, with its interval beyond {most:g}")
         elif high > most or low < -most:
             outcome.leave_open(check_name, ACROSS, f"{where}, maybe beyond {most:g}")
         else:
@@ -679,7 +679,7 @@ def _check_difference(row: Mapping[str, Any], outcome: Gate) -> None:
         outcome.pass_on(name)
     elif verdict.is_detected and row["says"] != DIFFER:
         if row["difference"] > 0:
-            outcome.fail(name, where)
+            outcome.fail_on(name, where)
         else:
             outcome.pass_on(name)
     else:  # also headlines of one result alone, and "not alike", which has no direction

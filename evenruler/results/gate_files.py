@@ -12,13 +12,14 @@ def as_json(outcome: Gate) -> str:
     """The outcome as one line of JSON: the status, how many passed, failed or are not decided, and
     each of them.
     """
+    checks = [asdict(check) for check in outcome.checks]
     content = {
         "status": outcome.status,
         "strict": outcome.strict,
-        "passed": outcome.passed,
-        "failed": len(outcome.failed),
+        "passed": outcome.n_passed,
+        "failed": len(outcome.failed_lines),
         "not_decided": dict(outcome.undecided_words),
-        "checks": [asdict(check) for check in outcome.checks],
+        "checks": checks,
     }
     return json.dumps(content, ensure_ascii=False)
 

@@ -44,11 +44,12 @@ def lines_of(outcome: tuple[int, str, str]) -> list[str]:
 
 
 def test_a_model_in_a_folder(dry_run: Command, tiny_folder: Path, elsewhere: Path) -> None:
-    title, asks, tokens, time, verdict, last = lines_of(dry_run(f"local:{tiny_folder}", *ASKED))
+    model = f"local:{tiny_folder}"
+    title, asks, tokens, time, verdict, last = lines_of(dry_run(model, *ASKED))
     assert re.fullmatch(r"probes-age-competence \S+ on tiny, trial, limit 2", title)
     assert asks.startswith("  asks     ")
     assert "likelihoods" in asks
-    assert re.fullmatch(r"  tokens   about [\d,]+ in, at most 0 out", tokens)
+    assert re.fullmatch(r"  reads    about [\d,]+ tokens in, at most 0 out", tokens)
     assert time.startswith("  time     about ")
     assert time.endswith(
         ", on two usual cores; how fast this machine is, is known after a first run"
@@ -80,7 +81,7 @@ def test_what_is_answered_already_is_not_asked_again(
     assert (elsewhere.parent / "cache" / FILE).is_file()
     _, asks, tokens, time, *_ = lines_of(dry_run(*words))
     assert asks.endswith("; 100% answered already")
-    assert tokens == "  tokens   about 0 in, at most 0 out"
+    assert tokens == "  reads    about 0 tokens in, at most 0 out"
     assert time.endswith("nothing is left to ask")
 
 
@@ -91,11 +92,13 @@ def test_a_server_is_not_asked(dry_run: Command, monkeypatch: pytest.MonkeyPatch
     _, asks, tokens, time, verdict, _ = lines_of(dry_run("endpoint:big", *words))
     assert asks == "  asks     1,244 replies"
     tokens_match = re.fullmatch(
-        r"  tokens   about ([\d,]+) in, at most ([\d,]+) out; at most \$([\d.]+)", tokens
+        r"  reads    about ([\d,]+) tokens in, at most ([\d,]+) out; at most \$([\d.]+)", tokens
     )
     assert tokens_match is not None
-    n_in, n_out = (int(number.replace(",", "")) for number in tokens_match.groups()[:2])
-    assert float(tokens_match[3]) == pytest.approx((n_in + 10 * n_out) / 1e6, abs=0.006)
+    texts = [text.replace(",", "") for text in tokens_match.groups()]
+    n_in, n_out, dollars = map(float, texts)
+    expected = (n_in + 10 * n_out) / 1e6
+    assert dollars == pytest.approx(expected, abs=0.006)
     assert time == "  time     not known: no model like this one has answered here yet"
     assert verdict == "  verdict  no verdict is possible"
 
@@ -107,7 +110,8 @@ def test_recorded_answers_are_there(
     folder.mkdir()
     written(folder)
     monkeypatch.setattr(repository, "shipped_benchmarks", lambda: folder)
-    path = log(Path("log.jsonl"), samples(folder / "external-made", lambda text: -float(len(text))))
+    rows = samples(folder / "external-made", lambda text: -float(len(text)))
+    path = log(Path("log.jsonl"), rows)
     title, asks, _, time, *_ = lines_of(dry_run(path))
     assert title.startswith("external-made ")
     assert asks.endswith("; 100% answered already")
@@ -185,7 +189,8 @@ def test_older_weights_are_counted_where_there_are_no_others(
         for name, further in (("old", {}), ("new", {"model.safetensors": b"x" * 2_000_000})):
             repo = hub.repos[f"org/{name}"] = loopback_hub.Repo(False)
             contents = {**files, **further}
-            repo.commit({path: Blob(text, False) for path, text in contents.items()}, "add")
+            blobs = {path: Blob(text, False) for path, text in contents.items()}
+            repo.commit(blobs, "add")
         client = Client(hub, elsewhere, tmp_path / "home")
         for name, size in (("old", "3 MB"), ("new", "2 MB")):
             words = ("measure", f"hub:org/{name}", *ASKED, "--dry-run")
@@ -200,14 +205,21 @@ def test_tokens_are_counted_by_the_tokenizer_of_the_model(tiny_folder: Path) -> 
 
     tokenizer = Tokenizer.from_file(str(tiny_folder / "tokenizer.json"))
     n_tokens = sum(len(tokenizer.encode(text).ids) for text in texts)
-    assert letters_a_token(tiny_folder, texts) == pytest.approx(sum(map(len, texts)) / n_tokens)
+    n_letters = sum(map(len, texts))
+    assert letters_a_token(tiny_folder, texts) == pytest.approx(n_letters / n_tokens)
     assert letters_a_token(None, texts) == 4
     assert letters_a_token(tiny_folder, []) == 4
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.2, "1 s"), (119, "119 s"), (720, "12 min"), (7100, "118 min"), (10_800, "3 h")],
+    [
+        (0.2, "1 s"),
+        (119, "119 s"),
+        (720, "12 min"),
+        (7100, "118 min"),
+        (10_800, "3 h"),
+    ],
 )
 def test_a_time_in_words(seconds: float, words: str) -> None:
     assert describe_seconds(seconds) == words

@@ -87,9 +87,9 @@ class Unlisted:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def answer(self, asked: RequestBatch, inputs: Mapping[str, Any], n: int) -> dict[str, Any]:
-        self.asked.append(asked.operation)
-        if asked.operation == "words":
+    def answer(self, batch: RequestBatch, inputs: Mapping[str, Any], n: int) -> dict[str, Any]:
+        self.asked.append(batch.operation)
+        if batch.operation == "words":
             raise UnlistedWordsError("the server lists at most 20", where="m", remedy="ask less")
         return {"nats": [0.5] * n}
 

@@ -110,10 +110,12 @@ def test_whoever_answers_leaves_a_rate(tmp_path: Path) -> None:
             yield [(place, texts[place].upper())]
 
     cache = Cache("tiny", '{"device": "cpu"}', store, weights=7)
+    short, long = "a" * 8, "b" * 40
     for _ in range(2):
-        assert cache.answers("shout/1", ["a" * 8, "b" * 40], text, ask) == ["A" * 8, "B" * 40]
+        shouted = cache.answers("shout/1", [short, long], text, ask)
+        assert shouted == [short.upper(), long.upper()]
     (line,) = (tmp_path / FILE).read_text().splitlines()
-    kept = json.loads(line)
-    assert (kept["model"], kept["operation"], kept["device"]) == ("tiny", "shout", "cpu")
-    assert (kept["weights"], kept["tokens"]) == (7, 12)
-    assert kept["seconds"] >= 0
+    rate = json.loads(line)
+    assert (rate["model"], rate["operation"], rate["device"]) == ("tiny", "shout", "cpu")
+    assert (rate["weights"], rate["tokens"]) == (7, 12)
+    assert rate["seconds"] >= 0

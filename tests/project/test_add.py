@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ from evenruler.declaration.params import load_params
 from evenruler.project.add import thinking_of
 from tests.hub_client import Client
 from tests.loopback_hub import LoopbackHub, running
-from tests.project.hub_repository import WEIGHTS, add_repository, list_errors, make_client
+from tests.project.hub_repository import add_model, add_repository, list_errors, make_client
 from tests.warm import Warm
 
 ABOVE = """\
@@ -62,16 +61,8 @@ def params(client: Client) -> Path:
     return client.folder / "params.yaml"
 
 
-def put_model(
-    hub: LoopbackHub, name: str, config: dict[str, Any], files: dict[str, str] | None = None
-) -> str:
-    """Put a model that can be loaded on the Hub; returns its commit."""
-    contents = {"config.json": json.dumps(config), **WEIGHTS, **(files or {})}
-    return add_repository(hub, name, {"license": "apache-2.0"}, files=contents)
-
-
 def test_a_chat_is_written_whole_and_all_else_stays(client, params, hub) -> None:
-    commit = put_model(hub, "org/Chat-1.5B", CAUSAL, CHAT)
+    commit = add_model(hub, "org/Chat-1.5B", CAUSAL, CHAT)
     output = client.run("evenruler", "add", "hub:org/Chat-1.5B", "--family", "saged", "--yes")
     entry = f"""\
   chat-1-5b:
@@ -96,7 +87,7 @@ def test_a_chat_is_written_whole_and_all_else_stays(client, params, hub) -> None
 
 def test_a_base_model_is_asked_by_all_families_and_about_entailment(client, params, hub) -> None:
     """At a tag of its own, under a name of ours, with a template in no file."""
-    commit = put_model(hub, "org/base", {**CAUSAL, "torch_dtype": "float32"})
+    commit = add_model(hub, "org/base", {**CAUSAL, "torch_dtype": "float32"})
     hub.repos["org/base"].tags["v1"] = commit
     put_newer = hub.repos["org/base"].commit({}, "without files")
     words = ("--name", "plain", "--profile", "quick", "--yes")
@@ -118,14 +109,14 @@ def test_a_base_model_is_asked_by_all_families_and_about_entailment(client, para
 def test_its_kind_is_that_of_its_class_or_as_the_user_says(
     client, params, hub, config, words, kind
 ) -> None:
-    put_model(hub, "org/model", config)
+    add_model(hub, "org/model", config)
     client.run("evenruler", "add", "hub:org/model", *words, "--yes")
     model = load_params(params).models["model"]
     assert (model.kind, model.entailment) == (kind, None)
 
 
 def test_a_diff_that_is_refused_leaves_the_file_as_it_was(client, params, hub) -> None:
-    put_model(hub, "org/model", CAUSAL)
+    add_model(hub, "org/model", CAUSAL)
     client.run("evenruler", "add", "hub:org/model", typed="n\n", status=1)
     assert params.read_text() == ABOVE + BELOW
 
@@ -172,9 +163,7 @@ def test_a_diff_that_is_refused_leaves_the_file_as_it_was(client, params, hub) -
     ],
 )
 def test_what_cannot_be_asked_is_one_line(client, params, hub, config, files, words, line) -> None:
-    contents = {"config.json": json.dumps(config), **WEIGHTS, **files}
-    there = {path: text for path, text in contents.items() if text is not None}
-    add_repository(hub, "org/model", files=there)
+    add_model(hub, "org/model", config, files)
     (error,) = list_errors(client.run("evenruler", "add", "hub:org/model", *words, status=2))
     assert error.startswith(f"error: {line}")
     assert params.read_text() == ABOVE + BELOW
@@ -219,6 +208,6 @@ def test_thinking_is_switched_off_or_has_a_budget_as_the_template_says(template,
 def test_its_dtype_is_that_of_its_weights_where_a_model_can_be_computed_in_it(
     client, params, hub, stored, dtype
 ) -> None:
-    put_model(hub, "org/model", {**CAUSAL, "torch_dtype": stored})
+    add_model(hub, "org/model", {**CAUSAL, "torch_dtype": stored})
     client.run("evenruler", "add", "hub:org/model", "--yes")
     assert load_params(params).models["model"].dtype == dtype

@@ -1,6 +1,5 @@
 """`evenruler population` over real HTTP, the Hub's own client in between."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from evenruler.declaration.params import load_params
 from tests.hub_client import Client
 from tests.loopback_hub import DeathError, LoopbackHub, RefusalError, running
-from tests.project.hub_repository import WEIGHTS, add_repository, list_errors, make_client
+from tests.project.hub_repository import add_model, list_errors, make_client
 from tests.warm import Warm
 
 MODELS = """\
@@ -76,10 +75,8 @@ def put_model(
     gated: bool = False,
 ) -> None:
     """Put a model into a list of the Hub."""
-    contents = {"config.json": json.dumps(config), **WEIGHTS, **(files or {})}
-    there = {path: text for path, text in contents.items() if text is not None}
-    card = {"license": "apache-2.0"} if base is None else {"license": "mit", "base_model": base}
-    add_repository(hub, name, card, files=there, gated=gated)
+    card = None if base is None else {"license": "mit", "base_model": base}
+    add_model(hub, name, config, files, card=card, gated=gated)
     hub.repos[name].task, hub.repos[name].downloads = task, downloads
 
 

@@ -74,7 +74,7 @@ def test_a_bound_fails_where_the_whole_interval_lies_beyond(
 @pytest.mark.parametrize("wanted", ["", ":polarity=plain:set=seed"])
 def test_a_bound_holds_for_all_rows_that_have_its_dimensions(tmp_path: Path, wanted: str) -> None:
     measured = result(tmp_path, "below", low=0.2, high=0.9, polarity="plain")
-    assert len(gate([measured], most={NAME + wanted: 0.1}).failed) == 1
+    assert len(gate([measured], most={NAME + wanted: 0.1}).failed_lines) == 1
 
 
 @pytest.mark.parametrize("fail_on", [(), ("worse",)])
@@ -86,17 +86,17 @@ def test_worse_than_the_baseline_fails_and_better_passes(
         result(tmp_path, "detected", name="old", slope=1.0),
         result(tmp_path, "detected", name="new", slope=3.0),
     )
-    (line,) = gate([large], fail_on, baseline=[small]).failed
+    (line,) = gate([large], fail_on, baseline=[small]).failed_lines
     assert line == "probes-made-up, gain:set=seed, new against old: new: more than old"
     assert gate([small], fail_on, baseline=[large]).status == PASSED
-    assert len(gate([large], ["detected", "worse"], baseline=[small]).failed) == 2
+    assert len(gate([large], ["detected", "worse"], baseline=[small]).failed_lines) == 2
 
 
 def test_a_little_worse_passes(tmp_path: Path) -> None:
     old = result(tmp_path, "detected", name="old", slope=1.0)
     new = result(tmp_path, "detected", name="new", slope=1.05)
     outcome = gate([new], baseline=[old])
-    assert (outcome.failed, outcome.passed) == ([], 1)
+    assert (outcome.failed_lines, outcome.n_passed) == ([], 1)
 
 
 def test_a_result_without_a_headline_does_not_pass(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_what_only_one_of_two_has_is_not_decided(tmp_path: Path) -> None:
     new = result(tmp_path, "below", name="new")
     judgement = gate([new], ["worse"], baseline=[old])
     assert judgement.status == PASSED
-    assert judgement.undecided == [
+    assert judgement.undecided_lines == [
         "probes-made-up, gain:set=other, new against old: inconclusive. only old has it",
         "probes-made-up, gain:set=seed, new against old: inconclusive. only new has it",
     ]

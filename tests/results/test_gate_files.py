@@ -107,7 +107,8 @@ def test_a_workflow_names_the_model_and_the_benchmarks() -> None:
     )
     content = YAML(typ="safe").load(text)
     assert content["env"] == {"EVENRULER": "evenruler[measure]"}
-    runs = {step["name"]: step["run"] for step in content["jobs"]["gate"]["steps"] if "run" in step}
+    steps = content["jobs"]["gate"]["steps"]
+    runs = {step["name"]: step["run"] for step in steps if "run" in step}
     assert runs["Measure"] == "evenruler measure './my model' --with bbq --with you/jobs@v1\n"
     assert "evenruler gate results --baseline old --junit gate.xml" in runs["Gate"]
 

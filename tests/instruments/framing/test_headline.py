@@ -127,7 +127,8 @@ class TestRank:
 
     def test_what_lies_as_far_by_rounding_alone_counts_as_far_in_both(self) -> None:
         """Ties in the rank are ties in the percentile: both are of one rank."""
-        changes = np.zeros((N, K)) + np.where(np.arange(K) % 2, 0.1 + 0.2, -0.3)
+        by_sentence = np.where(np.arange(K) % 2, 0.1 + 0.2, -0.3)
+        changes = np.zeros((N, K)) + by_sentence
         cue = np.full(N, 0.3)
         test = build_change_test(points_of(cue, changes), BOUND, 0)
         assert test.compared is not None

@@ -16,11 +16,12 @@ from evenruler.instruments.probes.diagnose import reference_scores
 from evenruler.instruments.probes.diagnose.gain import Scores, gain_headline
 from evenruler.instruments.probes.diagnose.next_word import (
     NextWordFigures,
+    _gain_figure,
     headline_rows,
     next_word_figures,
 )
 from evenruler.measurement.figures import Figure, HeadlineFigure
-from evenruler.measurement.slopes import logit_positions
+from evenruler.measurement.slopes import AlikeUnits, logit_positions
 from evenruler.measurement.verdicts import judge
 from evenruler.tables import table_of
 from studies.planted.probes import quick_gains
@@ -206,6 +207,14 @@ def test_two_slopes_come_back() -> None:
         assert figure.low is not None
         assert figure.high is not None
         assert figure.low < slope < figure.high
+
+
+def test_too_few_attributes_beside_covariates_give_a_reason() -> None:
+    positions, likeness = np.linspace(-1, 1, 6), np.eye(6)
+    few = AlikeUnits(positions, likeness, likeness[:, :4])
+    figure = _gain_figure("gain_at_equal_themes", few, np.ones((6, 1, 1)))
+    assert (figure.value, figure.n) == (None, 6)
+    assert figure.reason == "6 attributes are too few beside 4 covariates"
 
 
 def test_scores_twice_as_large_keep_p_and_percentile() -> None:

@@ -292,7 +292,7 @@ def _compare_cue(points: pd.DataFrame, rank: RankTest, grammar: str | None) -> R
     """The cue among its alternatives, by its rank."""
     means = points[alternative_numbers(points)].mean(axis=0).to_numpy(dtype=np.float64)
     name = f"sentences of the grammar {grammar}" if grammar else "sentences of the cue's form"
-    return ReferenceComparison(name, len(means), rank.percentile, _rate_rank_test(means))
+    return ReferenceComparison(name, len(means), rank.as_percentile, _rate_rank_test(means))
 
 
 def _rate_rank_test(means: Floats) -> float | None:

@@ -120,6 +120,8 @@ def next_word_figures(tables: Tables, plan: NextWordPlan, answers: pd.DataFrame)
         return NextWordFigures(headline, ValidityCheck(), [], made_of, sentences[is_attribute])
     design = build_design(tables, scores, pairs, made_of)
     headline = gain.gain_headline(Scores.from_rows(made_of))
+    if headline.effect is None:  # too few attributes for a slope
+        return NextWordFigures(headline, ValidityCheck(), [], made_of, sentences[is_attribute])
     n_sentences, n_pairs = len(scores.sentences), len(pairs)
     facets = {UNIT: len(scores.units), "sentences": n_sentences, "pairs": n_pairs}
     carriers = f"Most is carried by {', '.join(name_carriers(design))}."
@@ -343,7 +345,18 @@ def _stack_covariates(covariates: Floats | None, more: Floats) -> Floats:
     return more if covariates is None else np.column_stack([covariates, more])
 
 
+FEWEST_FREE = 2
+"""Attributes that a gain needs more than there are covariates."""
+
+
 def _gain_figure(name: str, units: AlikeUnits, differences: Floats) -> Figure:
-    """The gain along the units' criterion in nats, with its 95% interval."""
+    """The gain along the units' criterion in nats, with its 95% interval; without a number where
+    the criterion cannot vary beside the covariates.
+    """
+    n_attributes = len(differences)
+    n_covariates = 0 if units.covariates is None else units.covariates.shape[1]
+    if n_attributes <= n_covariates + FEWEST_FREE:
+        reason = f"{n_attributes} attributes are too few beside {n_covariates} covariates"
+        return Figure(name, None, n_attributes, UNIT, reason=reason)
     interval = spectral_gain(units, differences)
-    return Figure(name, interval.value, len(differences), UNIT, interval.low, interval.high)
+    return Figure(name, interval.value, n_attributes, UNIT, interval.low, interval.high)

@@ -226,6 +226,7 @@ def score_concepts(
     concepts = _present_names(scores.columns, plan["concepts"])
     reference = _present_names(scores.columns, plan["reference"])
     bound = plan["disparities"]["bound"] * feature.range
+    without_scores = sorted(left_out & set(plan["concepts"]))
     return ConceptScores(
         scores,
         concepts=concepts,
@@ -235,7 +236,7 @@ def score_concepts(
         is_crossed=plan["crossed"],
         persona=persona,
         better=feature.favour,
-        left_out=sorted(left_out & set(plan["concepts"])),
+        left_out=without_scores,
         names=plan.get("names", {}),
     )
 
@@ -429,7 +430,7 @@ def _compare_with_known(scored: ConceptScores, concept: str) -> ReferenceCompari
     rank = _rank_of_concept(scored, concept)
     if rank is None:
         return None
-    return ReferenceComparison(KNOWN_NAMES, rank.alternatives, rank.percentile)
+    return ReferenceComparison(KNOWN_NAMES, rank.alternatives, rank.as_percentile)
 
 
 def _name_without_percentile(scored: ConceptScores) -> ReferenceComparison | None:
@@ -447,7 +448,7 @@ def percentile_among_known(scored: ConceptScores, concept: str) -> float | None:
     of all others. None with fewer than two known names.
     """
     rank = _rank_of_concept(scored, concept)
-    return None if rank is None else rank.percentile.value
+    return None if rank is None else rank.as_percentile.value
 
 
 def _rank_of_concept(scored: ConceptScores, concept: str) -> RankTest | None:
@@ -669,7 +670,8 @@ def _outlier_text(scored: ConceptScores, findings: ConceptFindings, concept: str
         limits = f"[{interval.low:.2g}, {interval.high:.2g}]"
         direction = _favour_words(scored, interval.value)
         amount = f"{interval.value:.2g} {limits}"
-        phrases.append(f"{scored.name_of(name)} is {direction} than average ({amount})")
+        shown = scored.name_of(name)
+        phrases.append(f"{shown} is {direction} than average ({amount})")
     if len(findings.named) > MOST_NAMED:
         phrases.append(f"and {len(findings.named) - MOST_NAMED} more")
     if not findings.named:

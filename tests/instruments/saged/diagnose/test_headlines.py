@@ -144,13 +144,13 @@ def test_the_furthest_of_several_concepts_has_no_percentile_among_single_names()
     favour = headline(tables)
     assert (favour["reference_set"], favour["alternatives"]) == ("known names", 39)
     assert pd.isna(favour["percentile"])
-    each = tables["favour"].query("feature == 'vader'").set_index("concept")
-    assert each.loc["lime", "percentile"] == 100, "one concept is compared with single names"
+    of_concepts = tables["favour"].query("feature == 'vader'").set_index("concept")
+    assert of_concepts.loc["lime", "percentile"] == 100, "one concept is compared with single names"
     for place, name in enumerate(KNOWN):
         domain.moved(2.0 * (-1) ** place, name)
     tables = domain.diagnosed()
-    each = tables["favour"].query("feature == 'vader'").set_index("concept")
-    assert each.loc["lime", "percentile"] == 0
+    of_concepts = tables["favour"].query("feature == 'vader'").set_index("concept")
+    assert of_concepts.loc["lime", "percentile"] == 0
     assert headline(tables)["verdict"] == Verdict.DETECTED  # which that does not change
     spread = tables["figures"].query("figure == 'spread'").iloc[0]
     assert (spread["n"], spread["unit"]) == (6, "concepts")
