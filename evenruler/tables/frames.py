@@ -26,9 +26,11 @@ Value = TypeVar("Value")
 
 IDENTITY = (
     *("id", "model", "corpus", "fit", "epoch", "method", "prompt_format", "turn"),
-    *("role", "template", "measure", "feature", "surface_form", "repetition"),
+    *("role", "template", "measure", "feature", "surface_form", "repetition", "instrument"),
 )
-"""The columns that identify a row, in sort order."""
+"""The columns that identify a row, in sort order. Several instruments may ask the same, such as
+facts.
+"""
 
 
 def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) -> pa.Table:

@@ -218,6 +218,17 @@ class TestIdentity:
         with pytest.raises(ValueError, match="an id and method and measure stands twice"):
             write_table([row, row], self.SCHEMA, path)
 
+    def test_two_instruments_may_ask_the_same(self, path):
+        schema = build_schema("instrument id: str; value: float")
+        rows = [
+            {"instrument": name, "id": "0 right", "value": value}
+            for name, value in (("phq-9", 0.5), ("gad-7", 0.25))
+        ]
+        write_table(rows, schema, path)
+        assert read_table(path).to_pylist() == [rows[1], rows[0]]
+        with pytest.raises(ValueError, match="an id and instrument stands twice"):
+            write_table([*rows, rows[0]], schema, path)
+
 
 class TestSameRowsSameBytes:
     def test_in_any_order(self, tmp_path):

@@ -19,6 +19,8 @@ from evenruler.instruments.questionnaires.diagnose import across, figures
 from evenruler.instruments.questionnaires.diagnose.population import population_table
 from evenruler.instruments.questionnaires.rows import fill_templates
 from evenruler.measurement import Resampling
+from evenruler.tables import read_frame, write_table
+from evenruler.tables.schemas import build_schema
 from tests.instruments.questionnaires.doors import (
     PLAN,
     figure_table,
@@ -99,6 +101,20 @@ class TestQuestions:
         prompts = tables["prompts"].set_index("id")["intensifier"]
         words = [prompts[key].replace("-", " ") for key in first["keys"]]
         assert words == list(first["words"])
+
+    def test_the_same_facts_stand_in_one_table_for_each_questionnaire(self, tmp_path: Path) -> None:
+        tables, plan = published()
+        operations = frozenset({"words"})
+        chat = replace(CHAT, kind="causal", operations=operations)
+        (batch,) = options.requests(tables, plan, chat)
+        answers = [batch.rows.assign(instrument=name) for name in ("gad-7", "gad-7-as-published")]
+        schema = build_schema("instrument id: str; turn: int8; surface_form: str")
+        write_table(pd.concat(answers), schema, tmp_path / "letters.parquet")
+        facts = read_frame(tmp_path / "letters.parquet").query("id == '0 right' and turn == 0")
+        assert facts["instrument"].value_counts().to_dict() == {
+            "gad-7": 8,
+            "gad-7-as-published": 8,
+        }
 
     @pytest.mark.parametrize("orders", [2, 8])
     def test_each_letter_stands_for_both_ends_alike(self, orders: int) -> None:
