@@ -125,7 +125,7 @@ def _certificate_problem() -> tuple[str, str, str] | None:
         if place and not os.path.exists(place):
             remedy = "put the certificates there, or unset it"
             return f"no such file or folder ({place})", f"environment: {name}", remedy
-    place = os.environ.get(CERTIFICATES[0])
+    place = os.environ.get(CERTIFICATES[0], "")
     if place:
         import ssl  # slow import
 
@@ -135,7 +135,7 @@ def _certificate_problem() -> tuple[str, str, str] | None:
             what = f"no certificates can be read there ({place})"
             remedy = "name a file of certificates (PEM), or unset it"
             return what, f"environment: {CERTIFICATES[0]}", remedy
-    place = os.environ.get(KEY_LOG)
+    place = os.environ.get(KEY_LOG, "")
     if place and not os.access(os.path.dirname(place) or ".", os.W_OK):
         return f"no file can be written there ({place})", f"environment: {KEY_LOG}", "unset it"
     return None

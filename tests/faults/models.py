@@ -299,8 +299,8 @@ TOO_LARGE: dict[str, dict[str, object]] = {
     "num_labels is 1,000,000,000": {"num_labels": 1_000_000_000},
     "id2label is 100,000": {"id2label": NAMES},
     LAYERS: {"num_hidden_layers": 10_000_000},
-    "n_layer is 20,000,000": {"text_config": {"n_layer": 20_000_000}},
 }
+TOO_LARGE["n_layer is 20,000,000"] = {"text_config": {"n_layer": 20_000_000}}
 """Settings of a configuration that its weights do not allow, by what the line says."""
 
 HARMED |= {
