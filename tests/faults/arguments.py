@@ -174,6 +174,8 @@ gate:
     --bound: [x, a=b, =1, a=, 'none:x=1', 'probes-made-up:spread=nan',
         'probes-made-up:spread:set=seed']
     --baseline: *results
+    --junit: ['', file/x, <LONGER>, tiny, /dev/null/x]
+    --format: *word
 export:
   right: {places: results}
   more: --to exported
@@ -250,7 +252,8 @@ def read_wrong() -> dict[str, Any]:
 
 WRONG = read_wrong()
 
-ANY = {"measure --effort", "release --message", "repro words"}
+_OF_WORKFLOW = {f"ci init --{option}" for option in ("baseline", "install", "model", "with")}
+ANY = {"measure --effort", "release --message", "repro words", *_OF_WORKFLOW}
 """What takes every word: one in the language of a model, a sentence, the arguments of `dvc
 repro`."""
 

@@ -29,6 +29,7 @@ stages
 project
 commands
 cli
+__main__
 """)
 """From the ground: a room imports itself, and what is below it; those on one floor do not know each
 other."""
