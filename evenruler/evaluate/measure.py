@@ -163,7 +163,7 @@ def measure_each(
     benchmarks = benchmarks or [_find_benchmark_of_answers(session)]
     tasks = _list_tasks(benchmarks, unit)
     batch_files.require_chat(session, tasks)
-    pages: list[StoredResult] = []
+    shown_together: list[StoredResult] = []
     with request_budget(max_requests), ExitStack() as opened:
         # Open all first, so that mistakes show before minutes of asking.
         opened_benchmarks = [
@@ -190,11 +190,8 @@ def measure_each(
                 continue
             _print_examples(measured)
             folder = write_result(measured.result, out, measured.tables)
-            stored_result = StoredResult(measured.result, folder)
-            if show == "html":
-                pages.append(stored_result.with_label())
-            elif show == "csv":
-                pages.append(stored_result)
+            if show == "csv" or show == "html":  # noqa: PLR1714  # which mypy can follow
+                shown_together.append(StoredResult(measured.result, folder))
             else:
                 yield from _format_result(measured.result, folder, show)
         for place in tasks:
@@ -206,16 +203,22 @@ def measure_each(
                 )
             except UserError as error:
                 refused.append(str(error))
-    if pages:
-        from evenruler.results import view  # which few need
-
-        whole = view.render(pages) if show == "html" else view.as_csv(pages)
-        yield whole.rstrip("\n")
+    if shown_together:
+        yield _format_together(shown_together, show)
     print_note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
         is_any_measured = len(refused) < len(opened_benchmarks) + len(tasks)
         remedy = "the others were measured" if is_any_measured else ""
         raise UserError("; ".join(dict.fromkeys(refused)), remedy=remedy)
+
+
+def _format_together(results: Sequence[StoredResult], show: str) -> str:
+    """All results as one page of HTML, or as one table of CSV."""
+    from evenruler.results import view  # which few need
+
+    if show == "csv":
+        return view.as_csv(results).rstrip("\n")
+    return view.render([result.with_label() for result in results]).rstrip("\n")
 
 
 def _require_dtype_and_benchmark(spec: ModelSpec, benchmarks: Sequence[str]) -> None:
@@ -351,7 +354,7 @@ def _agree_to_send(
         for plan in plans
         if plan.detects is None
         and plan.result.settings.size != "trial"
-        and not plan.plan.get("descriptive")
+        and not plan.plan.get("without_verdict")
     ]
     # A budget of requests is consent, too, but not to more dollars than the user allows.
     most = current_budget().most

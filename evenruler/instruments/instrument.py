@@ -103,7 +103,7 @@ class Plan(TypedDict, total=False):
     """Entries of the catalogue, under `models` and `training`."""
     asked: bool
     """False: the pipeline builds the rows without asking any model; `measure` still asks."""
-    descriptive: bool
+    without_verdict: bool
     """True: by design no figure has a verdict, so that nobody who asks it waits for one."""
     size: Size
     sizes: dict[str, dict[str, Any]]

@@ -642,7 +642,7 @@ def _statements_of_psychobench(request: DraftRequest) -> tuple[str, list[KeyedSt
 
 def _statements_of_table(request: DraftRequest) -> tuple[str, list[KeyedStatement]]:
     """The items of one scale of a table; a column of 1 and -1 is a key, whatever it is called."""
-    from evenruler.instruments.questionnaires.translate import reversed_rows
+    from evenruler.instruments.item_table import reversed_rows
 
     file = request.file
     n_rows = len(file.records.rows)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from evenruler import repository
 from evenruler.errors import UserError, suggest_nearest
+from evenruler.instruments.instrument import Plan
 from evenruler.instruments.possible_verdicts import smallest_verdict_sizes, verdicts_in_words
 from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.publish import manifest
@@ -220,7 +221,9 @@ def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
 def _possible_verdict(folder: Path) -> str:
     """Where a verdict can come, by the power that a benchmark's plan states."""
     path = folder / manifest.PLAN
-    plan = json_of(path) if is_file(path) else {}
+    if not is_file(path):
+        return ""
+    plan: Plan = json_of(path)
     family = folder.name.partition("-")[0]
     methods = family_module(family, "ask").METHODS if family in FAMILIES else {}
     return verdicts_in_words(smallest_verdict_sizes(plan, methods))

@@ -43,4 +43,4 @@ def test_where_nobody_was_asked_nothing_is_shown(tmp_path: Path) -> None:
     empty = pd.DataFrame(columns=schemas.FIGURES.names)
     assert report.sections(shown_input(path, empty)) == []
     with open_benchmark(str(path)) as benchmark:
-        assert benchmark.plan["descriptive"]
+        assert benchmark.plan["without_verdict"]

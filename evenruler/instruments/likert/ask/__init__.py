@@ -14,6 +14,7 @@ from evenruler.instruments.instrument import (
     RequestBatch,
     SchemasByTable,
     Tables,
+    all_rows,
     split_names,
 )
 from evenruler.instruments.likert import schemas
@@ -31,6 +32,8 @@ READS: ColumnsByTable = {
 OPTIONAL_TABLES: frozenset[str] = frozenset()
 
 PLANNED: PlanKeys = split_names("labels lowest question instruction stem samples groups personas")
+
+keep_headline_rows = all_rows
 
 MASS, SAMPLED = "mass", "sampled"
 

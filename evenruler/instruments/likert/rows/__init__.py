@@ -38,7 +38,7 @@ def _build_plan(source: LikertSource, settings: Settings) -> LikertPlan:
     groups, personas = source.compared_slugs
     return LikertPlan(
         asked=settings.asked,
-        descriptive=True,
+        without_verdict=True,
         labels=source.option_labels,
         lowest=source.lowest,
         question=source.question_text,
