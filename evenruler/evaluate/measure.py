@@ -190,7 +190,7 @@ def measure_each(
                 continue
             _print_examples(measured)
             folder = write_result(measured.result, out, measured.tables)
-            if show == "csv" or show == "html":  # noqa: PLR1714  # which mypy can follow
+            if show == "csv" or show == "html":
                 shown_together.append(StoredResult(measured.result, folder))
             else:
                 yield from _format_result(measured.result, folder, show)
