@@ -77,8 +77,8 @@ def figures(
 
     Cells of the readout `choice` with too many invalid replies are only in `distributions`,
     `exclusions` and the coverage. Cells of `token` with too little mass are left out of shifts, and
-    make effects unfit. Where `mass` is `first_token`, and a class has no first token of its own, the
-    model has no distributions of `token`, and a note says so.
+    make effects unfit. Where `mass` is `first_token` and a class has no first token of its own,
+    the model has no distributions of `token`, and a note says so.
     """
     framing_plan = FramingPlan.read(plan)
     prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]

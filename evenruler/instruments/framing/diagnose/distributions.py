@@ -57,8 +57,8 @@ def token_distributions(
 
     Masses of letters are divided by those in `content_free`, with their sum kept (Zhao et al.
     2021); None leaves them unchanged. With `mass` `first_token`, each first token counts once, and
-    not at all if it begins forms of several classes; SharedTokensError where a class has none of its
-    own.
+    not at all if it begins forms of several classes; SharedTokensError where a class has none of
+    its own.
     """
     if forms.empty:
         return pd.DataFrame(columns=DISTRIBUTIONS.names)
