@@ -48,13 +48,13 @@ CEILINGS = {
     CODE: {
         "vague names": 17,
         "cousins per 1,000 names": 18,
-        "lines over 15 nodes": 116,
-        "statements over 25 nodes": 65,
+        "lines over 15 nodes": 113,
+        "statements over 25 nodes": 64,
         "nested comprehensions": 2,
         "nested conditionals": 0,
         "lists times a condition": 0,
         "walruses": 7,
-        "functions of one word": 752,  # each family has 13: what `instruments.family` asks for
+        "functions of one word": 748,  # each family has 13: what `instruments.family` asks for
         "shared names of classes": 2,
         "lines over 100 characters": 17,
     },

@@ -21,7 +21,9 @@ class MadeUp(AnsweringModels):
     """Remembers what it was asked; replies "He." but to the first prompt, which it does not
     take."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_token: int | None = None) -> None:
+        """`first_token`: that of all words; None: each has one of its own."""
+        self.first_token = first_token
         self.requests: list[tuple[RequestBatch, OperationInputs]] = []
 
     def answer(self, request: RequestBatch, inputs: OperationInputs, n: int) -> dict[str, Any]:
@@ -29,12 +31,15 @@ class MadeUp(AnsweringModels):
         if request.operation == "words":
             nats = [NATS.get(form, REST) for form in inputs["surface_form"]]
             certain = [0.0] * n
+            first_tokens = list(range(n))
+            if self.first_token is not None:
+                first_tokens = [self.first_token] * n
             return {
                 "nats": nats,
                 "ends": certain,
                 "alone": certain,
                 "first_nats": nats,
-                "first_token": list(range(n)),
+                "first_token": first_tokens,
             }
         replies = pd.array(
             [None, *["He."] * (n - 1)],

@@ -18,13 +18,18 @@ def record(
     name: str = "hair",
     answered: bool = True,
     generations: int = 1,
+    mass: str = "words",
+    first_token: int | None = None,
     **changes: Any,
 ) -> Record:
     """A contrast about hair, with changes of its source, on a model."""
-    tables, plan = built(declaration(hair(**changes), choices="every", generations=generations))
+    source = hair(**changes)
+    tables, plan = built(declaration(source, choices="every", generations=generations, mass=mass))
     whom = subject(name=model)
-    answers = (
-        collect_answers({name: (tables, plan)}, requests, whom, MadeUp()) if answered else none()
-    )
+    answers = none()
+    if answered:
+        answers = collect_answers(
+            {name: (tables, plan)}, requests, whom, MadeUp(first_token=first_token)
+        )
     diagnosis = figures(name, tables, plan, scores(tables, plan, answers, whom), whom, RESAMPLING)
     return Record(name, whom, tables, plan, diagnosis)

@@ -103,3 +103,18 @@ def test_evidence_is_rows_by_contrast() -> None:
         "value": approx(0.356),
     }
     assert {**coverage, "n": 2, "unit": "stimuli"} in rows
+
+
+def test_words_that_all_begin_alike_are_not_scored_by_their_first_token(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    apart = record(mass="first_token").diagnosis
+    assert set(apart["distributions"]["readout"]) == {"token", "choice"}
+    alike = record(mass="first_token", first_token=7, model="cut-to-bytes").diagnosis
+    assert set(alike["distributions"]["readout"]) == {"choice"}
+    assert set(alike["figures"]["readout"]) == {"choice"}
+    assert find_figure(alike["figures"], "coverage")["value"] == approx(
+        find_figure(apart["figures"].query("readout == 'choice'"), "coverage")["value"]
+    )
+    note = "cut-to-bytes: its next words are not scored: contrast hair: every first token of class"
+    assert note in capsys.readouterr().err

@@ -44,6 +44,7 @@ from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import HeadlineTest, ValidityCheck, judge_all
 from evenruler.tables import concat_frames, row_hashes
+from evenruler.terminal import print_note
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
@@ -76,8 +77,8 @@ def figures(
 
     Cells of the readout `choice` with too many invalid replies are only in `distributions`,
     `exclusions` and the coverage. Cells of `token` with too little mass are left out of shifts, and
-    make effects unfit. UserError where `mass` is `first_token`, and a class has no first token of
-    its own.
+    make effects unfit. Where `mass` is `first_token` and a class has no first token of its own,
+    the model has no distributions of `token`, and a note says so.
     """
     framing_plan = FramingPlan.read(plan)
     prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]
@@ -86,9 +87,15 @@ def figures(
         scores["replies"], prompts, framing_plan.words, options, framing_plan.left_out
     )
     content_free = tables["content-free"] if framing_plan.calibrated else None
-    by_words = answered.token_distributions(
-        scores["forms"], prompts, content_free, framing_plan.forms, framing_plan.mass
-    )
+    forms = scores["forms"]
+    try:
+        by_words = answered.token_distributions(
+            forms, prompts, content_free, framing_plan.forms, framing_plan.mass
+        )
+    except answered.SharedTokensError as error:
+        # Its tokenizer alone is at fault: other models and contrasts are diagnosed.
+        print_note(f"{subject.name}: its next words are not scored: {error}")
+        by_words = answered.token_distributions(forms[:0], prompts, content_free, {})
     distributions = concat_frames(
         [by_words, answered.choice_distributions(read, framing_plan.forms)]
     )

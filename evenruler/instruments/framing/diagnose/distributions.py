@@ -36,6 +36,10 @@ _STIMULUS = ["task", "framing", "stimulus"]
 _FILLER = ""
 
 
+class SharedTokensError(UserError):
+    """A tokenizer begins all forms of a class as it begins forms of other classes."""
+
+
 def token_distributions(
     forms: pd.DataFrame,
     prompts: pd.DataFrame,
@@ -53,7 +57,8 @@ def token_distributions(
 
     Masses of letters are divided by those in `content_free`, with their sum kept (Zhao et al.
     2021); None leaves them unchanged. With `mass` `first_token`, each first token counts once, and
-    not at all if it begins forms of several classes; UserError where a class has none of its own.
+    not at all if it begins forms of several classes; SharedTokensError where a class has none of
+    its own.
     """
     if forms.empty:
         return pd.DataFrame(columns=DISTRIBUTIONS.names)
@@ -147,7 +152,7 @@ def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -
     for outcome in outcomes:
         if outcome in set(distinct["outcome"]) and outcome not in set(unshared_tokens["outcome"]):
             what = f"every first token of class {outcome} begins forms of another class too"
-            raise UserError(
+            raise SharedTokensError(
                 what, where=f"contrast {joined['benchmark'].iloc[0]}", remedy="use `mass: words`"
             )
     return unshared_tokens
