@@ -148,20 +148,21 @@ def print_table(rows: Sequence[Sequence[object]]) -> None:
 
 def compare_figures(here: Answers, served: Answers) -> None:
     """Print how far figures lie apart, and how many verdicts are the same."""
-    rows: list[list[object]] = [["benchmark", "figures", "furthest apart", "same verdict"]]
+    rows: list[list[object]] = [["benchmark", "figures", "furthest apart", "which", "same verdict"]]
     for benchmark, result in here.results.items():
         theirs = {figure_name(row): row for row in served.results[benchmark].figures}
-        apart, same, judged = [0.0], 0, 0
+        apart, same, judged = [(0.0, "")], 0, 0
         for row in result.figures:
             other = theirs[figure_name(row)]
             if isinstance(row["value"], float) and isinstance(other["value"], float):
-                apart.append(abs(row["value"] - other["value"]))
+                difference = abs(row["value"] - other["value"])
+                apart.append((difference, figure_name(row)))
             if row.get("verdict"):
                 judged += 1
                 same += row["verdict"] == other.get("verdict")
         verdicts = f"{same} of {judged}"
-        furthest = f"{max(apart):.1e}"
-        rows.append([benchmark, len(theirs), furthest, verdicts])
+        furthest, which = max(apart)
+        rows.append([benchmark, len(theirs), f"{furthest:.1e}", which, verdicts])
     print_table(rows)
 
 
@@ -171,6 +172,7 @@ def compare_answers(here: Answers, served: Answers) -> None:
     assert here.by_question.keys() == served.by_question.keys()
     for method in here.seconds:
         questions = [key for key in here.by_question if key[0] == method]
+        questions = list(filter(is_not_drawn, questions))
         pairs = [(here.by_question[key], served.by_question[key]) for key in questions]
         if isinstance(pairs[0][0], Reply):
             same = sum(first.text == second.text for first, second in pairs)
@@ -186,6 +188,12 @@ def compare_answers(here: Answers, served: Answers) -> None:
                 rates.append(f"{engine.tokens[method] / seconds[method]:,.0f}")
         rows.append([method, f"{len(pairs):,}", apart, *rates])
     print_table(rows)
+
+
+def is_not_drawn(question: tuple[str, Any]) -> bool:
+    """Whether chance has no part in the answer: engines draw by other generators."""
+    sampling = getattr(question[1], "sampling", LIKELIEST)
+    return bool(sampling.temperature == 0)
 
 
 def describe_distance(numbers: "np.ndarray[Any, np.dtype[np.float64]]") -> str:
