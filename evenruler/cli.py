@@ -635,9 +635,11 @@ def list_shipped(
                 ruled = f"{label}  {way.size:<8}"
                 say(f"  {ruled}  {questions}; {way.power}")
         return
+    from evenruler.instruments.possible_verdicts import describe_possible_verdict
     from evenruler.publish import locate
 
-    listings = locate.list_benchmarks(repository.shipped_benchmarks())
+    folder = repository.shipped_benchmarks()
+    listings = locate.list_benchmarks(folder, describe_possible_verdict)
     if output == "json":
         say(json.dumps([asdict(listing) for listing in listings], indent=2, ensure_ascii=False))
     else:

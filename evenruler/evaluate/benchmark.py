@@ -142,7 +142,7 @@ def _with_newest_version(repo: str) -> str:
 
 def _file_error(place: str) -> UserError:
     """The error for a file that is no source of a benchmark; it names the command that takes it."""
-    from evenruler.project.recognise import command_for, recognise_file
+    from evenruler.instruments.recognise import command_for, recognise_file
 
     with suppress(UserError):
         recognised = recognise_file(Path(place))

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from evenruler.instruments.instrument import AskingMethods, ModelMeta, Plan, with_method
+from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.models.declarations import OPTIONS, SENTENCE, VERBALISER, Kind, operations_of
 from evenruler.sizes import SIZES, Size
+
+NOT_KNOWN: Final = "not known"
 
 ANSWERING: Final[Mapping[Kind, list[str]]] = {
     "causal": [VERBALISER, SENTENCE, OPTIONS],
@@ -86,12 +89,23 @@ def verdicts_in_words(sizes: Mapping[Kind, Size | str | None]) -> str:
     kinds_by_size: dict[str, list[str]] = {}
     for kind, size in sizes.items():
         if size is not None:
-            where = f"at {size}" if size else "not known"
+            where = f"at {size}" if size else NOT_KNOWN
             kinds_by_size.setdefault(where, []).append(kind)
-    if set(kinds_by_size) == {"not known"}:
-        return "not known"
+    if set(kinds_by_size) == {NOT_KNOWN}:
+        return NOT_KNOWN
     parts: list[str] = []
     for where, kinds in kinds_by_size.items():
         named = ", ".join(kinds)
         parts.append(f"{named} {where}")
     return "; ".join(parts) or "no"
+
+
+def describe_possible_verdict(family: str, plan: Plan) -> str:
+    """Where a verdict can come, by the power that the plan of a benchmark states."""
+    if family not in FAMILIES:
+        return NOT_KNOWN
+    try:
+        methods = family_module(family, "ask").METHODS
+    except ImportError:  # the extra `measure` is not installed
+        return NOT_KNOWN
+    return verdicts_in_words(smallest_verdict_sizes(plan, methods))

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from evenruler.errors import UserError
 from evenruler.instruments.languages import guess_language
-from evenruler.models.declarations import NOT_STATED
-from evenruler.project.recognise import (
+from evenruler.instruments.recognise import (
     DOCUMENT,
     MASK,
     RecognisedFile,
@@ -21,6 +20,7 @@ from evenruler.project.recognise import (
     first_match,
     load_kinds,
 )
+from evenruler.models.declarations import NOT_STATED
 from evenruler.tables.frames import evenly_spread
 from evenruler.tables.records import as_cell, look_up
 from evenruler.text.english import plural_of, slug_of

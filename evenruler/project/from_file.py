@@ -12,10 +12,10 @@ from evenruler.declaration.active import SOURCES
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import build_source
 from evenruler.files import write_text_atomically
+from evenruler.instruments.recognise import RecognisedFile, recognise_file, require_family
 from evenruler.project.drafts import DraftRequest, SourceDraft, make_draft
 from evenruler.project.editing import params_yaml, write_as_it_was
 from evenruler.project.new import declare_instrument, require_known_family, require_valid_name
-from evenruler.project.recognise import RecognisedFile, recognise_file, require_family
 from evenruler.repository import DECLARATION
 
 TABLES: Final[Mapping[str, str]] = {"external": "files", "saged": "articles", "probes": "shared"}

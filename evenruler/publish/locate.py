@@ -5,16 +5,14 @@ this repository.
 import hashlib
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from evenruler import repository
 from evenruler.errors import UserError, suggest_nearest
-from evenruler.instruments.instrument import Plan
-from evenruler.instruments.possible_verdicts import smallest_verdict_sizes, verdicts_in_words
-from evenruler.instruments.registry import FAMILIES, family_module
 from evenruler.publish import manifest
 from evenruler.publish.manifest import front_matter
 from evenruler.tables.contents import is_file, json_of
@@ -197,11 +195,16 @@ class BenchmarkListing:
     title: str
     verdict: str
     """The kinds of models on which a verdict can come, and the smallest size at which it can
-    (`possible_verdicts.verdicts_in_words`)."""
+    (`possible_verdicts.describe_possible_verdict`)."""
 
 
-def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
-    """The benchmarks in a folder, by name; UserError if a manifest or card is damaged."""
+def list_benchmarks(
+    folder: Path, describe_verdict: Callable[[str, Any], str]
+) -> list[BenchmarkListing]:
+    """The benchmarks in a folder, by name; UserError if a manifest or card is damaged.
+
+    `describe_verdict`: from family and plan, where a verdict can come.
+    """
     listings = []
     for path in sorted(folder.glob(f"*/{manifest.NAME}")):
         declared = manifest.read_manifest(path.parent)
@@ -213,20 +216,11 @@ def list_benchmarks(folder: Path) -> list[BenchmarkListing]:
             )
         rows = sum(declared.rows.values())
         title = str(front["pretty_name"])
-        verdict = _possible_verdict(path.parent)
+        plan_path = path.with_name(manifest.PLAN)
+        plan = json_of(plan_path) if is_file(plan_path) else {}
+        verdict = describe_verdict(path.parent.name.partition("-")[0], plan)
         listings.append(BenchmarkListing(declared.name, declared.version, rows, title, verdict))
     return listings
-
-
-def _possible_verdict(folder: Path) -> str:
-    """Where a verdict can come, by the power that a benchmark's plan states."""
-    path = folder / manifest.PLAN
-    if not is_file(path):
-        return ""
-    plan: Plan = json_of(path)
-    family = folder.name.partition("-")[0]
-    methods = family_module(family, "ask").METHODS if family in FAMILIES else {}
-    return verdicts_in_words(smallest_verdict_sizes(plan, methods))
 
 
 def as_table(benchmarks: Sequence[BenchmarkListing]) -> str:

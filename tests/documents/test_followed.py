@@ -23,7 +23,13 @@ from tests.results.synthetic import CONFIRMED, figure_row, gain_of, stored, synt
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
-OUTSIDE = ("docs/start.md", "docs/measure.md", "docs/results.md", "docs/probes.md")
+OUTSIDE = (
+    "docs/start.md",
+    "docs/measure.md",
+    "docs/likert.md",
+    "docs/results.md",
+    "docs/probes.md",
+)
 
 pytestmark = pytest.mark.slow
 

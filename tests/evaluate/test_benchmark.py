@@ -52,7 +52,7 @@ def test_what_is_unknown_is_one_line(error_of: ErrorOf, elsewhere: Path) -> None
     assert "no instrument of the family 'riddles'" in error_of(read, str(folder))
     assert "probes-age-competence" in error_of(read, "probes-age-competense")
     Path("pairs.csv").write_bytes(b"PAR1")
-    assert "a file (CSV): benchmarks are folders" in error_of(read, "pairs.csv")
+    assert error_of(read, "pairs.csv").startswith("pairs.csv: no readable Parquet")
 
 
 FILES = {

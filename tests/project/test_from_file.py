@@ -12,10 +12,10 @@ from evenruler.declaration.params_file import ParamsFile
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import build_source
 from evenruler.files import file_sha256
+from evenruler.instruments.recognise import load_kinds, recognise_file
 from evenruler.project.check import check_instruments
 from evenruler.project.drafts import DRAFTS
 from evenruler.project.from_file import FileOptions, create_from_file
-from evenruler.project.recognise import load_kinds, recognise_file
 from evenruler.strict import read_yaml
 from tests.conftest import ROOT
 from tests.text_tables import yaml_of_text

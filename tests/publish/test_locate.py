@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evenruler.instruments.possible_verdicts import describe_possible_verdict
 from evenruler.publish.folder import BenchmarkFolder, render_card, write_benchmark
 from evenruler.publish.locate import (
     BenchmarkListing,
@@ -51,7 +52,7 @@ def folder(benchmark: BenchmarkFolder, tmp_path: Path) -> Path:
 
 
 def test_what_lies_there_is_listed(folder) -> None:
-    assert list_benchmarks(folder) == [
+    assert list_benchmarks(folder, describe_possible_verdict) == [
         BenchmarkListing("probes-jobs", "1.2.3", 4, "Jobs and gender", "not known")
     ]
 
@@ -70,7 +71,7 @@ def test_what_lies_there_is_listed(folder) -> None:
 def test_the_size_at_which_a_verdict_can_come(folder: Path, sizes: str, verdict: str) -> None:
     plan = {"sizes": yaml_of_text(sizes)}
     (folder / "probes-jobs/plan.json").write_text(json.dumps(plan))
-    (listing,) = list_benchmarks(folder)
+    (listing,) = list_benchmarks(folder, describe_possible_verdict)
     assert listing.verdict == verdict
     head, line = as_table([listing]).splitlines()
     assert head.split() == ["name", "version", "rows", "verdict", "title"]
@@ -81,7 +82,7 @@ def test_a_card_without_title_is_said(folder, error_of) -> None:
     card = folder / "probes-jobs/README.md"
     card.write_text("# Jobs\n")
     assert (
-        error_of(list_benchmarks, folder)
+        error_of(list_benchmarks, folder, describe_possible_verdict)
         == f"{card}: no `pretty_name` in its front matter; get the file again"
     )
 

@@ -181,7 +181,7 @@ p 0.2, why | Not below 2-fold: no positive control was asked.
         )
         assert compared == ("compared", "With nothing: no reference set was asked.")
         _, compared, _ = lines_of(percentile=None)
-        assert compared.text == (
+        assert compared[1] == (
             "With none of 351 pairs of other themes alone: it is the furthest of several, for "
             "which its p allows."
         )

@@ -17,7 +17,8 @@ lazy reference_sets sizes terminal
 evenruler errors measurement progress
 files
 hub repository text
-strict tables
+strict
+tables
 models versions
 report training
 instruments

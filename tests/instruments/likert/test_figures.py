@@ -74,7 +74,7 @@ def test_a_group_that_gets_a_point_less_is_shown(grouped_source: Path) -> None:
     assert difference["low"] < 1 < difference["high"]
     assert difference["p"] == pytest.approx(2 / 2**10), "the furthest of all signs"
     assert difference["verdict"] == Verdict.DESCRIPTIVE
-    assert difference["why"].startswith("Validity on this model is unknown: nobody has shown")
+    assert difference["why"].startswith("No verdict: nobody has shown")
     assert "In these items its answers differ by who is named" in difference["why"]
     women, men = (find_figure(rows, figure="group_mean", about=word) for word in ("women", "men"))
     assert women["value"] - men["value"] == pytest.approx(difference["value"])

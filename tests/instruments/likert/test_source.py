@@ -158,5 +158,5 @@ def test_what_is_wrong_with_a_table_is_one_line(
 
 def test_a_table_of_something_else_is_told_as_before(tmp_path: Path) -> None:
     path = write_table(tmp_path, "first,second", "He is a nurse.,She is a nurse.")
-    with pytest.raises(UserError, match="sources of your own are YAML"), open_benchmark(str(path)):
+    with pytest.raises(UserError, match="a source is made of it first"), open_benchmark(str(path)):
         pass
