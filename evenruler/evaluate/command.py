@@ -256,6 +256,7 @@ def measure(
                 benchmarks or [],
                 how,
                 device=device,
+                groups=parse_groups(groups),
                 price=Price.parse(price),
                 is_json=is_json,
             )

@@ -286,6 +286,7 @@ def forecast_each(
     how: HowAsked,
     *,
     device: str | None = None,
+    groups: Sequence[str] = (),
     price: Price | None = None,
     is_json: bool = False,
 ) -> Iterator[str]:
@@ -300,7 +301,7 @@ def forecast_each(
     names = benchmarks or [benchmark_of_log(run.stored_session.model, spec.reference)]
     for place in dict.fromkeys(names):
         try:
-            forecast = _forecast_place(run, place, how, price)
+            forecast = _forecast_place(run, place, groups, how, price)
         except UserError as error:
             refused.append(str(error))
             continue
@@ -311,12 +312,14 @@ def forecast_each(
         raise UserError("; ".join(refused))
 
 
-def _forecast_place(run: DryRun, place: str, how: HowAsked, price: Price | None) -> Forecast:
+def _forecast_place(
+    run: DryRun, place: str, groups: Sequence[str], how: HowAsked, price: Price | None
+) -> Forecast:
     """What measuring by a benchmark will take; UserError where the model cannot answer it."""
     if place.startswith(SCHEME):
         remedy = "leave it out of the dry run"
         raise UserError(
             "lm-evaluation-harness alone knows what it asks", where=place, remedy=remedy
         )
-    with open_benchmark(place) as benchmark:
+    with open_benchmark(place, groups) as benchmark:
         return run.forecast_plan(run.stored_session.plan_measurement(benchmark, **how), price)

@@ -307,7 +307,7 @@ def draft_pairs(request: DraftRequest) -> SourceDraft:
             n_values = len(set(file.cells_of(role)))
             limit = n_rows - 1 if role == "unit" else MOST_PARTS
             if not 1 < n_values <= limit:
-                notes.append(f"the column {columns.pop(role)} has {n_values} values: left out")
+                notes.append(f"the column {columns.pop(role)} holds {n_values} different: left out")
     texts = file.cells_of("first")
     source = begin_published_source(request, "preference for stereotypes", texts)
     source["direction"] = "Above .5 a model finds the sentence of the first column likelier."

@@ -59,6 +59,16 @@ def test_a_model_in_a_folder(dry_run: Command, tiny_folder: Path, elsewhere: Pat
     assert list(elsewhere.iterdir()) == [], "no folder of results either"
 
 
+def test_two_groups_fill_the_slot_of_items(dry_run: Command, elsewhere: Path) -> None:
+    (elsewhere / "tasks.csv").write_text("item,key\n{GROUP} keep their word.,1\n")
+    words = ("endpoint:chat", "--with", "tasks.csv", "--size", "trial", "--format", "json")
+    (forecast,) = map(json.loads, lines_of(dry_run(*words, "--groups", "women,men")))
+    assert forecast["questions"] == {"generate": 2 * 2}, "two groups, two orders of the options"
+    status, _, err = dry_run(*words)
+    assert status == 2
+    assert "it has the slot {GROUP}, and no groups are given" in err
+
+
 def test_time_is_by_the_rates_that_are_kept(
     dry_run: Command, tiny_folder: Path, elsewhere: Path
 ) -> None:
