@@ -74,7 +74,20 @@ REHEARSAL = "rehearsal"
 """The folder of what the rehearsal writes."""
 
 PAPERS = "docs/papers-ours.csv"
-CODE = ("Makefile", "dvc.yaml", "docs/papers.py", "evenruler", "stages", "studies", "tests")
+INSTALLED = (
+    "constraints.txt",
+    "pyproject.toml",
+    "requirements-build.txt",
+    "requirements-models.txt",
+    "requirements-peers.txt",
+)
+"""What `make setup` installs, of which `make paper` sees whether it is older than the environment."""
+
+CODE = (
+    *("Makefile", "dvc.yaml", "docs/papers.py"),
+    *("evenruler", "stages", "studies", "tests"),
+    *INSTALLED,
+)
 """What is taken from the working tree, committed or not."""
 
 ENGINE_COMMAND = "evenruler measure qwen3-4b --with framing-register --engine vllm"
