@@ -81,7 +81,7 @@ INSTALLED = (
     "requirements-models.txt",
     "requirements-peers.txt",
 )
-"""What `make setup` installs, of which `make paper` sees whether it is older than the environment."""
+"""What `make setup` installs; `make paper` sees whether it is newer than the environment."""
 
 CODE = (
     *("Makefile", "dvc.yaml", "docs/papers.py"),

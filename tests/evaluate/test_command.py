@@ -219,7 +219,7 @@ def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path)
     assert 500 < n_stored < n_asked
     assert not list((user.folder / "results").rglob("result.json"))
     _, meanwhile = user.run(*words)
-    assert f"/{n_asked - n_stored} [" in meanwhile  # the bar counts what is missing
+    assert f" of {n_asked - n_stored:,} answers" in meanwhile  # the bar counts what is missing
     assert RowStore(user.cache).count() == n_asked + n_next_words + asked_after_other_start + 1
 
 

@@ -182,7 +182,7 @@ def test_a_bias_of_the_model_is_detected_and_named(
 ) -> None:
     favour = in_the_model.confirmed()
     assert favour["verdict"] == "detected"
-    assert favour["percentile"] == 100
+    assert "percentile" not in favour  # the furthest of several lies beyond most names by chance
     assert in_the_model.named() == {PLANTED: "less"}
     assert (
         favour["low"] < -AMOUNT * 19 / 20 < favour["high"] < 0
