@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.errors import UserError
 from evenruler.instruments.framing.diagnose.distributions import (
     WITHHELD,
+    SharedTokensError,
     choice_distributions,
     compute_exclusions,
     count_continuations,
@@ -205,9 +205,26 @@ a| she|0.1|0.1|9
     assert by_class["mass"].tolist() == approx([0.3, 0.1])
     shared = forms.assign(first_token=7)
     with pytest.raises(
-        UserError, match="every first token of class he begins forms of another class too"
+        SharedTokensError, match="every first token of class he begins forms of another class too"
     ):
         masses(shared, [prompt("a")], mass="first_token")
+
+
+def test_a_class_that_shares_its_first_tokens_after_one_prompt_alone_has_no_mass_of_0() -> None:
+    """After "a" each class has a token; after "b" both words begin with the same."""
+    forms = forms_of("""\
+id|surface_form|p|first|first_token
+a| he|0.1|0.3|7
+a| she|0.1|0.1|9
+b| he|0.1|0.3|7
+b| she|0.1|0.3|7
+""")
+    prompts = [prompt("a"), prompt("b", framing="salience")]
+    with pytest.raises(SharedTokensError, match="every first token of class he begins forms"):
+        masses(forms, prompts, mass="first_token")
+    apart = forms.assign(first_token=[7, 9, 7, 9])
+    by_class = masses(apart, prompts, mass="first_token")
+    assert by_class.loc["he", "mass"].tolist() == approx([0.3, 0.3])
 
 
 PRONOUNS = {

@@ -144,18 +144,22 @@ def _calibrate_masses(
 
 
 def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Every first token once, without those that several classes share."""
+    """Every first token once, without those that several classes share; SharedTokensError where
+    after one prompt a class shares all of its tokens, since its mass there would be 0.
+    """
     prompt = ["model", "id", "prompt_format"]
     distinct = joined.drop_duplicates([*prompt, "outcome", "first_token"])
-    classes = distinct.groupby([*prompt, "first_token"])["outcome"].transform("nunique")
-    unshared_tokens = distinct[classes == 1]
+    n_classes = distinct.groupby([*prompt, "first_token"])["outcome"].transform("nunique")
+    is_unshared = n_classes == 1
+    has_unshared = is_unshared.groupby([distinct[key] for key in (*prompt, "outcome")]).any()
+    lacking = set(has_unshared.index[~has_unshared].get_level_values("outcome"))
     for outcome in outcomes:
-        if outcome in set(distinct["outcome"]) and outcome not in set(unshared_tokens["outcome"]):
+        if outcome in lacking:
             what = f"every first token of class {outcome} begins forms of another class too"
             raise SharedTokensError(
                 what, where=f"contrast {joined['benchmark'].iloc[0]}", remedy="use `mass: words`"
             )
-    return unshared_tokens
+    return distinct[is_unshared]
 
 
 def _by_cell(weighed: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
